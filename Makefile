@@ -1,0 +1,80 @@
+# The one command surface: people, hooks and CI call these targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+JUDGE := .venv-judge
+BIN := $(VENV)/bin
+# pytest's own temporary folders, so that two checkouts never meet
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: help setup hooks java judge format lint types unit spark test demo interop interop-full bench coverage schemas crash check ci clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1|/' | awk -F'|' '{printf "  %-13s %s\n", $$1, $$2}'
+
+setup: $(VENV)/.ready ## make the locked environment
+$(VENV)/.ready: requirements/dev.txt pyproject.toml
+	@tools/make-environment $(PYTHON) $(VENV) requirements/dev.txt
+
+hooks: setup ## install the git hooks
+	$(BIN)/pre-commit install
+
+java:
+	@tools/ensure-java
+
+judge: $(JUDGE)/.ready java ## make the judge's environment: PySpark 3.5 and Apache Hudi's bundles
+$(JUDGE)/.ready: requirements/judge.txt pyproject.toml
+	@tools/make-environment $(PYTHON) $(JUDGE) requirements/judge.txt
+
+format: setup ## rewrite the code in the house's form
+	$(BIN)/ruff check --fix-only -q .
+	$(BIN)/ruff format -q .
+
+lint: setup ## style, imports and spelling; changes nothing
+	$(BIN)/ruff format --check -q .
+	$(BIN)/ruff check -q .
+	$(BIN)/lint-imports
+	$(BIN)/codespell framework tests docs README.md CHANGELOG.md CONTRIBUTING.md
+
+types: setup ## mypy, strict
+	$(BIN)/mypy
+
+unit: setup ## every test that needs no JVM
+	$(PYTEST) -q -n 2 -m "not spark and not interop and not crash and not browser"
+
+spark: setup java ## what needs a JVM, and a sample of the crash tests
+	$(PYTEST) -q -m "(spark or crash) and not full and not interop"
+
+test: unit spark ## all tests but the judge's
+
+demo: setup java ## adopt 336,776 real flights and show the gate at work
+	@$(BIN)/python tools/demo.py
+
+interop: setup judge ## Apache Hudi reads and continues our tables (a sample)
+	$(JUDGE)/bin/python -m pytest -q -m "interop and not full"
+
+interop-full: setup judge ## the whole matrix of the judge
+	$(JUDGE)/bin/python -m pytest -q -m interop
+
+bench: setup judge ## side by side with Apache Hudi and plain Spark; prints ratios
+	$(BIN)/python bench/bootstrap.py
+	$(BIN)/python bench/read.py
+
+coverage: setup java ## tests under coverage; fails under the ratchet
+	$(BIN)/coverage run -m pytest -q -m "not interop and not full"
+	$(BIN)/coverage report
+
+schemas: setup ## write schemas/*.json again
+	$(BIN)/python -m framework.spec.json_schema
+	$(BIN)/python tools/write_schemas.py
+
+crash: setup ## the whole fault suite
+	$(PYTEST) -q -m crash
+
+check: lint types test ## what a change must pass
+
+ci: check interop ## what .ci/run calls
+
+clean: ## remove what the others made
+	rm -rf $(VENV) $(JUDGE) demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench/data bench/results

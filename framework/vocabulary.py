@@ -1,0 +1,118 @@
+"""Words that two or more rooms share, as enums; no logic lives here."""
+
+from __future__ import annotations
+
+from enum import StrEnum, unique
+
+__all__ = [
+    "BloomKind",
+    "BootstrapMode",
+    "FileKind",
+    "KeyScope",
+    "OnDuplicate",
+    "PartitionType",
+    "ReaderName",
+    "SourceLayout",
+    "TableType",
+    "Verify",
+]
+
+
+@unique
+class TableType(StrEnum):
+    """How a table keeps updates."""
+
+    COPY_ON_WRITE = "copy_on_write"
+    MERGE_ON_READ = "merge_on_read"
+
+
+@unique
+class BootstrapMode(StrEnum):
+    """What happens to one source partition when a table begins (RFC-12, section 4)."""
+
+    METADATA_ONLY = "metadata_only"
+    FULL_RECORD = "full_record"
+    SKIP = "skip"
+    FAIL = "fail"
+
+
+@unique
+class KeyScope(StrEnum):
+    """Within what a record key occurs at most once."""
+
+    TABLE = "table"
+    PARTITION = "partition"
+
+
+@unique
+class OnDuplicate(StrEnum):
+    """What a duplicate record key does to the run."""
+
+    ABORT = "abort"
+    REWRITE_FILES = "rewrite_files"
+
+
+@unique
+class SourceLayout(StrEnum):
+    """How source folders say their partition: `a=1/b=2`, `1/2`, or not at all."""
+
+    HIVE = "hive"
+    POSITIONAL = "positional"
+    NONE = "none"
+
+
+@unique
+class PartitionType(StrEnum):
+    """Declared type of a partition column; its text must come back unchanged."""
+
+    STRING = "string"
+    INT = "int"
+    LONG = "long"
+    DATE = "date"
+    BOOLEAN = "boolean"
+
+
+@unique
+class ReaderName(StrEnum):
+    """A reader that the plan knows: an engine, or one at some versions."""
+
+    SPARK_HUDI_1_2 = "spark-hudi-1.2"
+    SPARK_HUDI_1_1 = "spark-hudi-1.1"
+    SPARK_HUDI_1_0 = "spark-hudi-1.0"
+    SPARK_HUDI_0_15 = "spark-hudi-0.15"
+    TRINO = "trino"
+    HUDI_TRINO = "hudi-trino"
+    HUDI_RS = "hudi-rs"
+    HIVE = "hive"
+    ATHENA = "athena"
+    FLINK = "flink"
+
+
+@unique
+class BloomKind(StrEnum):
+    """Bloom filter footer of a base file (format sheet, section 3.4)."""
+
+    DYNAMIC = "dynamic"
+    SIMPLE = "simple"
+    NONE = "none"
+
+
+@unique
+class FileKind(StrEnum):
+    """What a base file that a bootstrap writes holds."""
+
+    SKELETON = "skeleton"
+    FULL = "full"
+
+
+@unique
+class Verify(StrEnum):
+    """How deep a source file is compared with its fingerprint.
+
+    `STAT` compares size and modification time, `FOOTER` also the footer's SHA-256,
+    `FULL` also reads every page (page checksums, row count).
+    """
+
+    STAT = "stat"
+    FOOTER = "footer"
+    FULL = "full"

@@ -1,0 +1,40 @@
+"""Fixtures for every kind of test; Spark starts only when a test asks for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+
+PYSPARK_WARNINGS = (
+    "ignore:unclosed <socket:ResourceWarning",  # `collect` leaves its socket to the collector
+    "ignore:distutils Version classes are deprecated:DeprecationWarning",  # 3.5 checks versions
+    "ignore:is_[a-z0-9_]*_dtype is deprecated",  # 3.5 asks pandas for types
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let pass what PySpark warns of itself; collections run at any time, so for all tests."""
+    for line in PYSPARK_WARNINGS:
+        config.addinivalue_line("filterwarnings", line)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One session for all tests: two cores, two attempts a task, quiet, UTC."""
+    session = pytest.importorskip("framework.spark.session")
+    folder = tmp_path_factory.mktemp("spark")
+    conf = {
+        "spark.driver.memory": "2g",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.local.dir": str(folder / "local"),
+    }
+    with session.open_session(master="local[2,2]", conf=conf, log_folder=folder) as opened:
+        yield opened.spark
