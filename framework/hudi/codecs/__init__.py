@@ -1,0 +1,1 @@
+"""Bytes of foreign formats: HFile, bloom filter, Avro, Java properties."""

@@ -1,0 +1,177 @@
+"""Avro object container files that hold exactly one record, as Hudi's metadata has them.
+
+Written with the null codec and a constant sync marker, so that equal records are equal bytes.
+Header and schema are prepared once per schema; `ContainerFormat.seal` takes a datum that is already
+encoded, for callers that write hundreds of thousands.
+
+What is read may come from anywhere, so the header is checked before a record is decoded: bounded
+schema, no recursion in it, no items without bytes (a count of 2^60 of them would need none), one
+record, known codec, both sync markers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import fastavro
+
+from framework.errors import CorruptFileError, Where
+from framework.hudi.codecs.avro_limits import check_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ContainerFormat", "encode_long", "read_container", "write_container"]
+
+_MAGIC: Final = b"Obj\x01"
+_SYNC_SIZE: Final = 16
+_LONG_BYTES: Final = 10
+_MOST_METADATA: Final = 64
+
+
+class ContainerFormat:
+    """The container of one schema: its header as bytes, and how a record is encoded."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        text = json.dumps(schema, separators=(",", ":"))
+        self._schema = fastavro.parse_schema(json.loads(text))
+        self._sync = hashlib.md5(text.encode(), usedforsecurity=False).digest()
+        pairs = ((b"avro.schema", text.encode()), (b"avro.codec", b"null"))
+        metadata = b"".join(_sized(key) + _sized(value) for key, value in pairs)
+        # The map is one block of entries, and an empty one.
+        self._head = b"".join(
+            (_MAGIC, encode_long(len(pairs)), metadata, encode_long(0), self._sync, encode_long(1))
+        )
+
+    def write(self, record: Mapping[str, Any]) -> bytes:
+        """Return the container of one record."""
+        datum = io.BytesIO()
+        fastavro.schemaless_writer(datum, self._schema, record)
+        return self.seal(datum.getvalue())
+
+    def seal(self, datum: bytes) -> bytes:
+        """Return the container of one record that is encoded already."""
+        return b"".join((self._head, encode_long(len(datum)), datum, self._sync))
+
+
+def write_container(schema: Mapping[str, Any], record: Mapping[str, Any]) -> bytes:
+    """Return the container of one record; keep a `ContainerFormat` to write many."""
+    return ContainerFormat(schema).write(record)
+
+
+def read_container(data: bytes, *, where: Where | None = None) -> dict[str, Any]:
+    """Return the one record of a container, by the schema that it carries.
+
+    Args:
+        data: the whole container.
+        where: the place that errors speak of; its offset is that of the container.
+
+    Raises:
+        CorruptFileError: `avro/corrupt`, or `avro/codec` for a codec other than null.
+    """
+    place = where or Where()
+    try:
+        schema, datum = _open(data, place)
+        parsed = _parsed(schema)
+        source = io.BytesIO(datum)
+        record = fastavro.schemaless_reader(source, parsed, None)
+    except (ValueError, EOFError, IndexError, KeyError, TypeError, OverflowError) as error:
+        raise CorruptFileError(
+            "avro/corrupt", f"not an Avro record: {error}", where=place
+        ) from error
+    if source.tell() != len(datum) or not isinstance(record, dict):
+        message = f"an Avro record ends at byte {source.tell()} of {len(datum)}"
+        raise CorruptFileError("avro/corrupt", message, where=place)
+    return record
+
+
+def encode_long(value: int) -> bytes:
+    """Return Avro's zigzag varint of a signed 64-bit number."""
+    return _SMALL[value] if 0 <= value < len(_SMALL) else _zigzag(value)
+
+
+def _zigzag(value: int) -> bytes:
+    """Return the varint, seven bits a byte, lowest first."""
+    rest = value << 1 ^ value >> 63
+    out = bytearray()
+    while rest > 0x7F:  # noqa: PLR2004 - seven bits a byte
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    out.append(rest)
+    return bytes(out)
+
+
+# Most numbers are lengths of short texts.
+_SMALL: Final = [_zigzag(value) for value in range(1024)]
+
+
+def _open(data: bytes, place: Where) -> tuple[str, bytes]:
+    """Return schema text and datum of a container with one record."""
+    if data[: len(_MAGIC)] != _MAGIC:
+        raise ValueError("the magic is missing")
+    metadata, at = _metadata(data, len(_MAGIC))
+    if (codec := metadata.get(b"avro.codec", b"null")) != b"null":
+        raise CorruptFileError("avro/codec", f"an Avro file with codec {codec!r}", where=place)
+    sync = data[at : at + _SYNC_SIZE]
+    count, at = _read_long(data, at + _SYNC_SIZE)
+    size, at = _read_long(data, at)
+    if count != 1 or size < 0:
+        raise ValueError(f"{count} records in a block of {size} bytes, where one belongs")
+    end = at + size
+    if len(sync) != _SYNC_SIZE or data[end:] != sync:
+        raise ValueError(f"no end mark after {size} bytes of the record")
+    return metadata.get(b"avro.schema", b"").decode(), data[at:end]
+
+
+def _metadata(data: bytes, at: int) -> tuple[dict[bytes, bytes], int]:
+    """Read the header's map; return it and the place after it."""
+    entries: dict[bytes, bytes] = {}
+    while True:
+        count, at = _read_long(data, at)
+        if count == 0:
+            return entries, at
+        if count < 0:  # a block that also says its size in bytes
+            count = -count
+            _, at = _read_long(data, at)
+        if len(entries) + count > _MOST_METADATA:
+            raise ValueError(f"{count} entries of metadata")
+        for _ in range(count):
+            key, at = _read_bytes(data, at)
+            entries[key], at = _read_bytes(data, at)
+
+
+def _read_bytes(data: bytes, at: int) -> tuple[bytes, int]:
+    """Read a sized string; return it and the place after it."""
+    size, at = _read_long(data, at)
+    if not 0 <= size <= len(data) - at:
+        raise ValueError(f"a string of {size} bytes is cut")
+    return data[at : at + size], at + size
+
+
+def _read_long(data: bytes, at: int) -> tuple[int, int]:
+    """Read a zigzag varint; return it and the place after it."""
+    value = 0
+    for index, byte in enumerate(data[at : at + _LONG_BYTES]):
+        value |= (byte & 0x7F) << (7 * index)
+        if byte < 0x80:  # noqa: PLR2004 - the bit that says "more follows"
+            return value >> 1 ^ -(value & 1), at + index + 1
+    raise ValueError("a number is cut or too long")
+
+
+def _sized(data: bytes) -> bytes:
+    """Return a string with its length before it."""
+    return encode_long(len(data)) + data
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> Any:
+    """Return fastavro's form of a schema; a table has few, and parsing costs more than reading."""
+    schema = check_schema(text)
+    try:
+        return fastavro.parse_schema(schema)
+    except fastavro.schema.SchemaParseException as error:
+        raise ValueError(f"the schema is wrong: {error}") from error

@@ -1,0 +1,343 @@
+"""Bloom filters as Apache Hudi keeps them in Parquet footers: SIMPLE and DYNAMIC_V0.
+
+Byte layout: format sheet, section 3.4. A SIMPLE filter is one Hadoop `BloomFilter`. A DYNAMIC_V0
+one is a header and rows, each a whole filter; a row is full after `expected_keys` keys, and once
+`max_keys` are reached no row is added and keys go to the present ones in turn. So the row of a key
+follows from the order of insertion, which therefore must be the order of the rows in the file.
+
+Bits are gathered one per byte, which numpy scatters into fast, and packed when the filter is
+written.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import struct
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from framework.errors import CorruptFileError, PlanError
+from framework.hudi.codecs.murmur import BLOCK_KEYS, KeyColumn, KeyWords, key_hashes, key_words
+from framework.vocabulary import BloomKind
+
+__all__ = ["BloomBuilder", "BloomFilter", "BloomSpec", "HashedKeys", "bloom_footer"]
+
+_INT32_MAX: Final = 2**31 - 1
+_TEXT_MAX: Final = 64_000_000  # Arrow refuses footers with a text of more than 100 MB
+_ONE_FILTER = struct.Struct(">iibi")
+_ROWS = struct.Struct(">iii")
+_VERSION: Final = -1
+_MURMUR: Final = 1
+_QUICK_ROUNDS: Final = 4
+_TYPE_CODES: Final = {BloomKind.SIMPLE: "SIMPLE", BloomKind.DYNAMIC: "DYNAMIC_V0"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BloomSpec:
+    """What a filter is dimensioned for.
+
+    Attributes:
+        kind: simple or dynamic; `none` has no filter, so no other method may be used.
+        expected_keys: keys of one row of the filter, at least 1.
+        fpp: share of absent keys that one full row reports as present, between 0 and 1.
+        max_keys: keys after which a dynamic filter stops to grow; not used by a simple one.
+
+    Raises:
+        PlanError: `bloom/bad-size` when the numbers give no filter that Hudi can hold.
+    """
+
+    kind: BloomKind = BloomKind.DYNAMIC
+    expected_keys: int = 60_000
+    fpp: float = 1e-9
+    max_keys: int = 100_000
+
+    def __post_init__(self) -> None:
+        if not (self.expected_keys >= 1 and 0 < self.fpp < 1 and 1 <= self.max_keys <= _INT32_MAX):
+            message = f"no bloom filter has {self.expected_keys} keys, {self.fpp} false positives"
+            raise PlanError("bloom/bad-size", f"{message} and at most {self.max_keys} keys")
+        if self.bits > _INT32_MAX:
+            raise PlanError(
+                "bloom/bad-size",
+                f"a bloom filter of {self.bits} bits is larger than Hudi can address",
+                remedy="Lower bloom.expected_keys or raise bloom.false_positive_rate.",
+            )
+        if self.most_text > _TEXT_MAX:
+            raise PlanError(
+                "bloom/bad-size",
+                f"a bloom filter of {self.max_keys} keys takes {self.most_text:,} bytes in the "
+                f"footer, where readers of Parquet take no more than {_TEXT_MAX:,}",
+                remedy="Lower bloom.max_keys or raise bloom.false_positive_rate.",
+            )
+
+    @property
+    def bits(self) -> int:
+        """Bits of one row: `ceil(n * (-ln p / (ln 2)^2))`, multiplied in Hudi's order."""
+        return math.ceil(self.expected_keys * (-math.log(self.fpp) / (math.log(2) * math.log(2))))
+
+    @property
+    def rounds(self) -> int:
+        """Hash rounds per key: `ceil(ln 2 * bits / n)`."""
+        return math.ceil(math.log(2) * self.bits / self.expected_keys)
+
+    @property
+    def most_text(self) -> int:
+        """Bytes of the footer's text when the filter holds `max_keys` keys or more."""
+        return self.text_bytes(self.max_keys)
+
+    def text_bytes(self, keys: int) -> int:
+        """Return the bytes of the footer's text for a filter of so many keys."""
+        row = _ONE_FILTER.size + -(-self.bits // 8)
+        if self.kind is BloomKind.SIMPLE:
+            return _base64_bytes(row)
+        most = max(1, -(-self.max_keys // self.expected_keys))
+        rows = min(most, max(1, -(-keys // self.expected_keys)))
+        return _base64_bytes(_ONE_FILTER.size + _ROWS.size + rows * row)
+
+    @property
+    def type_code(self) -> str:
+        """The text of the footer `hoodie_bloom_filter_type_code`."""
+        return _TYPE_CODES[self.kind]
+
+
+class BloomBuilder:
+    """A filter that grows by batches of keys, in the order of the rows of the file.
+
+    Raises:
+        ValueError: a spec of kind `none`.
+    """
+
+    def __init__(self, spec: BloomSpec) -> None:
+        if spec.kind is BloomKind.NONE:
+            raise ValueError("there is no filter of kind none")
+        self.spec = spec
+        self._keys = 0
+        self._bits = np.zeros((1, spec.bits), np.bool_)
+        self._positions = _Positions(spec.bits)
+
+    def add(self, keys: KeyColumn) -> np.ndarray:
+        """Add the keys; return their `hash64`, which costs nothing on top.
+
+        Raises:
+            ValueError: as of `framework.hudi.codecs.murmur.key_words`.
+        """
+        halves = np.empty((len(keys), 2), "<u4")
+        rows = self._rows_of_next(len(keys))
+        for block in key_words(keys):
+            self._add_block(block, halves, None if rows is None else rows[block.places])
+        self._keys += len(keys)
+        return halves.view("<u8").reshape(len(keys))
+
+    def serialize(self) -> bytes:
+        """Return the filter as Hudi writes it, before base64."""
+        row_header = _ONE_FILTER.pack(_VERSION, self.spec.rounds, _MURMUR, self.spec.bits)
+        packed = [row_header + np.packbits(r, bitorder="little").tobytes() for r in self._bits]
+        if self.spec.kind is BloomKind.SIMPLE:
+            return packed[0]
+        in_last_row = self._keys - (len(packed) - 1) * self.spec.expected_keys
+        sizes = _ROWS.pack(self.spec.expected_keys, in_last_row, len(packed))
+        return b"".join([row_header, sizes, *packed])
+
+    def footer(self) -> str:
+        """Return the text of the footer `org.apache.hudi.bloomfilter`."""
+        return base64.b64encode(self.serialize()).decode("ascii")
+
+    def clear(self) -> None:
+        """Forget all keys but keep the memory, for the next file: saves its page faults."""
+        self._keys = 0
+        self._bits = self._bits[:1]
+        self._bits.fill(False)
+
+    def _rows_of_next(self, count: int) -> np.ndarray | None:
+        """Return each new key's row, None where all go to row 0; adds the rows that are missing."""
+        per_row = self.spec.expected_keys
+        if self.spec.kind is BloomKind.SIMPLE or self._keys + count <= per_row:
+            return None
+        most = max(1, -(-self.spec.max_keys // per_row))
+        needed = min(most, -(-(self._keys + count) // per_row))
+        if needed > len(self._bits):
+            fresh = np.zeros((needed - len(self._bits), self.spec.bits), np.bool_)
+            self._bits = np.concatenate([self._bits, fresh])
+        places = np.arange(self._keys, self._keys + count)
+        # Hudi's first key past the end goes to row 0, and so does the second: its counter of turns
+        # starts only then.
+        in_turn = np.maximum(places - most * per_row - 1, 0) % most
+        return np.where(places < most * per_row, places // per_row, in_turn)
+
+    def _add_block(self, block: KeyWords, halves: np.ndarray, rows: np.ndarray | None) -> None:
+        """Set the bits of one block and keep its first two rounds in `halves`."""
+        flat = self._bits.reshape(-1)
+        base = None if rows is None else rows * self.spec.bits
+        for turn in range(max(2, self.spec.rounds)):
+            h = block.next_round()
+            if turn in {0, 1}:
+                halves[block.places, 1 - turn] = h
+            if turn < self.spec.rounds:
+                at = self._positions.of(h)
+                flat[at if base is None else at + base] = True
+
+
+class HashedKeys:
+    """A column of keys whose hashes and filter are made together.
+
+    Ask for the filter before the hashes: it leaves them behind for free.
+    """
+
+    __slots__ = ("_hash64", "keys")
+
+    def __init__(self, keys: KeyColumn) -> None:
+        self.keys = keys
+        self._hash64: np.ndarray | None = None
+
+    @classmethod
+    def from_arrow(cls, keys: KeyColumn) -> HashedKeys:
+        """Return the hashable view of a string or binary column without nulls; no work yet."""
+        return cls(keys)
+
+    @property
+    def hash64(self) -> np.ndarray:
+        """One uint64 per key, in the column's order: the hash's first two rounds."""
+        if self._hash64 is None:
+            self._hash64 = key_hashes(self.keys)
+        return self._hash64
+
+    def bloom(self, spec: BloomSpec) -> bytes:
+        """Return the serialized filter of exactly these keys, before base64."""
+        builder = BloomBuilder(spec)
+        self._hash64 = builder.add(self.keys)
+        return builder.serialize()
+
+
+def bloom_footer(keys: KeyColumn, spec: BloomSpec) -> str:
+    """Return the text of the footer `org.apache.hudi.bloomfilter` for these keys."""
+    return base64.b64encode(HashedKeys(keys).bloom(spec)).decode("ascii")
+
+
+class BloomFilter:
+    """A filter read from a footer; any number of bits and rounds is accepted."""
+
+    def __init__(self, rounds: int, rows: tuple[np.ndarray, ...], bits: int) -> None:
+        self.rounds = rounds
+        self.bits = bits
+        self._rows = rows  # packed, lowest bit first
+
+    @property
+    def row_count(self) -> int:
+        """Rows of a dynamic filter; 1 for a simple one."""
+        return len(self._rows)
+
+    @property
+    def false_positive_rate(self) -> float:
+        """Share of absent keys that it reports as present, by the bits that are set."""
+        shares = (np.bitwise_count(row).sum() / self.bits for row in self._rows)
+        return 1 - math.prod(1 - float(share) ** self.rounds for share in shares)
+
+    @classmethod
+    def parse(cls, text: str, kind: BloomKind) -> BloomFilter:
+        """Read the text of a footer.
+
+        Raises:
+            CorruptFileError: `bloom/corrupt`; `where.offset` counts the decoded bytes.
+        """
+        try:
+            data = base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise CorruptFileError("bloom/corrupt", "the bloom filter is not base64") from error
+        at, count = 0, 1
+        if kind is BloomKind.DYNAMIC:
+            _header(data, 0)
+            at = _ONE_FILTER.size + _ROWS.size
+            if len(data) < at:
+                raise _corrupt("is cut in its header", len(data))
+            count = _ROWS.unpack_from(data, _ONE_FILTER.size)[2]
+        return cls._of_rows(data, at, count)
+
+    def might_contain(self, keys: KeyColumn) -> np.ndarray:
+        """Return one bool per key: False is certain, True may be a false positive.
+
+        A first pass of a few rounds drops most absent keys; only the rest take all rounds.
+        """
+        quick = min(self.rounds, _QUICK_ROUNDS)
+        found = self._probe(keys, quick)
+        left = np.flatnonzero(found)
+        if quick < self.rounds and left.size:
+            found[left] = self._probe(keys.take(left), self.rounds)
+        return found
+
+    @classmethod
+    def _of_rows(cls, data: bytes, at: int, count: int) -> BloomFilter:
+        """Read `count` equal rows that begin at `at` and end with the data."""
+        rounds, bits = _header(data, at)
+        size = _ONE_FILTER.size + (bits + 7) // 8
+        if count < 1 or len(data) - at != count * size:
+            raise _corrupt(f"has {len(data) - at} bytes for {count} rows of {size}", at)
+        for row in range(1, count):
+            if _header(data, at + row * size) != (rounds, bits):
+                raise _corrupt(f"has a row {row} unlike the first", at + row * size)
+        packed = np.frombuffer(data, np.uint8, offset=at).reshape(count, size)
+        return cls(rounds, tuple(packed[:, _ONE_FILTER.size :]), bits)
+
+    def _probe(self, keys: KeyColumn, rounds: int) -> np.ndarray:
+        """Return per key whether one row has all bits of the first `rounds` rounds."""
+        found = np.empty(len(keys), np.bool_)
+        positions = _Positions(self.bits)
+        for block in key_words(keys):
+            passing = np.ones((len(self._rows), len(block)), np.bool_)
+            for _ in range(rounds):
+                at = positions.of(block.next_round())
+                mask = np.left_shift(1, at & 7, dtype=np.uint8, casting="unsafe")
+                for number, row in enumerate(self._rows):
+                    passing[number] &= (row[at >> 3] & mask) != 0
+            found[block.places] = passing.any(axis=0)
+        return found
+
+
+class _Positions:
+    """`abs(seed % bits)` by Java's signs, into memory that is reused."""
+
+    def __init__(self, bits: int) -> None:
+        self._bits = np.uint32(bits)
+        self._absolute = np.empty(BLOCK_KEYS, np.uint32)
+        self._quotient = np.empty(BLOCK_KEYS, np.uint32)
+        self._at = np.empty(BLOCK_KEYS, np.intp)
+
+    def of(self, seeds: np.ndarray) -> np.ndarray:
+        """Return the positions; valid until the next call."""
+        a, q, at = (
+            self._absolute[: seeds.size],
+            self._quotient[: seeds.size],
+            self._at[: seeds.size],
+        )
+        # The remainder's sign follows the seed, so its absolute value is that of abs(seed); the
+        # least int32 stays itself, which as uint32 is right again.
+        np.absolute(seeds.view(np.int32), out=a.view(np.int32))
+        np.floor_divide(a, self._bits, out=q)  # numpy divides by a constant five times faster
+        np.multiply(q, self._bits, out=q)  #      than it takes remainders
+        np.subtract(a, q, out=a)
+        at[:] = a
+        return at
+
+
+def _base64_bytes(size: int) -> int:
+    """Return how long so many bytes are as base64."""
+    return 4 * -(-size // 3)
+
+
+def _header(data: bytes, at: int) -> tuple[int, int]:
+    """Return rounds and bits of the filter that begins at `at`."""
+    if len(data) < at + _ONE_FILTER.size:
+        raise _corrupt("is cut in a header", len(data))
+    version, rounds, hash_type, bits = _ONE_FILTER.unpack_from(data, at)
+    if (version, hash_type) != (_VERSION, _MURMUR) or rounds < 1 or bits < 1:
+        raise _corrupt(
+            f"has version {version}, hash type {hash_type}, {rounds} rounds, {bits} bits", at
+        )
+    return rounds, bits
+
+
+def _corrupt(what: str, offset: int) -> CorruptFileError:
+    """The error for a filter whose bytes are wrong at `offset`."""
+    return CorruptFileError("bloom/corrupt", f"the bloom filter {what} (byte {offset})")

@@ -1,0 +1,142 @@
+"""Write HFiles, version 3, that HBase-based and native Hudi readers accept (format sheet, 5).
+
+One level of index, CRC32C checksums, no meta blocks. Streaming: memory holds one block and the
+index, some 100 bytes per block.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from framework.errors import CorruptFileError
+from framework.hudi.codecs.hfile_blocks import (
+    DATA,
+    FILE_INFO,
+    HEADER,
+    ROOT_INDEX,
+    Codec,
+    encode_block,
+    encode_vlong,
+    full_key,
+)
+from framework.hudi.codecs.hfile_trailer import NO_BLOCK, Trailer, encode_file_info, encode_trailer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["HFileWriter"]
+
+_BLOCK_SIZE: Final = 64 * 1024
+_MAX_ROW: Final = 2**15 - 1
+_ENTRY: Final = struct.Struct(">ii")
+_INDEX_ENTRY: Final = struct.Struct(">qi")
+_MVCC: Final = b"\x00"
+
+
+class HFileWriter:
+    """An HFile that grows by ascending keys; `out` is left open.
+
+    Args:
+        out: written from its present place on, which must be the file's beginning; not read.
+        compression: `gzip` or `none`, for every block.
+        block_size: bytes of entries, before compression, after which a block is closed.
+    """
+
+    def __init__(
+        self, out: BinaryIO, *, compression: str = "gzip", block_size: int = _BLOCK_SIZE
+    ) -> None:
+        self._out = out
+        self._codec = Codec[compression.upper()]
+        self._block_size = block_size
+        self._parts: list[bytes] = []
+        self._buffered = 0
+        self._first_row = b""
+        self._last_row: bytes | None = None
+        self._index: list[bytes] = []
+        self._offset = 0
+        self._first_block, self._last_block = NO_BLOCK, NO_BLOCK
+        self._plain = 0
+        self._entries, self._key_bytes, self._value_bytes = 0, 0, 0
+
+    def append(self, key: bytes, value: bytes) -> None:
+        """Add one entry.
+
+        Raises:
+            CorruptFileError: `hfile/key-order` when `key` is not above the one before, in unsigned
+                byte order; `hfile/key-too-long` above 32,767 bytes. The file must be given up.
+        """
+        if self._last_row is not None and key <= self._last_row:
+            raise CorruptFileError(
+                "hfile/key-order", f"the key {key!r} does not follow {self._last_row!r}"
+            )
+        if len(key) > _MAX_ROW:
+            raise CorruptFileError("hfile/key-too-long", f"a key has {len(key)} bytes")
+        if not self._parts:
+            self._first_row = key
+        cell = full_key(key)
+        self._parts += (_ENTRY.pack(len(cell), len(value)), cell, value, _MVCC)
+        self._buffered += _ENTRY.size + len(cell) + len(value) + len(_MVCC)
+        self._last_row = key
+        self._entries += 1
+        self._key_bytes += len(cell)
+        self._value_bytes += len(value)
+        if self._buffered >= self._block_size:
+            self._close_block()
+
+    def finish(self, file_info: Mapping[bytes, bytes]) -> None:
+        """Write what is buffered, the index, `file_info` beside the usual entries, the trailer."""
+        if self._parts:
+            self._close_block()
+        load_on_open = self._offset
+        index = b"".join(self._index)
+        self._write(ROOT_INDEX, index)
+        self._write(ROOT_INDEX, b"")  # the index of meta blocks must exist
+        file_info_offset = self._offset
+        self._write(FILE_INFO, encode_file_info({**self._usual_info(), **file_info}))
+        trailer = Trailer(
+            file_info_offset=file_info_offset,
+            load_on_open_offset=load_on_open,
+            index_plain_size=len(index),
+            plain_size=self._plain,
+            index_count=len(self._index),
+            meta_index_count=0,
+            entries=self._entries,
+            index_levels=1,
+            first_data_block=self._first_block,
+            last_data_block=self._last_block,
+            codec=self._codec,
+        )
+        self._out.write(encode_trailer(trailer))
+
+    def _close_block(self) -> None:
+        """Write the buffered entries as a data block and note it in the index."""
+        start = self._offset
+        previous = -1 if self._last_block == NO_BLOCK else self._last_block
+        size = self._write(DATA, b"".join(self._parts), previous)
+        key = full_key(self._first_row)
+        self._index.append(_INDEX_ENTRY.pack(start, size) + encode_vlong(len(key)) + key)
+        self._first_block = min(self._first_block, start)
+        self._last_block = start
+        self._parts = []
+        self._buffered = 0
+
+    def _write(self, magic: bytes, payload: bytes, previous: int = -1) -> int:
+        """Write one block; return its size on disk."""
+        block = encode_block(magic, payload, self._codec, previous)
+        self._out.write(block)
+        self._offset += len(block)
+        self._plain += HEADER.size + len(payload)
+        return len(block)
+
+    def _usual_info(self) -> dict[bytes, bytes]:
+        """Return the entries of file info that HBase's reader asks for."""
+        entries = max(1, self._entries)
+        return {
+            b"KEY_VALUE_VERSION": (1).to_bytes(4, "big"),
+            b"MAX_MEMSTORE_TS_KEY": bytes(8),
+            b"hfile.AVG_KEY_LEN": (self._key_bytes // entries).to_bytes(4, "big"),
+            b"hfile.AVG_VALUE_LEN": (self._value_bytes // entries).to_bytes(4, "big"),
+            b"hfile.CREATE_TIME_TS": bytes(8),
+            b"hfile.LASTKEY": b"" if self._last_row is None else full_key(self._last_row),
+        }

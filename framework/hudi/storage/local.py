@@ -1,0 +1,255 @@
+"""Files of the operating system, durable and exclusive.
+
+Nothing is ever replaced: a file gets its name by `link`, which refuses a taken one
+(`rename` overwrites in silence), and a name counts only after its folder was synced.
+A failed sync is final: the kernel may drop the pages and report success the next time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import shutil
+import stat as modes
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from framework.hudi.storage.faults import exists_error, storage_error
+from framework.hudi.storage.port import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import BinaryIO
+
+    from typing_extensions import Buffer
+
+    from framework.hudi.storage.port import Move
+
+__all__ = ["LocalStorage"]
+
+_BUFFER_BYTES = 1 << 18
+_NOT_EMPTY = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENOTEMPTY, errno.EEXIST})
+_IS_FOLDER = frozenset({errno.EISDIR, errno.EPERM, errno.EACCES})
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
+class LocalStorage:
+    """A tree of files below one folder of this machine; the folder need not exist yet."""
+
+    def __init__(self, root: str) -> None:
+        self._root = Path(root).absolute()
+
+    @property
+    def location(self) -> str:
+        """The root as an absolute path."""
+        return str(self._root)
+
+    def list(self, folder: str) -> Iterator[Entry]:
+        """Yield the children of `folder` by name; a name that is not UTF-8 is refused."""
+        full = self._full(folder)
+        try:
+            with os.scandir(full) as scan:
+                found = sorted(scan, key=lambda each: each.name)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            raise storage_error(error, str(full)) from error
+        prefix = f"{folder}/" if folder else ""
+        for each in found:
+            entry = _entry_of(Path(each.path), prefix + each.name)
+            if entry is not None:
+                yield entry
+
+    def stat(self, path: str) -> Entry | None:
+        """Return the entry at `path`, None where there is nothing."""
+        return _entry_of(self._full(path), path)
+
+    def open_input(self, path: str) -> Any:
+        """Open a regular file for random access."""
+        full = self._full(path)
+        try:
+            if not modes.S_ISREG(full.stat().st_mode):
+                raise storage_error(OSError("it is not a regular file"), str(full))
+            return pa.OSFile(str(full))
+        except OSError as error:
+            raise storage_error(error, str(full)) from error
+
+    @contextlib.contextmanager
+    def create(self, path: str) -> Iterator[BinaryIO]:
+        """Open a new file; its bytes, and folders made for it, are durable on a clean exit."""
+        full = self._full(path)
+        try:
+            _sync_folders(_make_folders(full.parent))
+            raw = _NewFile(full)
+        except OSError as error:
+            raise storage_error(error, str(full)) from error
+        out = io.BufferedWriter(raw, _BUFFER_BYTES)
+        try:
+            yield out
+            out.flush()
+            raw.sync()
+            out.close()
+        except BaseException:
+            raw.abandon()
+            raise
+
+    def move(self, moves: Sequence[Move]) -> None:
+        """Move each to a free name; folders that gained names are synced once."""
+        touched: dict[Path, None] = {}
+        try:
+            for each in moves:
+                self._move_one(self._full(each.source), self._full(each.target), touched)
+        finally:
+            self._sync_names(touched)
+
+    def delete(self, *paths: str, only_empty: bool = False) -> None:
+        """Delete files and whole folders, then make it durable; links are not followed."""
+        delete_one = _delete_if_empty if only_empty else _delete_one
+        parents: dict[Path, None] = {}
+        for path in paths:
+            full = self._full(path)
+            try:
+                delete_one(full)
+            except OSError as error:
+                raise storage_error(error, str(full)) from error
+            parents[full.parent] = None
+        self._sync_names(parents)
+
+    def _full(self, path: str) -> Path:
+        """Return the absolute path; one that would leave the root is refused."""
+        if path.startswith("/") or "\0" in path or ".." in path.split("/"):
+            problem = OSError(f"the path {path!r} leaves the storage")
+            raise storage_error(problem, str(self._root))
+        return self._root / path if path else self._root
+
+    def _move_one(self, source: Path, target: Path, touched: dict[Path, None]) -> None:
+        """Give `source` its new name; on failure the old one stands."""
+        try:
+            source.lstat()  # before folders are made for it in vain
+            touched.update(dict.fromkeys(_make_folders(target.parent)))
+            if source.is_dir():
+                if target.exists():
+                    raise exists_error(str(target))
+                source.rename(target)
+            else:
+                target.hardlink_to(source)
+                touched[target.parent] = None
+                source.unlink()
+                return
+        except OSError as error:
+            at_fault = source if isinstance(error, FileNotFoundError) else target
+            raise storage_error(error, str(at_fault)) from error
+        touched[source.parent] = touched[target.parent] = None
+
+    def _sync_names(self, folders: Iterable[Path]) -> None:
+        """Make the names in `folders` durable, or raise `storage/not-durable`."""
+        try:
+            _sync_folders(folders)
+        except OSError as error:
+            raise storage_error(error, str(self._root), condition="not-durable") from error
+
+
+class _NewFile(io.FileIO):
+    """A file that did not exist before; faults come out typed, whoever calls `write`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        super().__init__(os.open(path, _FLAGS, 0o666), "wb")
+
+    def write(self, data: Buffer, /) -> int:
+        """Write some of `data` and return how many bytes."""
+        try:
+            return super().write(data) or 0
+        except OSError as error:
+            raise storage_error(error, str(self._path)) from error
+
+    def sync(self) -> None:
+        """Make the bytes durable."""
+        try:
+            os.fsync(self.fileno())
+        except OSError as error:
+            raise storage_error(error, str(self._path)) from error
+
+    def abandon(self) -> None:
+        """Close without flushing what is above, and delete the file."""
+        with contextlib.suppress(OSError):
+            super().close()
+        with contextlib.suppress(OSError):
+            self._path.unlink()
+
+
+def _entry_of(full: Path, path: str) -> Entry | None:
+    """Return the entry at `full`; a dangling link has size 0, and None means nothing is there."""
+    try:
+        path.encode()
+        try:
+            found = full.stat()
+        except FileNotFoundError:
+            found = full.lstat()
+            return Entry(path=path, is_folder=False, size=0, mtime_ns=found.st_mtime_ns)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except UnicodeEncodeError as error:
+        place = os.fsencode(full).decode(errors="backslashreplace")
+        raise storage_error(OSError("the name is not UTF-8; rename it"), place) from error
+    except OSError as error:
+        raise storage_error(error, str(full)) from error
+    if modes.S_ISDIR(found.st_mode):
+        return Entry(path=path, is_folder=True, size=0, mtime_ns=0)
+    return Entry(path=path, is_folder=False, size=found.st_size, mtime_ns=found.st_mtime_ns)
+
+
+def _make_folders(folder: Path) -> list[Path]:
+    """Make `folder` and what it lies in; return the folders that gained a name."""
+    missing: list[Path] = []
+    while not folder.is_dir():
+        missing.append(folder)
+        folder = folder.parent
+    for each in reversed(missing):
+        each.mkdir(exist_ok=True)
+    return [each.parent for each in missing]
+
+
+def _sync_folders(folders: Iterable[Path]) -> None:
+    """Sync each folder that is still there."""
+    for folder in folders:
+        try:
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _delete_one(full: Path) -> None:
+    """Delete what is at `full`, if anything; another deleter at the same time is no fault."""
+    try:
+        full.unlink()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        if error.errno not in _IS_FOLDER or full.is_symlink() or not full.is_dir():
+            raise
+        shutil.rmtree(full, onerror=_ignore_missing)
+
+
+def _delete_if_empty(full: Path) -> None:
+    """Delete a folder unless it holds something."""
+    try:
+        full.rmdir()
+    except OSError as error:
+        if error.errno not in _NOT_EMPTY:
+            raise
+
+
+def _ignore_missing(_function: object, _path: str, failure: tuple[Any, Any, Any]) -> None:
+    """Let `rmtree` go on where somebody else was faster."""
+    error = failure[1]
+    if not isinstance(error, FileNotFoundError):
+        raise error

@@ -1,0 +1,47 @@
+"""From a location, as users and descriptors write it, to a storage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from framework.errors import NotYetBuiltError, PlanError, Where
+from framework.hudi.storage.local import LocalStorage
+from framework.hudi.storage.memory import MemoryStorage
+
+if TYPE_CHECKING:
+    from framework.hudi.storage.port import Storage
+
+__all__ = ["open_storage"]
+
+
+def open_storage(location: str) -> Storage:
+    """Return the storage rooted at `location`; opening touches nothing.
+
+    Args:
+        location: `/abs`, `file:/abs`, `file:///abs` or `memory://name`. As in Hadoop, the text
+            after `file:` is taken as it is, with no percent decoding.
+
+    Raises:
+        NotYetBuiltError: `storage/scheme-not-built` for any other scheme.
+        PlanError: `storage/relative-location` for a path that is not absolute.
+    """
+    scheme, colon, rest = location.partition(":")
+    if location.startswith("/"):
+        return LocalStorage(location)
+    if location.startswith("memory://"):
+        return MemoryStorage(location.removeprefix("memory://"))
+    if scheme == "file" and rest.startswith("/"):
+        return LocalStorage("/" + rest.lstrip("/"))
+    if colon and "/" not in scheme and scheme != "file":
+        raise NotYetBuiltError(
+            "storage/scheme-not-built",
+            f"this version opens local paths only, not {scheme}:",
+            where=Where(file=location),
+            remedy="Use a path such as /data/lake/flights or file:///data/lake/flights.",
+        )
+    raise PlanError(
+        "storage/relative-location",
+        "a location must be absolute here",
+        where=Where(file=location),
+        remedy="Begin it with / or file:///.",
+    )
