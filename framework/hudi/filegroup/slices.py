@@ -1,0 +1,78 @@
+"""File groups and their slices: which files hold one version of some records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from framework.hudi.filegroup.names import BaseFileName, LogFileName
+
+__all__ = ["BaseFile", "FileGroupId", "FileSlice", "LogFile", "SourceFile"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class FileGroupId:
+    """All versions of one file's records; `partition_path` is `""` in unpartitioned tables."""
+
+    partition_path: str
+    file_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseFile:
+    """A base file as a listing saw it; `path` is relative to the table, `size` in bytes."""
+
+    name: BaseFileName
+    path: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogFile:
+    """A log file as a listing saw it; `path` is relative to the table, `size` in bytes."""
+
+    name: LogFileName
+    path: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """The source file behind a skeleton.
+
+    Attributes:
+        uri: full location, as the bootstrap index has it.
+        size: bytes at the time of the bootstrap; readers stop there.
+        mtime_ms: last modification then, milliseconds since the epoch; 0 where unknown.
+    """
+
+    uri: str
+    size: int
+    mtime_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSlice:
+    """One version of a file group.
+
+    Attributes:
+        group: whose version it is.
+        base_instant: instant of the base file, or of the first log write where there is none.
+        base: None where records are in log files only.
+        logs: oldest first (by base instant, version, write token).
+        bootstrap: the source file where `base` is a skeleton, else None.
+    """
+
+    group: FileGroupId
+    base_instant: str
+    base: BaseFile | None = None
+    logs: tuple[LogFile, ...] = ()
+    bootstrap: SourceFile | None = None
+
+    @property
+    def total_size_bytes(self) -> int:
+        """Bytes of base and log files; a skeleton's source is not counted."""
+        return (self.base.size if self.base else 0) + sum(log.size for log in self.logs)

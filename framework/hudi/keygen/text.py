@@ -1,0 +1,281 @@
+"""Record keys as text, byte for byte what Apache Hudi's key generators write.
+
+How it is fast: a part with few distinct values (a small range of numbers, days, dictionary-coded
+or repeating strings) becomes a short array of labels and one code per row; neighbouring coded
+parts are multiplied into one. Other parts are printed by Arrow's cast. The pieces are joined once.
+Golden vectors of Apache Hudi pin the text (`tests/golden`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from framework.hudi.keygen.columns import Columns, KeyPart, key_parts
+from framework.hudi.keygen.values import texts_of
+from framework.hudi.table.partition_path import PartitionValue, value_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from framework.hudi.keygen.rule import KeyRule
+
+__all__ = ["EMPTY_PART", "NULL_PART", "null_rows", "record_keys"]
+
+NULL_PART: Final = "__null__"
+EMPTY_PART: Final = "__empty__"
+
+_CHUNK_ROWS: Final = 1 << 17
+_CHUNK_BYTES: Final = 1 << 29
+_MAX_LABELS: Final = 1 << 17
+_ROWS_PER_LABEL: Final = 8
+_SAMPLE_ROWS: Final = 1024
+_SAMPLE_DISTINCT: Final = 256
+
+
+def record_keys(
+    rule: KeyRule, columns: Columns, partition_values: Mapping[str, PartitionValue]
+) -> pa.StringArray | pa.ChunkedArray:
+    """Return the record key of each row: a string array for a batch, a chunked one for a table.
+
+    A key of one column is null where the value is null or empty, since Hudi has no key for it.
+    In a composite key such parts read `__null__` and `__empty__`. `null_rows` finds both.
+
+    Args:
+        rule: names the key columns.
+        columns: holds at least the key columns that the files have, in the table's types.
+        partition_values: typed values of the folder, for columns that the files lack.
+
+    Raises:
+        PlanError: `key/column-missing`.
+        CorruptFileError: `key/value-out-of-range`.
+    """
+    parts = key_parts(rule, columns, partition_values)
+    rows = columns.num_rows
+    step = _chunk_rows(parts, rows)
+    chunks = [
+        _texts(rule, _sliced(parts, start, step), min(step, rows - start))
+        for start in range(0, rows, step)
+    ]
+    found = pa.chunked_array(chunks, pa.string())
+    return found if isinstance(columns, pa.Table) else found.combine_chunks()
+
+
+def null_rows(
+    rule: KeyRule, columns: Columns, partition_values: Mapping[str, PartitionValue]
+) -> npt.NDArray[np.int64]:
+    """Return the positions, ascending, of rows that have no key or only part of one.
+
+    These are rows with a null part, with an empty value as key of one column, or with nothing but
+    empty parts: Hudi refuses all but the first in composite keys, which this project refuses too.
+    """
+    rows = columns.num_rows
+    parts = key_parts(rule, columns, partition_values)
+    bad = np.zeros(rows, np.bool_)
+    empty = np.ones(rows, np.bool_)
+    for part in parts:
+        bad |= _null_mask(part, rows)
+        if empty.any():
+            empty &= _empty_mask(part, rows)
+    return np.flatnonzero(bad | empty)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Coded:
+    """Text of each row as a code into `labels`; neither holds nulls."""
+
+    labels: pa.Array
+    codes: npt.NDArray[np.integer]
+
+    def texts(self) -> pa.Array:
+        """Return one text a row."""
+        return pc.take(self.labels, pa.array(self.codes), boundscheck=False)
+
+    def prefixed(self, prefix: str) -> _Coded:
+        """Return the same with `prefix` before each text."""
+        return replace(self, labels=_prefixed(self.labels, prefix))
+
+    def times(self, other: _Coded) -> _Coded:
+        """Return the texts of both, joined row by row, as one."""
+        mine, theirs = len(self.labels), len(other.labels)
+        left = pc.take(self.labels, pa.array(np.repeat(np.arange(mine), theirs)))
+        right = pc.take(other.labels, pa.array(np.tile(np.arange(theirs), mine)))
+        codes = self.codes.astype(np.int64, copy=False) * theirs + other.codes
+        return _Coded(labels=pc.binary_join_element_wise(left, right, ""), codes=codes)
+
+
+_Piece: TypeAlias = _Coded | pa.Array
+
+
+def _chunk_rows(parts: Sequence[KeyPart], rows: int) -> int:
+    """Return how many rows' keys surely fit one string array."""
+    size = sum(part.nbytes for part in parts if isinstance(part, pa.Array))
+    fitting: int = _CHUNK_BYTES * rows // max(size, 1)
+    return max(1, min(_CHUNK_ROWS, fitting))
+
+
+def _sliced(parts: Sequence[KeyPart], start: int, step: int) -> list[KeyPart]:
+    """Return the parts of at most `step` rows from `start`."""
+    return [p.slice(start, step) if isinstance(p, pa.Array) else p for p in parts]
+
+
+def _texts(rule: KeyRule, parts: Sequence[KeyPart], rows: int) -> pa.Array:
+    """Return the keys of one chunk."""
+    if rule.is_composite:
+        return _composite(rule.record_key, parts, rows)
+    return _single(parts[0], rows)
+
+
+def _single(part: KeyPart, rows: int) -> pa.Array:
+    """Return the bare text of one column, null where it is null or empty."""
+    if not isinstance(part, pa.Array):
+        return pa.repeat(pa.scalar(value_text(part) or None, pa.string()), rows)
+    coded = _coded(part)
+    texts = coded.texts() if coded else texts_of(part)
+    if _has_empty(texts):
+        texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+    return texts
+
+
+def _composite(names: Sequence[str], parts: Sequence[KeyPart], rows: int) -> pa.Array:
+    """Return `name:value,name:value` for each row."""
+    pieces: list[_Piece] = []
+    pending = ""
+    for name, part in zip(names, parts, strict=True):
+        pending += f",{name}:" if pieces or pending else f"{name}:"
+        if isinstance(part, pa.Array):
+            _append(pieces, _piece(part, pending), rows)
+            pending = ""
+        else:
+            pending += _placed(value_text(part))
+    if not pieces:
+        return pa.repeat(pa.scalar(pending, pa.string()), rows)
+    arrays = [piece.texts() if isinstance(piece, _Coded) else piece for piece in pieces]
+    if pending:
+        arrays.append(pa.scalar(pending, pa.string()))
+    return arrays[0] if len(arrays) == 1 else pc.binary_join_element_wise(*arrays, "")
+
+
+def _placed(text: str | None) -> str:
+    """Return a constant part as a composite key shows it."""
+    return NULL_PART if text is None else text or EMPTY_PART
+
+
+def _piece(part: pa.Array, prefix: str) -> _Piece:
+    """Return one column of a composite key with `prefix` before each value."""
+    coded = _coded(part)
+    if coded:
+        return replace(coded, labels=_filled(coded.labels)).prefixed(prefix)
+    return _prefixed(_filled(texts_of(part)), prefix)
+
+
+def _append(pieces: list[_Piece], piece: _Piece, rows: int) -> None:
+    """Add a piece, multiplied into the last one where both are coded and stay small."""
+    last = pieces[-1] if pieces else None
+    if (
+        isinstance(last, _Coded)
+        and isinstance(piece, _Coded)
+        and len(last.labels) * len(piece.labels) <= _label_limit(rows)
+    ):
+        pieces[-1] = last.times(piece)
+    else:
+        pieces.append(piece)
+
+
+def _prefixed(texts: pa.Array, prefix: str) -> pa.Array:
+    """Return the texts with `prefix` before each."""
+    return pc.binary_replace_slice(texts, 0, 0, prefix) if prefix else texts
+
+
+def _filled(texts: pa.Array) -> pa.Array:
+    """Return the texts with placeholders for null and empty ones."""
+    if texts.null_count:
+        texts = pc.fill_null(texts, NULL_PART)
+    if _has_empty(texts):
+        texts = pc.if_else(pc.equal(texts, ""), EMPTY_PART, texts)
+    return texts
+
+
+def _has_empty(texts: pa.Array) -> bool:
+    """Whether some text that is not null is empty."""
+    return bool(len(texts)) and pc.min(pc.binary_length(texts)).as_py() == 0
+
+
+def _label_limit(rows: int) -> int:
+    """Return up to how many labels making them costs little beside the rows."""
+    return min(_MAX_LABELS, rows // _ROWS_PER_LABEL)
+
+
+def _coded(part: pa.Array) -> _Coded | None:
+    """Return the column as labels and codes, None where that would not pay or it has nulls."""
+    if part.null_count or not len(part):
+        return None
+    kind = part.type
+    if pa.types.is_dictionary(kind):
+        codes = part.indices.to_numpy(zero_copy_only=False)
+        return (
+            None
+            if part.dictionary.null_count
+            else _Coded(labels=texts_of(part.dictionary), codes=codes)
+        )
+    if pa.types.is_boolean(kind):
+        codes = pc.cast(part, pa.uint8()).to_numpy()
+        return _Coded(labels=pa.array(["false", "true"]), codes=codes)
+    if pa.types.is_integer(kind) or pa.types.is_date32(kind):
+        return _coded_range(part)
+    return _coded_strings(part) if pa.types.is_string(kind) else None
+
+
+def _coded_range(part: pa.Array) -> _Coded | None:
+    """Return numbers or days as codes into the labels of their whole range, None if it is wide."""
+    storage = part.view(pa.int32()) if pa.types.is_date32(part.type) else part
+    numbers = storage.to_numpy()
+    low, high = int(numbers.min()), int(numbers.max())
+    if high - low >= _label_limit(len(numbers)):
+        return None
+    labels = texts_of(pa.array(np.arange(high - low + 1) + low, storage.type).view(part.type))
+    return _Coded(labels=labels, codes=np.subtract(numbers, low, dtype=np.int64))
+
+
+def _coded_strings(part: pa.Array) -> _Coded | None:
+    """Return strings as codes into their distinct values, None where these seem to be many."""
+    limit = min(_label_limit(len(part)), _SAMPLE_DISTINCT)
+    stride = max(1, len(part) // _SAMPLE_ROWS)
+    sample = part.take(pa.array(np.arange(0, len(part), stride)))
+    if pc.count_distinct(sample).as_py() > limit:
+        return None
+    encoded = part.dictionary_encode()
+    return _Coded(labels=encoded.dictionary, codes=encoded.indices.to_numpy())
+
+
+def _null_mask(part: KeyPart, rows: int) -> npt.NDArray[np.bool_]:
+    """Return where the part is null."""
+    if not isinstance(part, pa.Array):
+        return np.full(rows, part is None)
+    if not part.null_count:
+        return np.zeros(rows, np.bool_)
+    found: npt.NDArray[np.bool_] = pc.is_null(part).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _empty_mask(part: KeyPart, rows: int) -> npt.NDArray[np.bool_]:
+    """Return where the part is null or an empty string."""
+    if not isinstance(part, pa.Array):
+        return np.full(rows, part is None or part == "")
+    texts: pa.Array = part.dictionary_decode() if pa.types.is_dictionary(part.type) else part
+    if not _is_text(texts.type) or not _has_empty(texts):
+        return _null_mask(part, rows)
+    empty = pc.fill_null(pc.equal(texts, ""), True)
+    found: npt.NDArray[np.bool_] = empty.to_numpy(zero_copy_only=False)
+    return found
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    """Whether values are strings."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

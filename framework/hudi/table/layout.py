@@ -1,0 +1,103 @@
+"""Where things lie inside a table (format sheet, sections 1.1 and 4.4), as paths below its root.
+
+Paths are relative, with `/` between segments and no `/` at either end; `""` is the root.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum, unique
+from typing import Final
+
+__all__ = [
+    "ARCHIVED",
+    "AUX",
+    "BOOTSTRAP_FILEIDS_INDEX",
+    "BOOTSTRAP_INSTANT",
+    "BOOTSTRAP_PARTITIONS_INDEX",
+    "HOODIE",
+    "LAKESTRAP",
+    "LAYOUT_VERSION",
+    "LEASE",
+    "METADATA_TABLE",
+    "META_COLUMNS",
+    "PARTITION_METADATA",
+    "PROPERTIES",
+    "PROPERTIES_BACKUP",
+    "TABLE_VERSION",
+    "TEMP",
+    "MetaField",
+    "crc_sidecar",
+    "join",
+    "name_of",
+    "parent_of",
+    "temp_folder",
+    "write_folder",
+]
+
+TABLE_VERSION: Final = 6
+LAYOUT_VERSION: Final = 1
+
+HOODIE: Final = ".hoodie"
+PROPERTIES: Final = ".hoodie/hoodie.properties"
+PROPERTIES_BACKUP: Final = ".hoodie/hoodie.properties.backup"
+TEMP: Final = ".hoodie/.temp"
+AUX: Final = ".hoodie/.aux"
+ARCHIVED: Final = ".hoodie/archived"
+METADATA_TABLE: Final = ".hoodie/metadata"
+PARTITION_METADATA: Final = ".hoodie_partition_metadata"
+
+BOOTSTRAP_INSTANT: Final = "00000000000001"
+_INDEX_FILE: Final = f"00000000-0000-0000-0000-000000000000-0_1-0-1_{BOOTSTRAP_INSTANT}.hfile"
+BOOTSTRAP_PARTITIONS_INDEX: Final = f"{AUX}/.bootstrap/.partitions/{_INDEX_FILE}"
+BOOTSTRAP_FILEIDS_INDEX: Final = f"{AUX}/.bootstrap/.fileids/{_INDEX_FILE}"
+
+LAKESTRAP: Final = ".hoodie/.lakestrap"
+LEASE: Final = f"{LAKESTRAP}/lease"
+
+
+@unique
+class MetaField(StrEnum):
+    """The five columns that begin each base file, in file order (format sheet, section 3.2)."""
+
+    COMMIT_TIME = "_hoodie_commit_time"
+    COMMIT_SEQNO = "_hoodie_commit_seqno"
+    RECORD_KEY = "_hoodie_record_key"
+    PARTITION_PATH = "_hoodie_partition_path"
+    FILE_NAME = "_hoodie_file_name"
+
+
+META_COLUMNS: Final[tuple[str, ...]] = tuple(field.value for field in MetaField)
+
+
+def join(*parts: str) -> str:
+    """Return the parts as one path; empty parts, such as the root, add nothing."""
+    return "/".join(part for part in parts if part)
+
+
+def parent_of(path: str) -> str:
+    """Return the folder that holds `path`; `""` for a name directly below the root."""
+    return path.rpartition("/")[0]
+
+
+def name_of(path: str) -> str:
+    """Return the last segment of `path`."""
+    return path.rpartition("/")[2]
+
+
+def crc_sidecar(path: str) -> str:
+    """Return where Java's local file system keeps the checksums of `path`.
+
+    Whoever replaces or deletes `path` deletes this too, or Java refuses the new bytes
+    (format sheet, section 1.4).
+    """
+    return join(parent_of(path), f".{name_of(path)}.crc")
+
+
+def temp_folder(instant: str) -> str:
+    """Return the folder of Hudi's markers of `instant`; nothing else may lie in it."""
+    return join(TEMP, instant)
+
+
+def write_folder(write_id: str) -> str:
+    """Return the folder that one run of ours has for itself."""
+    return join(LAKESTRAP, write_id)

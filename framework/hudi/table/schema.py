@@ -1,0 +1,38 @@
+"""Everything about a table's schema, under one name.
+
+Three schemas meet in a table: Parquet's (`parquet_schema`), Arrow's, in which this project thinks,
+and Avro's, which commits and footers carry (`avro_schema`, `arrow_schema`).
+"""
+
+from __future__ import annotations
+
+from framework.hudi.table.avro_schema import (
+    arrow_schema,
+    avro_schema,
+    sanitize_name,
+    with_meta_columns,
+)
+from framework.hudi.table.parquet_schema import int96_columns, parquet_schema
+from framework.hudi.table.schema_check import (
+    SchemaIssue,
+    check_schema,
+    full_record_schema,
+    millisecond_columns,
+)
+from framework.hudi.table.schema_union import SchemaConflict, UnifiedSchema, unify
+
+__all__ = [
+    "SchemaConflict",
+    "SchemaIssue",
+    "UnifiedSchema",
+    "arrow_schema",
+    "avro_schema",
+    "check_schema",
+    "full_record_schema",
+    "int96_columns",
+    "millisecond_columns",
+    "parquet_schema",
+    "sanitize_name",
+    "unify",
+    "with_meta_columns",
+]

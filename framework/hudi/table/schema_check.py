@@ -1,0 +1,238 @@
+"""What in a schema keeps a Parquet file from being part of a Hudi table that Spark reads."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+__all__ = ["SchemaIssue", "check_schema", "full_record_schema", "millisecond_columns"]
+
+_AVRO_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_META_PREFIX: Final = "_hoodie_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaIssue:
+    """One reason against a schema.
+
+    Attributes:
+        condition: stable id, `schema/...`.
+        column: dotted path of the column; `""` is the whole schema.
+        message: one sentence.
+        remedy: what to do.
+        full_record_helps: whether a copy of the rows in `full_record_schema` has no such issue.
+    """
+
+    condition: str
+    column: str
+    message: str
+    remedy: str
+    full_record_helps: bool = False
+
+
+def check_schema(schema: pa.Schema) -> tuple[SchemaIssue, ...]:
+    """Return every issue of data columns, in column order; none means that all of it is readable.
+
+    Names must be Avro's, which `ARROW:schema` cannot soften: give what `parquet_schema` returns.
+    """
+    if not len(schema):
+        return (_issue("no-columns", "", "the files have no columns", "Check the source."),)
+    reserved = [
+        _issue("meta-column", name, f"column '{name}' is reserved for Hudi", "Rename the column.")
+        for name in schema.names
+        if name.lower().startswith(_META_PREFIX)
+    ]
+    return (*reserved, *_fields_issues(list(schema), ""))
+
+
+def full_record_schema(schema: pa.Schema) -> pa.Schema:
+    """Return the schema with types that Spark reads, for the types that have one without loss.
+
+    Nanoseconds and milliseconds become microseconds (the cast must fail where digits are lost),
+    half floats become floats and unsigned integers the next wider signed ones.
+    """
+    return pa.schema([_readable_field(field) for field in schema])
+
+
+def millisecond_columns(schema: pa.Schema) -> tuple[str, ...]:
+    """Return the dotted paths of timestamps in milliseconds.
+
+    They are read right by every release, but Apache Hudi 0.15.0 takes them for microseconds when
+    it rewrites their rows, without an error: 1999 becomes 1970.
+    """
+    return tuple(path for field in schema for path in _milliseconds(field.type, field.name))
+
+
+def _fields_issues(fields: Sequence[pa.Field], path: str) -> Iterator[SchemaIssue]:
+    """Yield the issues of one level and all below it."""
+    lowered = Counter(field.name.lower() for field in fields)
+    exact = Counter(field.name for field in fields)
+    for field in fields:
+        column = f"{path}.{field.name}" if path else field.name
+        yield from _name_issues(field.name, column, exact, lowered)
+        yield from _type_issues(field.type, column)
+
+
+def _name_issues(
+    name: str, column: str, exact: Counter[str], lowered: Counter[str]
+) -> Iterator[SchemaIssue]:
+    """Yield what is wrong with one name among its siblings."""
+    if not _AVRO_NAME.fullmatch(name):
+        yield _issue(
+            "name-not-avro",
+            column,
+            f"column '{column}' has a name that Avro forbids",
+            "Use letters, digits and `_` only, no digit first; rename the column in the source.",
+        )
+    if exact[name] > 1:
+        yield _issue("duplicate-name", column, f"column '{column}' occurs twice", "Rename one.")
+    elif lowered[name.lower()] > 1:
+        yield _issue(
+            "same-but-case",
+            column,
+            f"column '{column}' differs from another one by case only, which Spark takes as one",
+            "Rename one of them in the source.",
+        )
+
+
+def _type_issues(kind: pa.DataType, column: str) -> Iterator[SchemaIssue]:
+    """Yield what is wrong with one type and the types inside it."""
+    if pa.types.is_struct(kind):
+        yield from _fields_issues(list(kind), column)
+    elif pa.types.is_map(kind):
+        yield from _map_issues(kind, column)
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        yield from _type_issues(kind.value_type, f"{column}.element")
+    else:
+        yield from _leaf_issues(kind, column)
+
+
+def _map_issues(kind: pa.DataType, column: str) -> Iterator[SchemaIssue]:
+    """Yield what is wrong with a map."""
+    if not pa.types.is_string(kind.key_type):
+        yield _issue(
+            "map-key-not-string",
+            column,
+            f"map '{column}' has keys of type {kind.key_type}; Avro's maps have string keys",
+            "Write the keys as strings, or as a list of structs.",
+        )
+    yield from _type_issues(kind.item_type, f"{column}.value")
+
+
+def _leaf_issues(kind: pa.DataType, column: str) -> Iterator[SchemaIssue]:
+    """Yield what is wrong with a type without children."""
+    for check, condition, why in _UNREADABLE:
+        if check(kind):
+            readable = _readable_type(kind)
+            helps = readable != kind
+            yield _issue(
+                condition,
+                column,
+                f"column '{column}' is {kind}: {why}",
+                f"Rewrite the files with {readable}, or set `full_record` for their partitions."
+                if helps
+                else "Rewrite the column in the source.",
+                helps=helps,
+            )
+            return
+
+
+def _is_nanoseconds(kind: pa.DataType) -> bool:
+    """Whether it is a timestamp finer than Spark's."""
+    return bool(pa.types.is_timestamp(kind)) and kind.unit == "ns"
+
+
+def _is_wide_decimal(kind: pa.DataType) -> bool:
+    """Whether it is a decimal that Spark cannot hold."""
+    return bool(pa.types.is_decimal256(kind)) or (
+        bool(pa.types.is_decimal(kind)) and not 0 <= kind.scale <= kind.precision
+    )
+
+
+def _is_known(kind: pa.DataType) -> bool:
+    """Whether Spark and Hudi read it."""
+    return any(check(kind) for check in _KNOWN)
+
+
+_KNOWN: Final[tuple[Callable[[pa.DataType], bool], ...]] = (
+    pa.types.is_boolean,
+    pa.types.is_signed_integer,
+    pa.types.is_float32,
+    pa.types.is_float64,
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_fixed_size_binary,
+    pa.types.is_date32,
+    pa.types.is_timestamp,
+    pa.types.is_decimal128,
+)
+_UNREADABLE: Final[tuple[tuple[Callable[[pa.DataType], bool], str, str], ...]] = (
+    (_is_nanoseconds, "nanosecond-timestamp", "Spark reads no nanoseconds"),
+    (pa.types.is_time, "time", "Spark has no type for a time of day"),
+    (pa.types.is_float16, "float16", "Spark has no half-precision floats"),
+    (pa.types.is_unsigned_integer, "unsigned-integer", "Spark and Avro have no unsigned integers"),
+    (_is_wide_decimal, "decimal-too-wide", "Spark's decimals have 38 digits at most"),
+    (lambda kind: not _is_known(kind), "type-not-readable", "Spark has no reader for it"),
+)
+
+
+def _readable_field(field: pa.Field) -> pa.Field:
+    """Return a field of a readable type."""
+    return pa.field(field.name, _readable_type(field.type), nullable=field.nullable)
+
+
+def _readable_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type that holds all values of `kind` and that Spark reads; else `kind`."""
+    if pa.types.is_struct(kind):
+        return pa.struct([_readable_field(child) for child in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(kind.key_field, _readable_field(kind.item_field))
+    if pa.types.is_list(kind):
+        return pa.list_(_readable_field(kind.value_field))
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", tz=kind.tz)
+    return _SIGNED.get(kind, kind)
+
+
+_SIGNED: Final = {
+    pa.float16(): pa.float32(),
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+}
+
+
+def _milliseconds(kind: pa.DataType, path: str) -> Iterator[str]:
+    """Yield the paths of timestamps in milliseconds within one column."""
+    if pa.types.is_timestamp(kind) and kind.unit == "ms":
+        yield path
+    elif pa.types.is_struct(kind):
+        for child in kind:
+            yield from _milliseconds(child.type, f"{path}.{child.name}")
+    elif pa.types.is_map(kind):
+        yield from _milliseconds(kind.item_type, f"{path}.value")
+    elif pa.types.is_list(kind):
+        yield from _milliseconds(kind.value_type, f"{path}.element")
+
+
+def _issue(
+    condition: str, column: str, message: str, remedy: str, *, helps: bool = False
+) -> SchemaIssue:
+    """Return one issue."""
+    return SchemaIssue(
+        condition=f"schema/{condition}",
+        column=column,
+        message=message,
+        remedy=remedy,
+        full_record_helps=helps,
+    )
