@@ -1,0 +1,1 @@
+"""Source files and what stands for them: inventory, skeletons, full files, index."""

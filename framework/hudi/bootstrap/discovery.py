@@ -1,0 +1,161 @@
+"""Which files a source has: folders first, then one partition after the other.
+
+Names are hidden by the rule of Spark's own file index, so that a query on the folder and we see
+the same files. Partition folders are found without looking into them; then each is listed once, in
+order. At most one partition's names are held at a time (all of them where there are no partitions).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from framework.errors import PlanError, Where
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from framework.hudi.storage.port import Entry, Storage
+
+__all__ = ["Ignored", "SourceFile", "discover", "is_hidden"]
+
+_SAMPLES: Final = 10
+_DEEPEST: Final = 32  # a system follows 40 links at most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """One file of the source.
+
+    Attributes:
+        partition_path: the folder that is its partition, relative to the source root.
+        path: relative to the source root.
+        size: bytes.
+        mtime_ns: last modification, nanoseconds since the epoch.
+    """
+
+    partition_path: str
+    path: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(slots=True)
+class Ignored:
+    """Files and folders that were passed over, counted while `discover` runs.
+
+    A hidden folder counts once, whatever is in it. `samples` are a few of the paths.
+    """
+
+    count: int = 0
+    samples: list[str] = field(default_factory=list)
+
+    def add(self, path: str) -> None:
+        """Count one more."""
+        self.count += 1
+        if len(self.samples) < _SAMPLES:
+            self.samples.append(path)
+
+
+def is_hidden(name: str) -> bool:
+    """Return whether Spark reads no data from a file or folder of this name.
+
+    That is a leading `_` (but not `_column=value`), a leading `.`, or a trailing `._COPYING_`.
+    """
+    if name.startswith("_"):
+        return "=" not in name
+    return name.startswith(".") or name.endswith("._COPYING_")
+
+
+def discover(storage: Storage, levels: int, ignored: Ignored) -> Iterator[SourceFile]:
+    """Yield the source's files by partition path, then by path, both as UTF-8 bytes.
+
+    Costs one listing per folder.
+
+    Args:
+        storage: opened at the source root; links to files and folders are followed.
+        levels: folder levels that make a partition; 0 where all files are one partition.
+        ignored: counts what is passed over.
+
+    Raises:
+        PlanError: `source/missing` when the root is not a folder; `source/file-beside-partitions`
+            for a data file above or below the partition level; `source/too-deep`.
+    """
+    root = storage.stat("")
+    if root is None or not root.is_folder:
+        raise PlanError(
+            "source/missing",
+            "the source is not a folder",
+            where=Where(file=storage.location),
+            remedy="Set `bootstrap.path` to the folder that holds the Parquet files.",
+        )
+    if levels == 0:
+        for entry in sorted(_files_below(storage, "", ignored), key=lambda each: each.path):
+            yield _file("", entry)
+        return
+    for partition in sorted(_partitions(storage, "", levels, ignored)):
+        yield from _partition_files(storage, partition, levels, ignored)
+
+
+def _partitions(storage: Storage, folder: str, levels: int, ignored: Ignored) -> Iterator[str]:
+    """Yield the folders `levels` below `folder`."""
+    for entry in storage.list(folder):
+        if is_hidden(entry.name):
+            ignored.add(entry.path)
+        elif not entry.is_folder:
+            raise _misplaced(storage, entry, "above")
+        elif levels == 1:
+            yield entry.path
+        else:
+            yield from _partitions(storage, entry.path, levels - 1, ignored)
+
+
+def _partition_files(
+    storage: Storage, partition: str, levels: int, ignored: Ignored
+) -> Iterator[SourceFile]:
+    """Yield the files of one partition folder, by name."""
+    for entry in storage.list(partition):
+        if is_hidden(entry.name):
+            ignored.add(entry.path)
+        elif entry.is_folder:
+            for deeper in _files_below(storage, entry.path, ignored, depth=levels + 1):
+                raise _misplaced(storage, deeper, "below")
+        else:
+            yield _file(partition, entry)
+
+
+def _files_below(
+    storage: Storage, folder: str, ignored: Ignored, depth: int = 0
+) -> Iterator[Entry]:
+    """Yield the data files in `folder` and all folders below it."""
+    if depth > _DEEPEST:
+        raise PlanError(
+            "source/too-deep",
+            f"folders are more than {_DEEPEST} levels deep; does a link lead back up?",
+            where=Where(file=f"{storage.location}/{folder}"),
+            remedy="Remove the link.",
+        )
+    for entry in storage.list(folder):
+        if is_hidden(entry.name):
+            ignored.add(entry.path)
+        elif entry.is_folder:
+            yield from _files_below(storage, entry.path, ignored, depth + 1)
+        else:
+            yield entry
+
+
+def _file(partition: str, entry: Entry) -> SourceFile:
+    """Return the entry as a file of the partition."""
+    return SourceFile(
+        partition_path=partition, path=entry.path, size=entry.size, mtime_ns=entry.mtime_ns
+    )
+
+
+def _misplaced(storage: Storage, entry: Entry, side: str) -> PlanError:
+    """Return the error for a data file that is in no partition."""
+    return PlanError(
+        "source/file-beside-partitions",
+        f"a data file lies {side} the partition folders",
+        where=Where(file=f"{storage.location}/{entry.path}"),
+        remedy="Declare one column in `partition_by` for each folder level, or move the file away.",
+    )

@@ -1,0 +1,191 @@
+"""What proves that a source file is the one that was adopted: its facts and its footer's hash.
+
+One read of the file's last 64 KiB serves both the fingerprint and the Parquet metadata.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from framework.errors import CorruptFileError, FrameworkError, SourceDriftError, Where
+from framework.hudi.bootstrap.footer_facts import read_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Fingerprint", "Footer", "drift", "read_footer"]
+
+_TAIL_BYTES: Final = 64 * 1024
+_MAGIC: Final = b"PAR1"
+_ENCRYPTED: Final = b"PARE"
+_TRAILER_BYTES: Final = 8
+_SMALLEST: Final = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Footer:
+    """A Parquet file's footer.
+
+    Attributes:
+        metadata: `pyarrow.parquet.FileMetaData`.
+        length: bytes of the Thrift structure, without the eight bytes that follow it.
+        sha256: of these bytes, lower-case hexadecimal.
+        row_groups: rows of each row group, in file order.
+    """
+
+    metadata: Any
+    length: int
+    sha256: str
+    row_groups: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fingerprint:
+    """What is remembered of one source file (reliability.md, section 5.F).
+
+    Attributes:
+        path: relative to the source root.
+        size: bytes.
+        mtime_ns: last modification, nanoseconds since the epoch.
+        footer_length: as in `Footer`.
+        footer_sha256: likewise.
+        rows: rows of the file.
+        row_groups: rows of each row group, in file order.
+        schema_hash: as in `framework.hudi.bootstrap.source_schema.SchemaFacts`.
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+    footer_length: int
+    footer_sha256: str
+    rows: int
+    row_groups: tuple[int, ...]
+    schema_hash: str
+
+    def as_json(self) -> str:
+        """Return the text of a skeleton's footer `lakestrap.source`."""
+        return json.dumps(asdict(self), separators=(",", ":"), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Fingerprint:
+        """Return what `as_json` wrote.
+
+        Raises:
+            CorruptFileError: `source/bad-fingerprint`.
+        """
+        try:
+            value: Mapping[str, Any] = json.loads(text)
+            return cls(**{**value, "row_groups": tuple(value["row_groups"])})
+        except (KeyError, TypeError, ValueError) as error:
+            raise CorruptFileError(
+                "source/bad-fingerprint", f"not a fingerprint: {error!r}"
+            ) from error
+
+
+def read_footer(stream: Any, size: int, file: str, known: Fingerprint | None = None) -> Footer:
+    """Return the footer of the Parquet file in `stream`.
+
+    Costs one read of at most 64 KiB, a second one where the footer is larger, and a walk through
+    the footer unless it is the one that is known.
+
+    Args:
+        stream: a `pyarrow.NativeFile`; its position is moved.
+        size: bytes of the file.
+        file: its full location, for errors.
+        known: what an earlier reading of the file found.
+
+    Raises:
+        CorruptFileError: `source/zero-bytes`, `source/not-parquet`, `source/truncated`,
+            `source/encrypted`, `source/data-elsewhere`, `source/corrupt-footer`.
+    """
+    if size == 0:
+        raise _bad("zero-bytes", "the file is empty (0 bytes)", file, 0)
+    tail = _read(stream, max(0, size - _TAIL_BYTES), size)
+    length = _footer_length(tail, size, file, stream)
+    start = size - _TRAILER_BYTES - length
+    if length + _TRAILER_BYTES > len(tail):
+        tail = _read(stream, start, size)
+    raw = memoryview(tail)[len(tail) - _TRAILER_BYTES - length : len(tail) - _TRAILER_BYTES]
+    try:
+        metadata = pq.ParquetFile(pa.BufferReader(tail)).metadata
+    except (OSError, ValueError, pa.ArrowException) as error:  # also names that are not UTF-8
+        raise _bad("corrupt-footer", f"the footer cannot be read: {error}", file, start) from error
+    digest = hashlib.sha256(raw).hexdigest()
+    if known is not None and known.footer_sha256 == digest:
+        groups = known.row_groups
+    else:
+        groups = _row_groups(bytes(raw), metadata.num_rows, start, file)
+    return Footer(metadata=metadata, length=length, sha256=digest, row_groups=groups)
+
+
+def drift(expected: Fingerprint, what: str, root: str) -> SourceDriftError:
+    """Return the error for a source file below `root` that is no longer what it was."""
+    return SourceDriftError(
+        "source/drift",
+        f"the source file changed since it was fingerprinted: {what}",
+        where=Where(file=f"{root}/{expected.path}"),
+        remedy="Stop whatever writes into the source, then run the same command again.",
+    )
+
+
+def _read(stream: Any, start: int, stop: int) -> Any:
+    """Return the bytes from `start` (inclusive) to `stop` as an Arrow buffer."""
+    stream.seek(start)
+    return stream.read_buffer(stop - start)
+
+
+def _footer_length(tail: Any, size: int, file: str, stream: Any) -> int:
+    """Return the length that the last eight bytes say, having checked magic and bounds."""
+    end = bytes(memoryview(tail)[-_TRAILER_BYTES:])
+    if size < _SMALLEST or end[4:] != _MAGIC:
+        raise _no_magic(end[4:], file, size, bytes(memoryview(_read(stream, 0, min(4, size)))))
+    length = int.from_bytes(end[:4], "little")
+    if length > size - _SMALLEST:
+        raise _bad("corrupt-footer", f"the footer claims {length} bytes", file, size - 8)
+    return length
+
+
+def _no_magic(end: bytes, file: str, size: int, head: bytes) -> FrameworkError:
+    """Return the error for a file that does not end as Parquet does."""
+    if end == _ENCRYPTED:
+        return _bad("encrypted", "the Parquet footer is encrypted", file, size - 4)
+    if head == _MAGIC:
+        return _bad("truncated", "the Parquet file has no end; it was cut", file, size)
+    return _bad("not-parquet", "the file is not Parquet", file, 0)
+
+
+def _row_groups(raw: bytes, rows: int, start: int, file: str) -> tuple[int, ...]:
+    """Return the rows of each row group, having checked that what the footer says can be read.
+
+    `start` is where the footer begins in its file, and so where all data must end.
+    """
+    try:
+        facts = read_facts(raw)
+    except ValueError as error:
+        raise _bad("corrupt-footer", f"the footer cannot be read: {error}", file, start) from error
+    if facts.is_encrypted:
+        raise _bad("encrypted", "columns of the file are encrypted", file, start)
+    if facts.is_elsewhere:
+        raise _bad("data-elsewhere", "the file's columns lie in other files", file, start)
+    if sum(facts.row_groups) != rows or min(facts.row_groups, default=0) < 0:
+        raise _bad("corrupt-footer", "row groups and file differ in rows", file, start)
+    if facts.data_end > start:
+        raise _bad("truncated", "the footer points past itself; bytes are gone", file, start)
+    return facts.row_groups
+
+
+def _bad(condition: str, message: str, file: str, offset: int) -> CorruptFileError:
+    """Return the typed error for bytes that are not a usable source file."""
+    return CorruptFileError(
+        f"source/{condition}",
+        message,
+        where=Where(file=file, offset=offset),
+        remedy="Restore the file, or move it out of the source folder.",
+    )

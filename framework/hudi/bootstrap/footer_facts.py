@@ -1,0 +1,220 @@
+"""What a Parquet footer says of its row groups, read from its Thrift bytes.
+
+Arrow's own view of a column chunk ends the process, without an exception, where the chunk is
+encrypted or its statistics were damaged. So of a footer that may be bad nothing is asked of Arrow
+but the schema. Structs are in Thrift's compact protocol; field ids are those of `parquet.thrift`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["FooterFacts", "read_facts"]
+
+_DEEPEST: Final = 64
+_MORE: Final = 0x80
+_NIBBLE: Final = 15
+_BOOLEANS: Final = (1, 2)
+_BYTE, _I64, _BINARY, _LIST, _SET, _MAP, _STRUCT = 3, 6, 8, 9, 10, 11, 12
+_SIZES: Final = {_BYTE: 1, 7: 8, 13: 16}  # of a byte, a double, a UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FooterFacts:
+    """What is needed before a file is read.
+
+    Attributes:
+        row_groups: rows of each row group, in file order.
+        data_end: offset of the first byte after all column chunks; 0 without any.
+        is_encrypted: whether some column is, while the footer is not.
+        is_elsewhere: whether the data of some column lie in another file.
+    """
+
+    row_groups: tuple[int, ...]
+    data_end: int
+    is_encrypted: bool
+    is_elsewhere: bool
+
+
+def read_facts(raw: bytes) -> FooterFacts:
+    """Return what the structure in `raw` says; bytes that follow it are not looked at.
+
+    Costs a step for each value of the footer.
+
+    Raises:
+        ValueError: the bytes are no such structure.
+    """
+    try:
+        found, _ = _struct(raw, 0, _FILE)
+    except (IndexError, TypeError) as error:
+        raise ValueError("it ends in the middle of a value") from error
+    groups = found.get(_ROW_GROUPS, ())
+    chunks = [chunk for group in groups for chunk in group.get(_COLUMNS, ())]
+    return FooterFacts(
+        row_groups=tuple(group.get(_NUM_ROWS, 0) for group in groups),
+        data_end=max((_end(chunk.get(_META_DATA, {})) for chunk in chunks), default=0),
+        is_encrypted=_ALGORITHM in found or any(_CRYPTO & chunk.keys() for chunk in chunks),
+        is_elsewhere=any(_FILE_PATH in chunk for chunk in chunks),
+    )
+
+
+def _end(column: Mapping[int, int]) -> int:
+    """Return where the chunk ends: its first page is that of the dictionary, if there is one."""
+    first, dictionary = column.get(_DATA_PAGE, 0), column.get(_DICTIONARY_PAGE, 0)
+    return (dictionary if 0 < dictionary < first else first) + column.get(_COMPRESSED_SIZE, 0)
+
+
+def _struct(raw: bytes, at: int, wanted: Mapping[int, _Reader]) -> tuple[dict[int, Any], int]:
+    """Return the wanted fields of the struct at `at`, by id, and where it ends."""
+    found: dict[int, Any] = {}
+    field = 0
+    while head := raw[at]:
+        at += 1
+        if head > _NIBBLE:
+            field += head >> 4
+        else:
+            field, at = _integer(raw, at)
+        read = wanted.get(field)
+        if read is None:
+            at = _skip(raw, at, head & _NIBBLE, 0)
+        else:
+            found[field], at = read(raw, at)
+    return found, at + 1
+
+
+def _structs(wanted: Mapping[int, _Reader]) -> _Reader:
+    """Return a reader of a list of structs."""
+
+    def read(raw: bytes, at: int) -> tuple[list[dict[int, Any]], int]:
+        count, kind, at = _list_head(raw, at)
+        if kind != _STRUCT and count:
+            raise ValueError("a list of other values stands where structs belong")
+        found = []
+        for _ in range(count):
+            value, at = _struct(raw, at, wanted)
+            found.append(value)
+        return found, at
+
+    return read
+
+
+def _text(raw: bytes, at: int) -> tuple[bool, int]:
+    """Step over bytes or text; that they are there is the value."""
+    return True, _skip(raw, at, _BINARY, 0)
+
+
+def _there(raw: bytes, at: int) -> tuple[bool, int]:
+    """Step over a struct likewise."""
+    return True, _skip(raw, at, _STRUCT, 0)
+
+
+def _integer(raw: bytes, at: int) -> tuple[int, int]:
+    """Return the signed number at `at`, and where it ends."""
+    value, at = _unsigned(raw, at)
+    return (value >> 1) ^ -(value & 1), at
+
+
+def _unsigned(raw: bytes, at: int) -> tuple[int, int]:
+    """Return the unsigned number at `at`, and where it ends."""
+    value = raw[at]
+    if value < _MORE:
+        return value, at + 1
+    value &= 0x7F
+    shift = 7
+    while True:
+        at += 1
+        byte = raw[at]
+        value |= (byte & 0x7F) << shift
+        if byte < _MORE:
+            return value, at + 1
+        shift += 7
+
+
+def _list_head(raw: bytes, at: int) -> tuple[int, int, int]:
+    """Return count and kind of a list's items, and where the first one begins."""
+    head = raw[at]
+    count, kind = head >> 4, head & _NIBBLE
+    if count < _NIBBLE:
+        return count, kind, at + 1
+    count, at = _unsigned(raw, at + 1)
+    return count, kind, at
+
+
+def _skip(raw: bytes, at: int, kind: int, depth: int) -> int:
+    """Return where the value of this kind at `at` ends."""
+    if kind in _BOOLEANS:
+        return at
+    if _BYTE < kind <= _I64:
+        while raw[at] >= _MORE:
+            at += 1
+        return at + 1
+    if kind == _BINARY:
+        size, at = _unsigned(raw, at)
+        return at + size
+    return _skip_other(raw, at, kind, depth + 1)
+
+
+def _skip_other(raw: bytes, at: int, kind: int, depth: int) -> int:
+    """Return where a value of a rarer kind, or one that holds others, ends."""
+    if depth > _DEEPEST:
+        raise ValueError("it is nested too deep")
+    if kind == _STRUCT:
+        while head := raw[at]:
+            at = at + 1 if head > _NIBBLE else _integer(raw, at + 1)[1]
+            at = _skip(raw, at, head & _NIBBLE, depth)
+        return at + 1
+    if kind in {_LIST, _SET}:
+        count, kind, at = _list_head(raw, at)
+        return _skip_items(raw, at, (count, kind), depth)
+    if kind == _MAP:
+        count, at = _unsigned(raw, at)
+        kinds = raw[at] if count else 0
+        return _skip_pairs(raw, at + 1, (count, kinds >> 4, kinds & _NIBBLE), depth)
+    if kind not in _SIZES:
+        raise ValueError(f"it holds a value of kind {kind}, which Thrift has none of")
+    return at + _SIZES[kind]
+
+
+def _skip_items(raw: bytes, at: int, items: tuple[int, int], depth: int) -> int:
+    """Return where so many items of one kind end; each takes a byte at least."""
+    count, kind = items
+    if kind in _BOOLEANS:
+        return at + count
+    for _ in range(count):
+        at = _skip(raw, at, kind, depth)
+    return at
+
+
+def _skip_pairs(raw: bytes, at: int, pairs: tuple[int, int, int], depth: int) -> int:
+    """Return where so many keys and values end; `at` is behind the byte of their kinds."""
+    count, key, value = pairs
+    if not count:
+        return at - 1
+    for _ in range(count):
+        at = _skip_items(raw, at, (1, key), depth)
+        at = _skip_items(raw, at, (1, value), depth)
+    return at
+
+
+_Reader: TypeAlias = "Callable[[bytes, int], tuple[Any, int]]"
+
+_COMPRESSED_SIZE, _DATA_PAGE, _DICTIONARY_PAGE = 7, 9, 11
+_COLUMN: Final[Mapping[int, _Reader]] = dict.fromkeys(
+    (_COMPRESSED_SIZE, _DATA_PAGE, _DICTIONARY_PAGE), _integer
+)
+_FILE_PATH, _META_DATA = 1, 3
+_CRYPTO: Final = frozenset({8, 9})
+_CHUNK: Final[Mapping[int, _Reader]] = {
+    _FILE_PATH: _text,
+    _META_DATA: lambda raw, at: _struct(raw, at, _COLUMN),
+    8: _there,  # crypto_metadata
+    9: _text,  # encrypted_column_metadata
+}
+_COLUMNS, _NUM_ROWS = 1, 3
+_ROW_GROUP: Final[Mapping[int, _Reader]] = {_COLUMNS: _structs(_CHUNK), _NUM_ROWS: _integer}
+_ROW_GROUPS, _ALGORITHM = 4, 8
+_FILE: Final[Mapping[int, _Reader]] = {_ROW_GROUPS: _structs(_ROW_GROUP), _ALGORITHM: _there}

@@ -1,0 +1,218 @@
+"""The bootstrap index's keys and values as bytes, and back.
+
+A value is a whole Avro container of one record (`index_schemas`). An index has one value per file,
+and every value holds the same dozen of nullable fields, so they are encoded here by hand: a field
+is the number of its branch (0 null, 1 set) and the value. A test holds the result against fastavro.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from framework.errors import CorruptFileError, PlanError, Where
+from framework.hudi.bootstrap.index_schemas import (
+    FILE_PARTITION_INFO,
+    INDEX_INFO,
+    PARTITION_METADATA,
+)
+from framework.hudi.codecs.avro import ContainerFormat, encode_long, read_container
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = [
+    "INDEX_INFO_KEY",
+    "FileMapping",
+    "IndexGroup",
+    "decode_file",
+    "decode_partition",
+    "encode_file_values",
+    "encode_info",
+    "encode_partition",
+    "fileids_key",
+    "partition_key",
+    "partition_of_key",
+]
+
+INDEX_INFO_KEY: Final = b"INDEX_INFO"
+_PARTITION_PREFIX: Final = b"part="
+_FILE_ID_MARK: Final = b";fileid="
+_NULL, _SET = encode_long(0), encode_long(1)
+_VERSION: Final = _SET + encode_long(1)
+# isDir false, blockReplication 1, blockSize 128 MiB: readers want numbers and use none of them.
+_MIDDLE: Final = _SET + b"\x00" + _SET + encode_long(1) + _SET + encode_long(128 * 1024 * 1024)
+_PATH: Final = _VERSION + _SET + _VERSION + _SET  # the status, its path, the path's text
+_PERMISSION_TO_SYMLINK: Final = _NULL * 4
+_INFO: Final = ContainerFormat(INDEX_INFO)
+_PARTITION: Final = ContainerFormat(PARTITION_METADATA)
+_FILE: Final = ContainerFormat(FILE_PARTITION_INFO)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileMapping:
+    """Which source file stands behind a skeleton.
+
+    Attributes:
+        file_id: of the skeleton's file group.
+        uri: full URI of the source file.
+        size: true size of the source file in bytes; Hudi reads no further.
+        mtime_ms: its modification time, milliseconds since the epoch, UTC.
+    """
+
+    file_id: str
+    uri: str
+    size: int
+    mtime_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexGroup:
+    """One partition's skeletons.
+
+    Attributes:
+        partition_path: the table's path of the partition; "" where there are none.
+        source_partition: the folder below the source's base that holds its files.
+        files: in any order, each file id once, at least one.
+    """
+
+    partition_path: str
+    source_partition: str
+    files: Sequence[FileMapping]
+
+
+def partition_key(partition_path: str) -> bytes:
+    """Return a partition's key, by whose bytes the partitions file is sorted."""
+    return _PARTITION_PREFIX + partition_path.encode()
+
+
+def fileids_key(partition_path: str, file_id: str = "") -> bytes:
+    """Return a file's key; without a file id what sorts a whole partition in the fileids file.
+
+    `p=10` comes before `p=1` there, since `0` is below `;`.
+
+    Raises:
+        PlanError: `bootstrap/partition-name` for a path that reads like the end of a key.
+    """
+    key = partition_key(partition_path)
+    if _FILE_ID_MARK in key:
+        raise PlanError(
+            "bootstrap/partition-name",
+            f"a partition path that contains {_FILE_ID_MARK.decode()!r} cannot be indexed",
+            where=Where(partition=partition_path),
+            remedy="Adopt this partition as full_record, or skip it.",
+        )
+    return key + _FILE_ID_MARK + file_id.encode()
+
+
+def partition_of_key(key: bytes, place: Where) -> str:
+    """Return the partition path of a key of the partitions file.
+
+    Raises:
+        CorruptFileError: `bootstrap-index/corrupt`: another kind of key.
+    """
+    if not key.startswith(_PARTITION_PREFIX):
+        raise _corrupt(f"the key {key!r} names no partition", place)
+    try:
+        return key[len(_PARTITION_PREFIX) :].decode()
+    except UnicodeDecodeError as error:
+        raise _corrupt(f"the key {key!r} is not UTF-8", place) from error
+
+
+def encode_info(base_uri: str, created_ms: int, keys: int) -> bytes:
+    """Return the value of `INDEX_INFO`."""
+    return _INFO.write(
+        {
+            "version": 1,
+            "bootstrapBasePath": base_uri,
+            "createdTimestamp": created_ms,
+            "numKeys": keys,
+        }
+    )
+
+
+def encode_partition(group: IndexGroup) -> bytes:
+    """Return a partition's value: all its files by file id."""
+    parts = [
+        _VERSION,
+        _SET,
+        _text(group.source_partition),
+        _SET,
+        _text(group.partition_path),
+        _SET,
+        encode_long(len(group.files)),
+    ]
+    for file in group.files:
+        parts += (_text(file.file_id), _status(file))
+    # The map is one block of entries, and an empty one.
+    parts.append(_NULL)
+    return _PARTITION.seal(b"".join(parts))
+
+
+def encode_file_values(group: IndexGroup) -> Iterator[bytes]:
+    """Yield one value per file of a partition, in their order."""
+    head = b"".join((_VERSION, _SET, _text(group.source_partition), _SET))
+    tail = _SET + _text(group.partition_path)
+    for file in group.files:
+        yield _FILE.seal(b"".join((head, _status(file), tail)))
+
+
+def decode_partition(value: bytes, place: Where) -> dict[str, FileMapping]:
+    """Return a partition's files by file id.
+
+    Raises:
+        CorruptFileError: `bootstrap-index/corrupt` or one of `read_container`.
+    """
+    record = read_container(value, where=place)
+    files = record.get("fileIdToBootstrapFile")
+    if not isinstance(files, dict):
+        raise _corrupt("a partition's value has no files", place)
+    return {file_id: _mapping(file_id, status, place) for file_id, status in files.items()}
+
+
+def decode_file(file_id: str, value: bytes, place: Where) -> FileMapping:
+    """Return the file of a value of the fileids file; raises as `decode_partition`."""
+    return _mapping(file_id, read_container(value, where=place).get("bootstrapFileStatus"), place)
+
+
+def _mapping(file_id: str, status: Any, place: Where) -> FileMapping:
+    """Return the mapping of one `HoodieFileStatus`."""
+    path = status.get("path") if isinstance(status, dict) else None
+    uri = path.get("uri") if isinstance(path, dict) else None
+    size = status.get("length") if isinstance(status, dict) else None
+    if not isinstance(uri, str) or not isinstance(size, int) or size < 0:
+        raise _corrupt(f"the file {file_id} has path {uri!r} and length {size!r}", place)
+    mtime = status.get("modificationTime")
+    return FileMapping(
+        file_id=file_id, uri=uri, size=size, mtime_ms=mtime if isinstance(mtime, int) else 0
+    )
+
+
+def _status(file: FileMapping) -> bytes:
+    """Return a `HoodieFileStatus`."""
+    mtime = _SET + encode_long(file.mtime_ms)
+    return b"".join(
+        (
+            _PATH,
+            _text(file.uri),
+            _SET,
+            encode_long(file.size),
+            _MIDDLE,
+            mtime,
+            mtime,  # of access
+            _PERMISSION_TO_SYMLINK,
+        )
+    )
+
+
+def _text(text: str) -> bytes:
+    """Return a string with its length before it."""
+    data = text.encode()
+    return encode_long(len(data)) + data
+
+
+def _corrupt(what: str, place: Where) -> CorruptFileError:
+    """The error for an index whose content is wrong."""
+    return CorruptFileError(
+        "bootstrap-index/corrupt", what, where=place, remedy="Begin the table anew."
+    )

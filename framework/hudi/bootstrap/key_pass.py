@@ -1,0 +1,223 @@
+"""One pass over a file's key columns: text, order, hashes and bloom filter together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from framework.errors import CorruptFileError
+from framework.hudi.codecs.bloom import BloomBuilder, BloomSpec
+from framework.hudi.codecs.murmur import key_hashes
+from framework.hudi.keygen.ordering import OrderedKeys
+from framework.hudi.keygen.text import null_rows, record_keys
+from framework.vocabulary import BloomKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from framework.hudi.keygen.rule import KeyRule
+    from framework.hudi.table.partition_path import PartitionValue
+
+__all__ = ["BloomChoice", "KeyFacts", "KeyPass", "key_columns"]
+
+_NULL_TEXT: Final = "__null__"
+_WINDOW: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BloomChoice:
+    """Which bloom filter each file gets.
+
+    Attributes:
+        kind: a value of `BloomKind`.
+        expected_keys: keys to dimension for; a file with fewer rows gets a filter for its rows.
+            0 always means the file's rows, at most `max_keys`.
+        fpp: share of absent keys that a full filter reports as present.
+        max_keys: keys of one file after which its filter does not grow.
+    """
+
+    kind: str = BloomKind.DYNAMIC.value
+    expected_keys: int = 0
+    fpp: float = 1e-9
+    max_keys: int = 4_000_000
+
+    def spec(self, rows: int) -> BloomSpec | None:
+        """Return the filter for a file of `rows` rows, None where there is to be none."""
+        if self.kind == BloomKind.NONE:
+            return None
+        most = max(1, min(rows, self.max_keys))
+        return BloomSpec(
+            kind=BloomKind(self.kind),
+            expected_keys=min(most, self.expected_keys or most),
+            fpp=self.fpp,
+            max_keys=most,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyFacts:
+    """What is known of the keys of one file.
+
+    Attributes:
+        rows: how many keys, null ones included.
+        null_keys: rows whose key is null or, where Hudi refuses that, empty.
+        min_key: least text by UTF-8 bytes; None without rows.
+        max_key: greatest text likewise.
+        order_first: first key as order-preserving bytes; None unless `increasing` and with rows.
+        order_last: last key likewise.
+        increasing: whether keys strictly increase in typed order from row to row.
+        injective: whether different keys surely have different texts; looked into only as long
+            as keys increase.
+    """
+
+    rows: int
+    null_keys: int
+    min_key: str | None
+    max_key: str | None
+    order_first: bytes | None
+    order_last: bytes | None
+    increasing: bool
+    injective: bool
+
+
+class KeyPass:
+    """Makes the keys of one file, batch by batch, and gathers what is known of them.
+
+    `hashes` holds one uint64 array per batch, in order: equal keys have equal hashes.
+    """
+
+    def __init__(
+        self, rule: KeyRule, values: Mapping[str, PartitionValue], bloom: BloomSpec | None
+    ) -> None:
+        self._rule = rule
+        self._values = values
+        self._label = len(f"{rule.record_key[0]}:".encode()) if rule.is_composite else 0
+        self._builder = BloomBuilder(bloom) if bloom else None
+        self.hashes: list[np.ndarray] = []
+        self._rows = self._nulls = 0
+        self._bounds: tuple[str, str] | None = None
+        self._first: bytes | None = None
+        self._last: bytes | None = None
+        self._increasing = self._injective = True
+
+    def add(self, batch: Any) -> Any:
+        """Return the record keys of a batch of key columns, as a string array without nulls.
+
+        Raises:
+            CorruptFileError: `key/not-utf8`.
+        """
+        _check_text(batch, self._rows)
+        nulls = null_rows(self._rule, batch, self._values)
+        keys = record_keys(self._rule, batch, self._values)
+        if isinstance(keys, pa.ChunkedArray):
+            keys = keys.combine_chunks()
+        if keys.null_count:
+            keys = keys.fill_null(_NULL_TEXT)
+        self._rows += len(keys)
+        self._nulls += nulls.size
+        if len(keys):
+            self._note_bounds(keys)
+            self._note_order(batch)
+            self.hashes.append(self._builder.add(keys) if self._builder else key_hashes(keys))
+        return keys
+
+    def facts(self) -> KeyFacts:
+        """Return what is known after the last batch."""
+        ordered = self._increasing and self._nulls == 0
+        low, high = self._bounds or (None, None)
+        return KeyFacts(
+            rows=self._rows,
+            null_keys=self._nulls,
+            min_key=low,
+            max_key=high,
+            order_first=self._first if ordered else None,
+            order_last=self._last if ordered else None,
+            increasing=ordered,
+            injective=ordered and self._injective,
+        )
+
+    def hash64(self) -> np.ndarray:
+        """Return the hashes of all keys, in row order."""
+        if len(self.hashes) == 1:
+            return self.hashes[0]
+        return np.concatenate([np.empty(0, np.uint64), *self.hashes])
+
+    def bloom_footer(self) -> str | None:
+        """Return the text of the bloom filter's footer, None where there is to be none."""
+        return self._builder.footer() if self._builder else None
+
+    def _note_bounds(self, keys: Any) -> None:
+        """Widen the bounds by a batch of keys."""
+        low, high = _bounds_of(keys, self._label)
+        if self._bounds:
+            low = min(low, self._bounds[0], key=str.encode)
+            high = max(high, self._bounds[1], key=str.encode)
+        self._bounds = low, high
+
+    def _note_order(self, batch: Any) -> None:
+        """Follow the order into a batch."""
+        if not self._increasing:
+            return
+        found = OrderedKeys.of(self._rule, batch, self._values)
+        self._injective &= found.injective
+        self._increasing = found.increasing and (self._last is None or self._last < found.first)
+        if self._first is None:
+            self._first = found.first
+        self._last = found.last
+
+
+def key_columns(schema: Any, rule: KeyRule) -> Any:
+    """Return the part of an Arrow schema that keys are made of; path-only columns are absent."""
+    return pa.schema([schema.field(name) for name in rule.record_key if name in schema.names])
+
+
+def _check_text(batch: Any, before: int) -> None:
+    """Refuse text that is no UTF-8: each reader would put something else in its place.
+
+    `before` rows of the file came before the batch.
+    """
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+            continue
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid as error:
+            values = column.cast(pa.large_binary()).to_pylist()
+            row = next((at for at, value in enumerate(values) if _is_bad(value)), 0)
+            raise CorruptFileError(
+                "key/not-utf8",
+                f"key column '{name}' holds text that is not UTF-8 in row {before + row}",
+                remedy="Correct the file, choose another key column, or skip its partition.",
+            ) from error
+
+
+def _is_bad(value: bytes | None) -> bool:
+    """Return whether bytes are no UTF-8."""
+    try:
+        (value or b"").decode()
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def _bounds_of(keys: Any, label: int) -> tuple[str, str]:
+    """Return the least and the greatest of some keys (at least one) by their bytes.
+
+    All keys begin with the same `label` bytes. The eight bytes that follow, taken as one number,
+    leave few keys to compare as text, where all keys are that long.
+    """
+    _, offsets_buffer, data = keys.buffers()
+    offsets = np.frombuffer(offsets_buffer, np.int32)[keys.offset :][: len(keys) + 1]
+    if np.diff(offsets).min() < label + _WINDOW:
+        found = pc.min_max(keys)
+        return found["min"].as_py(), found["max"].as_py()
+    windows = np.ndarray((data.size - _WINDOW + 1,), f"V{_WINDOW}", data, strides=(1,))
+    heads = windows[offsets[:-1] + label].view(">u8").astype(np.uint64)
+    least, greatest = (
+        keys.take(pa.array(np.flatnonzero(heads == edge))) for edge in (heads.min(), heads.max())
+    )
+    return pc.min(least).as_py(), pc.max(greatest).as_py()

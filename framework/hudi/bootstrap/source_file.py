@@ -1,0 +1,168 @@
+"""Reading one fingerprinted source file: it must still be the one that was fingerprinted."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from framework.errors import CorruptFileError, StorageError, Where
+from framework.hudi.bootstrap.fingerprint import Fingerprint, drift, read_footer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from framework.hudi.storage.port import Storage
+
+__all__ = ["SourceReader", "check_unchanged", "open_source"]
+
+_BATCH_ROWS: Final = 1 << 17
+
+
+class SourceReader:
+    """An open source file; made by `open_source`.
+
+    Attributes:
+        fingerprint: what was compared with it.
+        file: its full location, for errors.
+    """
+
+    def __init__(self, stream: Any, metadata: Any, fingerprint: Fingerprint, file: str) -> None:
+        self.fingerprint = fingerprint
+        self._parquet = pq.ParquetFile(stream, metadata=metadata, coerce_int96_timestamp_unit="us")
+        self._names = frozenset(self._parquet.schema_arrow.names)
+        self.file = file
+
+    def row_groups(self) -> Iterator[int]:
+        """Yield the places of the row groups that have rows, in file order."""
+        return (at for at, rows in enumerate(self.fingerprint.row_groups) if rows)
+
+    def schema_for_keys(self, schema: Any, values: Mapping[str, object]) -> Any:
+        """Return `schema` without the columns that this file leaves to its folder's `values`."""
+        return pa.schema([f for f in schema if f.name in self._names or f.name not in values])
+
+    def lacks(self, name: str) -> bool:
+        """Return whether the file has no column of this name."""
+        return name not in self._names
+
+    def batches(self, group: int, schema: Any) -> Iterator[Any]:
+        """Yield one row group's rows as record batches of `schema`.
+
+        Columns that the file lacks are null. Each batch has at least one row; of an empty schema
+        only the number of rows is of use.
+
+        Raises:
+            CorruptFileError: `source/corrupt-data`, `source/value-does-not-fit`.
+        """
+        present = [name for name in schema.names if name in self._names]
+        expected = self.fingerprint.row_groups[group]
+        found = 0
+        try:
+            if not present:
+                yield self._conform(pa.record_batch({"": pa.nulls(expected)}), schema)
+                return
+            for batch in self._parquet.iter_batches(
+                _BATCH_ROWS, row_groups=[group], columns=present, use_threads=False
+            ):
+                found += batch.num_rows
+                yield self._conform(batch, schema)
+        except (OSError, pa.ArrowException) as error:
+            raise self._corrupt(f"row group {group} cannot be read: {error}") from error
+        if found != expected:
+            raise self._corrupt(f"row group {group} has {found} rows, not {expected}")
+
+    def _conform(self, batch: Any, schema: Any) -> Any:
+        """Return the batch with the columns and types of `schema`, absent ones null."""
+        if batch.schema.names == schema.names and batch.schema.types == schema.types:
+            return batch
+        arrays = [self._column(batch, field) for field in schema]
+        if not arrays:
+            return pa.record_batch({"": pa.nulls(batch.num_rows)})
+        return pa.RecordBatch.from_arrays(arrays, names=schema.names)
+
+    def _column(self, batch: Any, field: Any) -> Any:
+        """Return one column in the field's type."""
+        if field.name not in batch.schema.names:
+            return pa.nulls(batch.num_rows, field.type)
+        column = batch.column(batch.schema.get_field_index(field.name))
+        try:
+            return column if column.type == field.type else column.cast(field.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise CorruptFileError(
+                "source/value-does-not-fit",
+                f"column '{field.name}' ({column.type}) does not fit {field.type}: {error}",
+                where=Where(file=self.file),
+                remedy="Correct the file, or leave its partition out with `mode: skip`.",
+            ) from error
+
+    def _corrupt(self, message: str) -> CorruptFileError:
+        """Return the error for pages that cannot be used."""
+        return CorruptFileError(
+            "source/corrupt-data",
+            message,
+            where=Where(file=self.file),
+            remedy="Restore the file, or move it out of the source folder.",
+        )
+
+
+@contextmanager
+def open_source(storage: Storage, fingerprint: Fingerprint) -> Iterator[SourceReader]:
+    """Open a source file, having compared its size and footer with its fingerprint.
+
+    A `CorruptFileError` of the block that names no file gets the name of this one.
+
+    Raises:
+        SourceDriftError: `source/drift`.
+    """
+    stream = _opened(storage, fingerprint)
+    with stream:
+        size = stream.size()
+        if size != fingerprint.size:
+            what = f"it has {size} bytes, not {fingerprint.size}"
+            raise drift(fingerprint, what, storage.location)
+        file = f"{storage.location}/{fingerprint.path}"
+        try:
+            footer = read_footer(stream, size, file, known=fingerprint)
+        except CorruptFileError as error:
+            raise drift(fingerprint, error.message, storage.location) from error
+        if footer.sha256 != fingerprint.footer_sha256:
+            raise drift(fingerprint, "its footer is another", storage.location)
+        reader = SourceReader(stream, footer.metadata, fingerprint, file)
+        try:
+            yield reader
+        except CorruptFileError as error:
+            if error.where.file is None:
+                error.where = replace(error.where, file=file)
+            raise
+
+
+def _opened(storage: Storage, fingerprint: Fingerprint) -> Any:
+    """Return the file's stream; one that is gone, or a folder now, is drift."""
+    try:
+        return storage.open_input(fingerprint.path)
+    except StorageError as error:
+        entry = storage.stat(fingerprint.path)
+        if entry is None or error.condition == "storage/not-found":
+            raise drift(fingerprint, "it is gone", storage.location) from error
+        if entry.is_folder:
+            raise drift(fingerprint, "it is a folder", storage.location) from error
+        raise
+
+
+def check_unchanged(storage: Storage, fingerprint: Fingerprint) -> None:
+    """Compare size and modification time; costs one look at the folder's entry.
+
+    Raises:
+        SourceDriftError: `source/drift`.
+    """
+    entry = storage.stat(fingerprint.path)
+    if entry is None:
+        raise drift(fingerprint, "it is gone", storage.location)
+    if entry.size != fingerprint.size:
+        what = f"it has {entry.size} bytes, not {fingerprint.size}"
+        raise drift(fingerprint, what, storage.location)
+    if entry.mtime_ns != fingerprint.mtime_ns:
+        raise drift(fingerprint, "its modification time is another", storage.location)

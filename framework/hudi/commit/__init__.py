@@ -1,0 +1,1 @@
+"""Everything between written files and a completed instant, crashes included."""

@@ -1,0 +1,128 @@
+"""What a run sets out to do, and what it works with while it does."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from framework.errors import CorruptFileError, Where
+from framework.hudi.commit.placing import read_bytes
+from framework.hudi.commit.staging import Staging
+from framework.hudi.table.layout import join
+from framework.hudi.timeline.commit_metadata import CommitHead, write_commit
+from framework.hudi.timeline.instant import Action, Instant, InstantState
+from framework.hudi.timeline.transitions import advance
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from framework.hudi.commit.lease import Lease
+    from framework.hudi.storage.port import Storage
+    from framework.hudi.timeline.clock import Clock
+
+__all__ = ["AUDIT_KEY", "PROPERTIES_KEY", "WRITE_ID_KEY", "Intent", "Transaction", "read_intent"]
+
+WRITE_ID_KEY: Final = "lakestrap.write_id"
+PROPERTIES_KEY: Final = "lakestrap.properties"
+AUDIT_KEY: Final = "lakestrap.audit"
+
+_BEGIN_FILE: Final = "begin.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """One write, as its pending instant and its staging folder remember it.
+
+    Attributes:
+        write_id: the run.
+        requested_time: its instant.
+        action: its action.
+        operation: Hudi's name of the write operation.
+        is_new_table: True where the table's properties are made by this very write.
+        facts: what the pending instant says under `lakestrap.*`, such as the spec's hash.
+    """
+
+    write_id: str
+    requested_time: str
+    action: Action
+    operation: str
+    is_new_table: bool
+    facts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def staging(self) -> Staging:
+        """The run's own folder."""
+        return Staging(write_id=self.write_id)
+
+    @property
+    def requested(self) -> Instant:
+        """The instant as it begins."""
+        return Instant(
+            requested_time=self.requested_time, action=self.action, state=InstantState.REQUESTED
+        )
+
+    @property
+    def inflight(self) -> Instant:
+        """The instant while files are written."""
+        return advance(self.requested, InstantState.INFLIGHT)
+
+    @property
+    def completed(self) -> Instant:
+        """The instant when it is visible."""
+        return advance(self.inflight, InstantState.COMPLETED)
+
+    def pending_bytes(self) -> bytes:
+        """Return what the requested and the inflight file hold: our facts, no statistics.
+
+        The same bytes for equal intents, also for one that was read back.
+        """
+        out = io.BytesIO()
+        extra = dict(sorted({**self.facts, WRITE_ID_KEY: self.write_id}.items()))
+        write_commit(out, CommitHead(extra=extra, operation=self.operation), ())
+        return out.getvalue()
+
+    def begin_bytes(self) -> bytes:
+        """Return what the staging folder's first file holds."""
+        fields = {**asdict(self, dict_factory=_plain), "facts": dict(self.facts)}
+        return json.dumps(fields, sort_keys=True, ensure_ascii=False).encode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transaction:
+    """A write under way: where, what, by which right, and at what time."""
+
+    storage: Storage
+    intent: Intent
+    lease: Lease
+    clock: Clock
+
+
+def read_intent(storage: Storage, folder: str) -> Intent | None:
+    """Return what the run of a staging folder, renamed or not, set out to do.
+
+    None where it never got as far as saying so.
+
+    Raises:
+        CorruptFileError: `commit/corrupt-intent`.
+    """
+    path = join(folder, _BEGIN_FILE)
+    if storage.stat(path) is None:
+        return None
+    try:
+        fields: dict[str, Any] = json.loads(read_bytes(storage, path))
+        return Intent(**{**fields, "action": Action(fields["action"])})
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptFileError(
+            "commit/corrupt-intent",
+            "a run's own record cannot be read",
+            where=Where(file=path),
+            remedy="Look at the folder; if no run of yours is behind it, delete it by hand.",
+        ) from error
+
+
+def _plain(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return fields without the mapping that `asdict` cannot copy."""
+    return {name: value for name, value in pairs if name != "facts"}

@@ -1,0 +1,349 @@
+"""One writer of ours at a time: the lease.
+
+A lease is a numbered file in `.hoodie/.lakestrap/lease/`; the greatest number counts. Taking,
+renewing and stealing all create the next number, exclusively, so of several who try one wins; no
+file is ever rewritten. A lease ends when its time is over, or when its process is provably dead:
+same boot and process table as ours, and no such process.
+
+The lease keeps well-behaved runs apart. What makes a late one harmless is the fence: whoever takes
+over renames the staging folder away first (see `staging`). Apache Hudi does not know our lease.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from threading import Event, RLock, Thread
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from framework.errors import FrameworkError, LeaseHeldError, StorageError, Where
+from framework.hudi.commit.staging import Staging
+from framework.hudi.storage.port import Move
+from framework.hudi.table.layout import HOODIE, LAKESTRAP, LEASE, join
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from framework.hudi.storage.port import Entry, Storage
+    from framework.hudi.timeline.clock import Clock
+
+__all__ = [
+    "DEFAULT_TTL_MS",
+    "Lease",
+    "Owner",
+    "acquire",
+    "current_lease",
+    "keep",
+    "release",
+    "renew",
+    "require",
+]
+
+DEFAULT_TTL_MS: Final = 120_000
+_ATTEMPTS: Final = 16
+_LOCK: Final = RLock()
+"""Keeps a renewal in the background from bringing a lease back that is being released."""
+_UNKNOWN: Final = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """Who holds a lease.
+
+    Attributes:
+        write_id: the run.
+        token: one taking of the lease; a resumed run has the old write id and a new token.
+        host: name of the machine, for people.
+        pid: process on that machine.
+        machine: boot and process table; equal only where `pid` means the same thing.
+        started: start time of the process as its machine counts, `""` where unknown.
+    """
+
+    write_id: str
+    token: str
+    host: str
+    pid: int
+    machine: str
+    started: str
+
+    @classmethod
+    def here(cls, write_id: str) -> Owner:
+        """Return this process as a new owner."""
+        pid = os.getpid()
+        return cls(
+            write_id=write_id,
+            token=uuid4().hex,
+            host=socket.gethostname(),
+            pid=pid,
+            machine=_machine(),
+            started=_process_of(pid)[1],
+        )
+
+    def is_gone(self) -> bool:
+        """Whether the process is provably dead; False where that cannot be told from here."""
+        if self.machine != _machine():
+            return False
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        except OSError:
+            return False
+        state, started = _process_of(self.pid)
+        return state in {"Z", "X"} or bool(started and self.started and started != self.started)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The right to write to a table.
+
+    Attributes:
+        number: counts every taking and renewal.
+        owner: who holds it.
+        expires_ms: moment, in milliseconds since the epoch, from which others may take it.
+        created_root: whether the table's root folder was made for it; then it goes with it, if it
+            is empty by then.
+    """
+
+    number: int
+    owner: Owner
+    expires_ms: int
+    created_root: bool
+
+    @property
+    def path(self) -> str:
+        """Its file below the table's root."""
+        return join(LEASE, f"{self.number:08}.json")
+
+    def is_over(self, clock: Clock) -> bool:
+        """Whether another run may take it."""
+        return clock.now_ms() >= self.expires_ms or self.owner.is_gone()
+
+
+def current_lease(storage: Storage) -> Lease | None:
+    """Return the lease that counts, over or not; None where there is none.
+
+    A file that cannot be understood counts as held, by nobody known, for the usual time.
+    """
+    for _ in range(_ATTEMPTS):
+        files = _files(storage)
+        if not files:
+            return None
+        with contextlib.suppress(StorageError):  # renewed, and the old file gone, in between
+            return _read(storage, files[-1])
+    raise _held(None, "it changes all the time")
+
+
+def acquire(storage: Storage, owner: Owner, clock: Clock, *, ttl_ms: int = DEFAULT_TTL_MS) -> Lease:
+    """Take the lease where it is free, over, or its process dead.
+
+    Raises:
+        LeaseHeldError: `commit/lease-held`, with who holds it and until when.
+    """
+    found = current_lease(storage)
+    if found is not None and not found.is_over(clock):
+        raise _held(found, "another run is at work on this table")
+    lease = Lease(
+        number=found.number + 1 if found else 1,
+        owner=owner,
+        expires_ms=clock.now_ms() + ttl_ms,
+        created_root=found.created_root if found else _is_bare(storage),
+    )
+    taken = _write(storage, lease)
+    found = current_lease(storage)
+    if not taken or found is None or found.owner.token != owner.token:
+        _tidy(storage, lease)
+        raise _held(found, "another run was faster")
+    return lease
+
+
+def require(storage: Storage, lease: Lease) -> Lease:
+    """Return the lease as it is now; its taking must be that of `lease`.
+
+    Raises:
+        LeaseHeldError: `commit/lease-lost`.
+    """
+    found = current_lease(storage)
+    if found is None or found.owner.token != lease.owner.token:
+        raise LeaseHeldError(
+            "commit/lease-lost",
+            "the lease of this run is gone: it was paused for too long, or removed",
+            where=Where(file=storage.location),
+            remedy="Nothing was published. Run the same command again.",
+        )
+    return found
+
+
+def renew(storage: Storage, lease: Lease, clock: Clock, *, ttl_ms: int = DEFAULT_TTL_MS) -> Lease:
+    """Prolong the lease and return it as it is now.
+
+    Raises:
+        LeaseHeldError: `commit/lease-lost` where somebody else has it.
+    """
+    with _LOCK:
+        return _renew(storage, lease, clock, ttl_ms)
+
+
+def release(storage: Storage, lease: Lease) -> None:
+    """Give the lease back, if it is still ours, and remove folders that nobody needs any more."""
+    with _LOCK:
+        found = current_lease(storage)
+        if found is not None and found.owner.token != lease.owner.token:
+            return
+        if found is not None:  # a later one is somebody else's
+            older = (each.path for each in _files(storage) if each.path <= found.path)
+            storage.delete(*older)
+    _tidy(storage, lease)
+
+
+@contextlib.contextmanager
+def keep(
+    storage: Storage, lease: Lease, clock: Clock, *, ttl_ms: int = DEFAULT_TTL_MS
+) -> Iterator[None]:
+    """Renew the lease in the background, every third of `ttl_ms`, while the context lasts.
+
+    A lease that is lost is not fought for: the next `require` or `renew` raises in the foreground.
+    """
+    stop = Event()
+
+    def renew_now_and_then() -> None:
+        """Renew until told to stop, or lost; a storage that stumbles gets another chance."""
+        while not stop.wait(ttl_ms / 3000):
+            try:
+                renew(storage, lease, clock, ttl_ms=ttl_ms)
+            except StorageError:
+                continue
+            except FrameworkError:
+                return
+
+    thread = Thread(target=renew_now_and_then, name="lease", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _renew(storage: Storage, lease: Lease, clock: Clock, ttl_ms: int) -> Lease:
+    """Prolong the lease; the caller holds the lock of this process."""
+    for _ in range(_ATTEMPTS):
+        found = require(storage, lease)
+        longer = Lease(
+            number=found.number + 1,
+            owner=lease.owner,
+            expires_ms=clock.now_ms() + ttl_ms,
+            created_root=found.created_root,
+        )
+        if _write(storage, longer):
+            older = (each.path for each in _files(storage) if each.path < longer.path)
+            storage.delete(*older)
+            return longer
+    raise _held(None, "it changes all the time")
+
+
+def _is_bare(storage: Storage) -> bool:
+    """Whether the root is not there, or holds nothing but what a killed run of ours left."""
+    if storage.stat("") is None:
+        return True
+    found = [e.path for e in storage.list("")]
+    below = [e.path for e in storage.list(HOODIE)]
+    return found == [HOODIE] and below == [LAKESTRAP]
+
+
+def _files(storage: Storage) -> list[Entry]:
+    """Return the lease files, the one that counts last."""
+    return [e for e in storage.list(LEASE) if not e.is_folder and e.name.endswith(".json")]
+
+
+def _read(storage: Storage, file: Entry) -> Lease:
+    """Return the lease in a file."""
+    with storage.open_input(file.path) as source:
+        text = source.read()
+    number = int(file.name.split(".")[0]) if file.name.split(".")[0].isdecimal() else 0
+    try:
+        fields: dict[str, Any] = json.loads(text)
+        return Lease(
+            number=number,
+            owner=Owner(**fields["owner"]),
+            expires_ms=int(fields["expires_ms"]),
+            created_root=bool(fields["created_root"]),
+        )
+    except (ValueError, KeyError, TypeError):
+        nobody = Owner(
+            write_id=_UNKNOWN, token=_UNKNOWN, host=_UNKNOWN, pid=0, machine="", started=""
+        )
+        until = file.mtime_ns // 1_000_000 + DEFAULT_TTL_MS
+        return Lease(number=number, owner=nobody, expires_ms=until, created_root=False)
+
+
+def _write(storage: Storage, lease: Lease) -> bool:
+    """Create the lease's file whole; False where somebody else has the number.
+
+    Tried again where a run that ends takes an empty folder away in between.
+    """
+    fields = {
+        "owner": asdict(lease.owner),
+        "expires_ms": lease.expires_ms,
+        "created_root": lease.created_root,
+    }
+    temporary = join(Staging(write_id=lease.owner.write_id).root, f"lease-{uuid4().hex}")
+    for attempt in range(_ATTEMPTS):
+        try:
+            with storage.create(temporary) as out:
+                out.write(json.dumps(fields).encode())
+            storage.move([Move(source=temporary, target=lease.path)])
+        except StorageError as error:
+            storage.delete(temporary)
+            if error.condition == "storage/exists":
+                return False
+            if error.condition != "storage/not-found" or attempt == _ATTEMPTS - 1:
+                _tidy(storage, lease)
+                raise
+        else:
+            return True
+    return False
+
+
+def _tidy(storage: Storage, lease: Lease) -> None:
+    """Remove the folders of a lease that hold nothing."""
+    staging = Staging(write_id=lease.owner.write_id)
+    for folder in (staging.publish, staging.root, LEASE, LAKESTRAP, HOODIE):
+        storage.delete(folder, only_empty=True)
+    if lease.created_root:
+        with contextlib.suppress(StorageError):  # an empty folder that must stay does no harm
+            storage.delete("", only_empty=True)
+
+
+def _held(lease: Lease | None, message: str) -> LeaseHeldError:
+    """Return the error that names the holder."""
+    who = f": process {lease.owner.pid} on {lease.owner.host}" if lease else ""
+    return LeaseHeldError(
+        "commit/lease-held",
+        f"{message}{who}",
+        where=Where(file=lease.path if lease else LEASE),
+        remedy="Wait until it is done. The lease of a dead process ends by itself.",
+    )
+
+
+def _machine() -> str:
+    """Return what tells this machine's process table from others."""
+    parts = [socket.gethostname()]
+    with contextlib.suppress(OSError):
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
+        parts.append(str(Path("/proc/self/ns/pid").readlink()))
+    return " ".join(parts)
+
+
+def _process_of(pid: int) -> tuple[str, str]:
+    """Return state letter and start time of a process, empty texts where they cannot be read."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return "", ""
+    return fields[0], fields[19]

@@ -1,0 +1,88 @@
+"""Notes for Apache Hudi's rollback: which files a pending instant may have made.
+
+Without them a rollback by Hudi would drop our instant and keep our files, which become visible when
+its timeline moves past them (format sheet, sections 2.9 and 10.1). The batched form: a type file,
+and files with one marker per line. Nothing else may lie in the folder.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from framework.errors import CorruptFileError, StorageError, Where
+from framework.hudi.storage.port import Move
+from framework.hudi.table.layout import join, temp_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from framework.hudi.commit.staging import Staging
+    from framework.hudi.storage.port import Storage
+
+__all__ = ["read_markers", "write_markers"]
+
+_TYPE_FILE: Final = "MARKERS.type"
+_TYPE: Final = b"TIMELINE_SERVER_BASED"
+_BATCH: Final = re.compile(r"MARKERS([0-9]+)")
+_SUFFIX: Final = ".marker.CREATE"
+_ATTEMPTS: Final = 16
+
+
+def write_markers(storage: Storage, staging: Staging, instant: str, paths: Iterable[str]) -> None:
+    """Note that the files `paths`, relative to the table, are about to appear.
+
+    One more batch; the type file is made with the first. Durable on return.
+
+    Raises:
+        CommitConflictError: `commit/fenced`.
+        CorruptFileError: `commit/line-break-in-path`; such a path cannot stand in a marker file.
+    """
+    lines = []
+    for path in paths:
+        if "\n" in path or "\r" in path:
+            raise CorruptFileError(
+                "commit/line-break-in-path",
+                "a path holds a line break",
+                where=Where(file=path),
+                remedy="Rename the source folder, or set the partition to skip.",
+            )
+        lines.append(f"{path}{_SUFFIX}\n")
+    folder = temp_folder(instant)
+    if storage.stat(join(folder, _TYPE_FILE)) is None:
+        _place(storage, staging, [join(folder, _TYPE_FILE)], _TYPE)
+    start = 1 + max(_batches(storage, folder).values(), default=-1)
+    targets = [join(folder, f"MARKERS{start + n}") for n in range(_ATTEMPTS)]
+    _place(storage, staging, targets, "".join(lines).encode())
+
+
+def read_markers(storage: Storage, instant: str) -> Iterator[str]:
+    """Yield the paths, relative to the table, that `write_markers` noted; repeats are possible."""
+    for path in _batches(storage, temp_folder(instant)):
+        with storage.open_input(path) as source:
+            text = source.read().decode(errors="replace")
+        for line in text.split("\n"):
+            if line.endswith(_SUFFIX):
+                yield line.removesuffix(_SUFFIX)
+
+
+def _batches(storage: Storage, folder: str) -> dict[str, int]:
+    """Return the paths of batch files with their numbers."""
+    found = ((entry.path, _BATCH.fullmatch(entry.name)) for entry in storage.list(folder))
+    return {path: int(match[1]) for path, match in found if match}
+
+
+def _place(storage: Storage, staging: Staging, targets: list[str], data: bytes) -> None:
+    """Make a file whole, under the first of `targets` that is free."""
+    temporary = staging.new_publish()
+    with storage.create(temporary) as out:
+        out.write(data)
+    staging.check_not_fenced(storage)
+    for target in targets:
+        try:
+            storage.move([Move(source=temporary, target=target)])
+        except StorageError as error:
+            if error.condition != "storage/exists" or target == targets[-1]:
+                raise
+        else:
+            return

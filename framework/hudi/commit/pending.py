@@ -1,0 +1,174 @@
+"""What an earlier run left behind: found by looking, without changing anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum, unique
+from typing import TYPE_CHECKING, Final
+
+from framework.errors import StorageError
+from framework.hudi.commit.intent import WRITE_ID_KEY, Intent, read_intent
+from framework.hudi.commit.staging import dead_folders, staging_ids
+from framework.hudi.table.layout import PROPERTIES, PROPERTIES_BACKUP, name_of, write_folder
+from framework.hudi.timeline.commit_metadata import read_commit_head
+from framework.hudi.timeline.instant import DATA_ACTIONS, Instant
+from framework.hudi.timeline.timeline import load_timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from framework.hudi.storage.port import Storage
+    from framework.hudi.timeline.timeline import Timeline
+
+__all__ = ["Pending", "PendingKind", "find_pending"]
+
+_LOOKS: Final = 8
+
+
+@unique
+class PendingKind(StrEnum):
+    """What is to be done about it."""
+
+    FOREIGN = "foreign"
+    """A pending instant that is not ours, or a commit without properties: left alone."""
+
+    DEAD_RUN = "dead_run"
+    """A pending instant of ours: resumed or rolled back."""
+
+    UNFINISHED = "unfinished"
+    """A completed instant of ours with steps left to do: rolled forward."""
+
+    ORPHANS = "orphans"
+    """Staging folders without an instant: deleted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """One thing that an earlier run left; where there are several, the gravest.
+
+    Attributes:
+        kind: what is to be done about it.
+        instant: the instant, None for orphans.
+        write_id: the run, None for foreign instants and orphans.
+        intent: what the run set out to do, None where its staging folder is gone.
+        facts: `extraMetadata` of the instant, `lakestrap.*` among it.
+        folders: staging folders, renamed ones included, that go with it.
+    """
+
+    kind: PendingKind
+    instant: Instant | None = None
+    write_id: str | None = None
+    intent: Intent | None = None
+    facts: Mapping[str, str]
+    folders: tuple[str, ...] = ()
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether the run's own folder is still there to go on with."""
+        return (
+            self.kind is PendingKind.DEAD_RUN
+            and self.intent is not None
+            and write_folder(self.intent.write_id) in self.folders
+        )
+
+
+def find_pending(storage: Storage, *, own: str | None = None) -> Pending | None:
+    """Return what an earlier run left, the gravest first, None where all is well.
+
+    A run that is alive looks like a dead one here: who wants to act takes the lease first. Costs
+    two listings, and one small read per pending instant and staging folder; they are repeated where
+    a run that is alive takes something away in between.
+
+    Args:
+        storage: the table.
+        own: write id of the asking run, whose staging folder is not looked at.
+    """
+    for _ in range(_LOOKS):
+        try:
+            return _look(storage, own)
+        except StorageError as error:
+            if error.condition != "storage/not-found":
+                raise
+    return _look(storage, own)
+
+
+def _look(storage: Storage, own: str | None) -> Pending | None:
+    """Look once."""
+    timeline = load_timeline(storage)
+    folders = _folders(storage, own)
+    for instant in timeline.pending:
+        facts = read_commit_head(storage, instant.path).extra
+        write_id = facts.get(WRITE_ID_KEY)
+        if write_id is None:
+            return Pending(kind=PendingKind.FOREIGN, instant=instant, facts=facts)
+        return _found(storage, PendingKind.DEAD_RUN, instant, folders)
+    return (
+        _without_properties(storage, timeline, folders)
+        or _with_leftovers(storage, timeline, folders)
+        or _orphans(folders)
+    )
+
+
+Folders = dict[str, list[str]]
+
+
+def _folders(storage: Storage, own: str | None) -> Folders:
+    """Return staging folders, also renamed ones, by write id."""
+    found: Folders = {}
+    for write_id in staging_ids(storage):
+        if write_id != own:
+            found.setdefault(write_id, []).append(write_folder(write_id))
+    for path in dead_folders(storage):
+        found.setdefault(name_of(path).split("-")[1], []).append(path)
+    return found
+
+
+def _found(storage: Storage, kind: PendingKind, instant: Instant, folders: Folders) -> Pending:
+    """Return an instant of ours with its folders."""
+    facts = read_commit_head(storage, instant.path).extra
+    write_id = facts[WRITE_ID_KEY]
+    mine = folders.get(write_id, [])
+    intents = (read_intent(storage, folder) for folder in mine)
+    return Pending(
+        kind=kind,
+        instant=instant,
+        write_id=write_id,
+        intent=next((each for each in intents if each is not None), None),
+        facts=facts,
+        folders=tuple(mine),
+    )
+
+
+def _without_properties(storage: Storage, timeline: Timeline, folders: Folders) -> Pending | None:
+    """Return the last commit of a table that has no properties."""
+    data = [each for each in timeline.completed if each.action in DATA_ACTIONS]
+    if not data or any(storage.stat(path) for path in (PROPERTIES, PROPERTIES_BACKUP)):
+        return None
+    facts = read_commit_head(storage, data[-1].path).extra
+    if WRITE_ID_KEY not in facts:
+        return Pending(kind=PendingKind.FOREIGN, instant=data[-1], facts=facts)
+    return _found(storage, PendingKind.UNFINISHED, data[-1], folders)
+
+
+def _with_leftovers(storage: Storage, timeline: Timeline, folders: Folders) -> Pending | None:
+    """Return a completed instant whose run has a staging folder left."""
+    for write_id, mine in folders.items():
+        for intent in _intents(storage, mine):
+            completed = intent.completed
+            if completed in timeline.completed:
+                extra = read_commit_head(storage, completed.path).extra
+                if extra.get(WRITE_ID_KEY) == write_id:
+                    return _found(storage, PendingKind.UNFINISHED, completed, folders)
+    return None
+
+
+def _orphans(folders: Folders) -> Pending | None:
+    """Return staging folders that belong to no instant."""
+    paths = tuple(path for mine in folders.values() for path in mine)
+    return Pending(kind=PendingKind.ORPHANS, facts={}, folders=paths) if paths else None
+
+
+def _intents(storage: Storage, folders: list[str]) -> Iterator[Intent]:
+    """Yield what the folders say."""
+    found = (read_intent(storage, folder) for folder in folders)
+    return (each for each in found if each is not None)

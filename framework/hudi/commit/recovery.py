@@ -1,0 +1,223 @@
+"""Undoing or finishing what an earlier run left (see `pending`); each may be killed and run again.
+
+The order of a rollback matters. First the staging folder is renamed away: tasks that still run, and
+a publish that was only paused, find nothing from then on. Then the timeline is read again, since
+that publish may have been faster. Data files go before the pending instant, because a file whose
+instant nobody remembers becomes visible when the timeline has moved past it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from framework.errors import CommitConflictError, CorruptFileError, UnsupportedTableError, Where
+from framework.hudi.commit.intent import PROPERTIES_KEY, WRITE_ID_KEY, read_intent
+from framework.hudi.commit.lease import require
+from framework.hudi.commit.pending import Pending, PendingKind
+from framework.hudi.commit.placing import place_bytes, read_bytes
+from framework.hudi.commit.staging import Staging, dead_folders
+from framework.hudi.filegroup.names import instant_of
+from framework.hudi.table.layout import (
+    AUX,
+    BOOTSTRAP_FILEIDS_INDEX,
+    BOOTSTRAP_INSTANT,
+    BOOTSTRAP_PARTITIONS_INDEX,
+    HOODIE,
+    PARTITION_METADATA,
+    PROPERTIES,
+    PROPERTIES_BACKUP,
+    TEMP,
+    crc_sidecar,
+    name_of,
+    parent_of,
+    temp_folder,
+)
+from framework.hudi.table.partition_metadata import PartitionMetadata
+from framework.hudi.timeline.commit_metadata import read_commit_head
+from framework.hudi.timeline.instant import Instant
+from framework.hudi.timeline.timeline import load_timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from framework.hudi.commit.lease import Lease
+    from framework.hudi.storage.port import Entry, Storage
+
+__all__ = ["roll_back", "roll_forward"]
+
+
+def roll_back(storage: Storage, pending: Pending, lease: Lease) -> None:
+    """Undo a dead run of ours, or delete orphaned staging folders.
+
+    Removed are data files and markers of the instant, partition metadata and the index that it
+    made, folders that are empty then, and the pending instant; nothing of a completed instant and
+    nothing foreign. Costs a listing of every folder of the table.
+
+    Raises:
+        CommitConflictError: `commit/completed-meanwhile`; look again, and roll forward.
+        UnsupportedTableError: `commit/not-ours`, `commit/not-pending`.
+        LeaseHeldError: `commit/lease-lost`.
+    """
+    require(storage, lease)
+    match pending.kind:
+        case PendingKind.FOREIGN:
+            raise _refused("not-ours", "another writer's instant is never rolled back", pending)
+        case PendingKind.UNFINISHED:
+            raise _refused("not-pending", "a completed instant is never rolled back", pending)
+        case PendingKind.DEAD_RUN:
+            _undo_run(storage, pending, lease)
+        case PendingKind.ORPHANS:
+            _delete_orphans(storage, pending.folders, lease)
+
+
+def roll_forward(storage: Storage, pending: Pending, lease: Lease) -> None:
+    """Finish a completed instant of ours: properties, markers, staging folder.
+
+    Raises:
+        UnsupportedTableError: `commit/not-completed`, `commit/no-properties`.
+        LeaseHeldError: `commit/lease-lost`.
+    """
+    require(storage, lease)
+    instant = pending.instant
+    if pending.kind is not PendingKind.UNFINISHED or instant is None:
+        raise _refused("not-completed", "only a completed instant can be rolled forward", pending)
+    if not any(storage.stat(path) for path in (PROPERTIES, PROPERTIES_BACKUP)):
+        text = pending.facts.get(PROPERTIES_KEY)
+        if text is None:
+            raise _refused("no-properties", "the table has lost its properties", pending)
+        staging = Staging(write_id=lease.owner.write_id)
+        place_bytes(storage, staging, PROPERTIES, text.encode(), has_begun=False)
+    _delete_markers(storage, instant.requested_time)
+    _delete_folders(storage, pending.folders)
+
+
+def _undo_run(storage: Storage, pending: Pending, lease: Lease) -> None:
+    """Undo a pending instant; the order is explained at the top."""
+    if pending.instant is None or pending.write_id is None:
+        raise _refused("not-ours", "the instant does not say whose it is", pending)
+    Staging(write_id=pending.write_id).rename_away(storage)
+    time = pending.instant.requested_time
+    ours = load_timeline(storage).find(time)
+    if any(each.is_completed for each in ours):
+        raise CommitConflictError(
+            "commit/completed-meanwhile",
+            "the run that seemed dead has published",
+            where=Where(instant=time),
+            remedy="Run the same command again; it finishes what is left.",
+        )
+    _Sweep(storage=storage, lease=lease, time=time).run()
+    for each in _pending_files(storage, time):
+        if read_commit_head(storage, each.path).extra.get(WRITE_ID_KEY) == pending.write_id:
+            storage.delete(each.path, crc_sidecar(each.path))
+    mine = (path for path in dead_folders(storage) if pending.write_id in path)
+    _delete_folders(storage, tuple(mine))
+
+
+def _pending_files(storage: Storage, time: str) -> list[Instant]:
+    """Return inflight, then requested files of an instant, as far as they are there."""
+    found = (Instant.parse(entry.name) for entry in storage.list(HOODIE) if not entry.is_folder)
+    pending = (each for each in found if each and not each.is_completed)
+    return sorted(each for each in pending if each.requested_time == time)
+
+
+def _delete_orphans(storage: Storage, folders: Sequence[str], lease: Lease) -> None:
+    """Delete staging folders, and before that the files of instants that nobody remembers."""
+    timeline = load_timeline(storage)
+    for folder in folders:
+        intent = read_intent(storage, folder)
+        time = intent.requested_time if intent else None
+        if time and not timeline.find(time) and not timeline.is_completed(time):
+            _Sweep(storage=storage, lease=lease, time=time).run()
+        _delete_folders(storage, [folder])
+
+
+def _delete_folders(storage: Storage, folders: Sequence[str]) -> None:
+    """Delete staging folders; one that still has its name is renamed away first."""
+    for folder in folders:
+        if folder in dead_folders(storage):
+            storage.delete(folder)
+        else:
+            Staging(write_id=name_of(folder)).remove(storage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sweep:
+    """Deletes all that a pending instant may have made outside the timeline and its staging.
+
+    Attributes:
+        storage: the table.
+        lease: looked at before each folder's files are deleted, since a delete cannot be fenced.
+        time: the instant.
+    """
+
+    storage: Storage
+    lease: Lease
+    time: str
+
+    def run(self) -> None:
+        """Delete data files, what goes with them, the index, and the markers last."""
+        self._clean("")
+        if self.time == BOOTSTRAP_INSTANT:
+            self._delete_index()
+        _delete_markers(self.storage, self.time)
+
+    def _clean(self, folder: str) -> bool:
+        """Clean `folder` and what it holds; return whether anything was deleted.
+
+        Partition metadata goes with the last data file, if this instant made it; a folder goes if
+        that leaves it empty.
+        """
+        entries = list(self.storage.list(folder))
+        below = [e.path for e in entries if e.is_folder and e.path != HOODIE]
+        touched = [path for path in below if self._clean(path)]
+        times = {e.path: instant_of(e.name) for e in entries if not e.is_folder}
+        doomed = [path for path, time in times.items() if time == self.time]
+        if set(times.values()) <= {self.time, None}:
+            doomed += [e.path for e in entries if _is_metadata_of(self.storage, e, self.time)]
+        if doomed:
+            require(self.storage, self.lease)
+            self.storage.delete(*doomed)
+        if folder and (doomed or touched):
+            self.storage.delete(folder, only_empty=True)
+        return bool(doomed or touched)
+
+    def _delete_index(self) -> None:
+        """Delete the bootstrap index, and its folders if nothing else is in them."""
+        require(self.storage, self.lease)
+        for path in (BOOTSTRAP_PARTITIONS_INDEX, BOOTSTRAP_FILEIDS_INDEX):
+            self.storage.delete(path, crc_sidecar(path))
+            self.storage.delete(parent_of(path), only_empty=True)
+        self.storage.delete(parent_of(parent_of(BOOTSTRAP_FILEIDS_INDEX)), only_empty=True)
+        self.storage.delete(AUX, only_empty=True)
+
+
+def _is_metadata_of(storage: Storage, entry: Entry, time: str) -> bool:
+    """Whether the entry is partition metadata that this instant made."""
+    if entry.name != PARTITION_METADATA or entry.is_folder:
+        return False
+    text = read_bytes(storage, entry.path).decode(errors="replace")
+    try:
+        return PartitionMetadata.parse(text, entry.path).commit_time == time
+    except CorruptFileError:
+        return False
+
+
+def _delete_markers(storage: Storage, time: str) -> None:
+    """Delete the markers of an instant."""
+    storage.delete(temp_folder(time))
+    storage.delete(TEMP, only_empty=True)
+
+
+def _refused(condition: str, message: str, pending: Pending) -> UnsupportedTableError:
+    """Return the error for something that must not be done."""
+    instant = pending.instant
+    return UnsupportedTableError(
+        f"commit/{condition}",
+        message,
+        where=Where(
+            file=instant.path if instant else None,
+            instant=instant.requested_time if instant else None,
+        ),
+        remedy="Finish or roll it back with the writer that made it, then run again.",
+    )

@@ -1,0 +1,198 @@
+"""Statuses of written files, as many as a task wrote, in one file: a segment.
+
+A segment is an Arrow IPC stream of `SEGMENT_SCHEMA`, sorted by `number`. The driver holds one
+`SegmentRef` per task, whatever the number of files, and streams the rows when it needs them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from framework.errors import CorruptFileError, Where
+from framework.hudi.storage.checksum import Crc32cOutput, file_crc32c
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from framework.hudi.storage.port import Storage
+
+__all__ = [
+    "SEGMENT_SCHEMA",
+    "SegmentRef",
+    "merge_segments",
+    "read_segment",
+    "write_segment",
+]
+
+SEGMENT_SCHEMA: Final = pa.schema(
+    [
+        pa.field("number", pa.int64(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("file_id", pa.string(), nullable=False),
+        pa.field("name", pa.string(), nullable=False),
+        pa.field("partition_path", pa.string(), nullable=False),
+        pa.field("staged", pa.string(), nullable=False),
+        pa.field("size", pa.int64(), nullable=False),
+        pa.field("rows", pa.int64(), nullable=False),
+        pa.field("crc32c", pa.uint32(), nullable=False),
+        pa.field("source_path", pa.string(), nullable=False),
+        pa.field("source_size", pa.int64(), nullable=False),
+        pa.field("source_mtime_ns", pa.int64(), nullable=False),
+        pa.field("min_key", pa.string()),
+        pa.field("max_key", pa.string()),
+        pa.field("order_first", pa.binary()),
+        pa.field("order_last", pa.binary()),
+        pa.field("increasing", pa.bool_(), nullable=False),
+        pa.field("injective", pa.bool_(), nullable=False),
+        pa.field("null_keys", pa.int64(), nullable=False),
+    ]
+)
+"""One row per written file.
+
+`number` is the file's place in the inventory, `staged` its path in the table's storage until it is
+linked, `size` its bytes, `crc32c` the checksum of all of them, `source_path` relative to the source
+root. `min_key`, `max_key` and the `order_*` bounds are null in files without rows; the latter also
+where `increasing` is false.
+"""
+
+_BATCH_ROWS: Final = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentRef:
+    """A segment and its totals.
+
+    Attributes:
+        path: relative to the table.
+        crc32c: checksum of the segment file's bytes.
+        files: rows of the segment; 0 is allowed.
+        rows: rows in all files.
+        bytes: sizes of all files.
+        first: least `number`, -1 in an empty segment.
+        last: greatest `number`, -1 in an empty segment.
+    """
+
+    path: str
+    crc32c: int
+    files: int
+    rows: int
+    bytes: int
+    first: int
+    last: int
+
+
+def write_segment(storage: Storage, path: str, statuses: pa.Table) -> SegmentRef:
+    """Create the segment `path` from statuses in `SEGMENT_SCHEMA`, in any order.
+
+    Raises:
+        CorruptFileError: `commit/duplicate-number` where a number occurs twice.
+    """
+    table = statuses.cast(SEGMENT_SCHEMA).sort_by("number")
+    _check_numbers(table["number"], path)
+    with storage.create(path) as out:
+        checked = Crc32cOutput(out)
+        options = pa.ipc.IpcWriteOptions(compression="zstd")
+        with pa.ipc.new_stream(
+            pa.PythonFile(checked, "w"), SEGMENT_SCHEMA, options=options
+        ) as writer:
+            writer.write_table(table, max_chunksize=_BATCH_ROWS)
+    files = table.num_rows
+    return SegmentRef(
+        path=path,
+        crc32c=checked.crc32c,
+        files=files,
+        rows=pc.sum(table["rows"]).as_py() or 0,
+        bytes=pc.sum(table["size"]).as_py() or 0,
+        first=table["number"][0].as_py() if files else -1,
+        last=table["number"][-1].as_py() if files else -1,
+    )
+
+
+def read_segment(storage: Storage, segment: SegmentRef) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of a segment, after its checksum was compared.
+
+    Raises:
+        CorruptFileError: `commit/corrupt-segment`.
+    """
+    if file_crc32c(storage, segment.path) != segment.crc32c:
+        raise _corrupt(segment.path, "its checksum is not the recorded one")
+    files = 0
+    with storage.open_input(segment.path) as source, _typed(segment.path):
+        reader = pa.ipc.open_stream(source)
+        if not reader.schema.equals(SEGMENT_SCHEMA):
+            raise _corrupt(segment.path, "its columns are not those of a segment")
+        for batch in reader:
+            files += batch.num_rows
+            yield batch
+    if files != segment.files:
+        raise _corrupt(segment.path, f"it has {files} files, not {segment.files}")
+
+
+def merge_segments(storage: Storage, segments: Iterable[SegmentRef]) -> Iterator[pa.RecordBatch]:
+    """Yield the statuses of all segments by ascending `number`.
+
+    Segments whose ranges overlap are held in memory together, others one batch at a time.
+
+    Raises:
+        CorruptFileError: `commit/duplicate-number` where two segments name one number.
+    """
+    for cluster in _clusters(segments):
+        if len(cluster) == 1:
+            yield from read_segment(storage, cluster[0])
+            continue
+        batches = [batch for each in cluster for batch in read_segment(storage, each)]
+        table = pa.Table.from_batches(batches, SEGMENT_SCHEMA).sort_by("number")
+        _check_numbers(table["number"], cluster[0].path)
+        yield from table.to_batches(max_chunksize=_BATCH_ROWS)
+
+
+def _clusters(segments: Iterable[SegmentRef]) -> Iterator[Sequence[SegmentRef]]:
+    """Yield groups of segments whose ranges overlap, in ascending order."""
+    cluster: list[SegmentRef] = []
+    last = -1
+    for segment in sorted((s for s in segments if s.files), key=lambda s: (s.first, s.last)):
+        if cluster and segment.first > last:
+            yield cluster
+            cluster = []
+        cluster.append(segment)
+        last = max(last, segment.last)
+    if cluster:
+        yield cluster
+
+
+def _check_numbers(numbers: pa.ChunkedArray, path: str) -> None:
+    """Raise unless the sorted `numbers` strictly increase."""
+    if len(numbers) < 2:  # noqa: PLR2004 # one number cannot repeat
+        return
+    flat = numbers.combine_chunks()
+    if not pc.all(pc.less(flat[:-1], flat[1:])).as_py():
+        raise CorruptFileError(
+            "commit/duplicate-number",
+            "one source file has two statuses",
+            where=Where(file=path),
+            remedy="Run again with --fresh.",
+        )
+
+
+@contextlib.contextmanager
+def _typed(path: str) -> Iterator[None]:
+    """Turn what PyArrow raises on bad bytes into the typed error."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise _corrupt(path, str(error)) from error
+
+
+def _corrupt(path: str, reason: str) -> CorruptFileError:
+    """Return the error for a segment."""
+    return CorruptFileError(
+        "commit/corrupt-segment",
+        f"a status segment cannot be used: {reason}",
+        where=Where(file=path),
+        remedy="Run again with --fresh; nothing was published.",
+    )

@@ -1,0 +1,213 @@
+"""From a pending instant to a completed one: begin, publish, finish.
+
+Between begin and publish come the files (`linking`). All of it may be done again after a crash with
+the same intent: each step finds what is there and does what is missing.
+
+The completed instant is one exclusive link out of the staging folder. Everything that could speak
+against it is checked after its bytes were staged and before that link, so that a run which was
+paused in between, and fenced meanwhile, finds its staged file gone.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from framework.errors import (
+    AfterCommitError,
+    CommitConflictError,
+    CorruptFileError,
+    FrameworkError,
+    OutcomeUnknownError,
+    StorageError,
+    Where,
+)
+from framework.hudi.commit.checks import check_clear, check_empty, check_unmoved
+from framework.hudi.commit.intent import AUDIT_KEY, PROPERTIES_KEY, WRITE_ID_KEY, Transaction
+from framework.hudi.commit.lease import release, require
+from framework.hudi.commit.linking import by_partition
+from framework.hudi.commit.placing import place_bytes
+from framework.hudi.commit.segments import merge_segments
+from framework.hudi.storage.port import Move
+from framework.hudi.table.layout import PROPERTIES, TEMP, crc_sidecar, join, temp_folder
+from framework.hudi.timeline.commit_metadata import (
+    CommitHead,
+    WriteStat,
+    read_commit_head,
+    write_commit,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    import pyarrow as pa
+
+    from framework.hudi.commit.files import AuditedFiles
+    from framework.hudi.timeline.instant import Instant
+
+__all__ = ["Publication", "begin", "finish", "publish"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """What a commit says beyond its files.
+
+    Attributes:
+        extra: further `extraMetadata`, `schema` among them; our own keys are added.
+        properties: text of `hoodie.properties` for a new table, else None. It is also kept in the
+            commit, so that whoever finds the commit alone can finish the table.
+        required: paths that must exist before the commit, such as the bootstrap index.
+    """
+
+    extra: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    properties: str | None = None
+    required: tuple[str, ...] = ()
+
+
+def begin(transaction: Transaction) -> None:
+    """Make the pending instant: requested, then inflight, both with our write id.
+
+    Done again with the same intent it changes nothing, except that files which an earlier process
+    of this run had ready for publishing are dropped: that process can publish no more.
+
+    Raises:
+        CommitConflictError: see `check_clear`; `commit/name-taken` where the pending instant is
+            another run's.
+        LeaseHeldError: `commit/lease-lost`.
+    """
+    storage, intent = transaction.storage, transaction.intent
+    require(storage, transaction.lease)
+    check_clear(transaction)
+    if storage.stat(intent.staging.begin) is None:
+        check_empty(transaction)
+    storage.delete(intent.staging.publish)
+    begin_file = intent.staging.begin
+    place_bytes(storage, intent.staging, begin_file, intent.begin_bytes(), has_begun=False)
+    for instant in (intent.requested, intent.inflight):
+        place_bytes(storage, intent.staging, instant.path, intent.pending_bytes())
+
+
+def publish(transaction: Transaction, audited: AuditedFiles, publication: Publication) -> Instant:
+    """Complete the instant, then make the properties of a new table; return the instant.
+
+    Raises:
+        LeaseHeldError, CommitConflictError, StorageError: not committed.
+        OutcomeUnknownError: `commit/outcome-unknown`; nobody can tell, nothing was deleted.
+        AfterCommitError: `commit/properties`; committed, but a new table has no properties yet. The
+            next run, or `roll_forward`, makes them.
+    """
+    storage, intent = transaction.storage, transaction.intent
+    staged = _stage_commit(transaction, audited, publication)
+    storage.delete(crc_sidecar(intent.completed.path))
+    check_unmoved(transaction, publication.required)
+    try:
+        storage.move([Move(source=staged, target=intent.completed.path)])
+    except StorageError as error:
+        _resolve(transaction, error)
+    if publication.properties is not None:
+        _make_table(transaction, publication.properties)
+    return intent.completed
+
+
+def finish(transaction: Transaction) -> None:
+    """Remove markers and the staging folder, and give the lease back.
+
+    Raises:
+        AfterCommitError: `commit/cleanup`; the commit stands, the next run cleans up.
+    """
+    storage, intent = transaction.storage, transaction.intent
+    try:
+        storage.delete(temp_folder(intent.requested_time))
+        storage.delete(TEMP, only_empty=True)
+        intent.staging.remove(storage)
+        release(storage, transaction.lease)
+    except FrameworkError as error:
+        raise _after_commit(transaction, "cleanup", "leftovers could not be removed") from error
+
+
+def _stage_commit(transaction: Transaction, audited: AuditedFiles, publication: Publication) -> str:
+    """Write the whole commit into the staging folder and return its path."""
+    intent = transaction.intent
+    extra = {**publication.extra, **intent.facts, WRITE_ID_KEY: intent.write_id}
+    extra[AUDIT_KEY] = json.dumps(dict(audited.proof), ensure_ascii=False)
+    if publication.properties is not None:
+        extra[PROPERTIES_KEY] = publication.properties
+    staged = intent.staging.new_publish()
+    rows = merge_segments(transaction.storage, audited.written.segments)
+    stats = ((path, _stats(path, parts)) for path, parts in by_partition(rows))
+    with transaction.storage.create(staged) as out:
+        head = CommitHead(extra=extra, operation=intent.operation)
+        files = write_commit(out, head, stats)
+    if files != audited.written.files:
+        raise CorruptFileError(
+            "commit/file-count",
+            f"{audited.written.files} files were audited, {files} are in the segments",
+            where=Where(instant=intent.requested_time),
+            remedy="Nothing was published. Run again with --fresh.",
+        )
+    return staged
+
+
+def _stats(partition: str, batches: Iterable[pa.RecordBatch]) -> Iterator[WriteStat]:
+    """Yield the statistics of new files."""
+    for batch in batches:
+        columns = (batch[name].to_pylist() for name in ("file_id", "name", "rows", "size"))
+        for file_id, name, rows, size in zip(*columns, strict=True):
+            yield WriteStat(
+                file_id=file_id,
+                path=join(partition, name),
+                partition_path=partition,
+                rows=rows,
+                inserts=rows,
+                size=size,
+            )
+
+
+def _resolve(transaction: Transaction, error: StorageError) -> None:
+    """Return if the failed link took place all the same; raise what it was if not."""
+    path = transaction.intent.completed.path
+    unknown = OutcomeUnknownError(
+        "commit/outcome-unknown",
+        "it is not known whether the commit was made, or will last; nothing was deleted",
+        where=Where(file=path, instant=transaction.intent.requested_time),
+        remedy="Look with status when the storage answers again; then run the same command.",
+    )
+    if error.condition == "storage/not-durable":
+        raise unknown from error
+    try:
+        there = transaction.storage.stat(path) is not None
+        head = read_commit_head(transaction.storage, path) if there else CommitHead()
+        transaction.storage.delete(crc_sidecar(path))  # which syncs the folder
+    except FrameworkError:
+        raise unknown from error
+    if there and head.extra.get(WRITE_ID_KEY) == transaction.intent.write_id:
+        return
+    if there or error.condition == "storage/not-found":
+        raise CommitConflictError(
+            "commit/instant-taken" if there else "commit/fenced",
+            "another run has taken over and published" if there else "another run has taken over",
+            where=Where(file=path),
+            remedy="Nothing of this run was published. Look at the table with status.",
+        ) from error
+    raise error
+
+
+def _make_table(transaction: Transaction, text: str) -> None:
+    """Create the properties, after which the table exists."""
+    try:
+        place_bytes(transaction.storage, transaction.intent.staging, PROPERTIES, text.encode())
+    except FrameworkError as error:
+        problem = "the table's properties could not be made"
+        raise _after_commit(transaction, "properties", problem) from error
+
+
+def _after_commit(transaction: Transaction, condition: str, message: str) -> AfterCommitError:
+    """Return the error for a step after the commit."""
+    return AfterCommitError(
+        f"commit/{condition}",
+        f"committed, but {message}",
+        where=Where(table=transaction.storage.location, instant=transaction.intent.requested_time),
+        remedy="Run the same command again; it finishes what is left.",
+    )

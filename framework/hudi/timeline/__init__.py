@@ -1,0 +1,1 @@
+"""All actions on a table, in order (format sheet, section 2)."""

@@ -1,0 +1,272 @@
+"""What a commit says about itself (format sheet, section 2.5), written and read as a stream.
+
+We write `extraMetadata` first, so that our facts are at the head of the file; Apache Hudi writes it
+last, and the order is free. A pending instant of ours holds the same object without statistics.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from framework.errors import CorruptFileError, Where
+from framework.hudi.timeline.instant import Instant
+from framework.hudi.timeline.json_stream import JsonStream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import BinaryIO
+
+    from framework.hudi.storage.port import Storage
+
+__all__ = [
+    "CommitHead",
+    "WriteStat",
+    "read_commit",
+    "read_commit_head",
+    "read_replaced",
+    "write_commit",
+]
+
+_NO_PREVIOUS: Final = "null"
+_CHUNK_CHARS: Final = 1 << 18
+_HEAD_KEYS: Final = frozenset({"extraMetadata", "operationType"})
+_text: Final = json.JSONEncoder(ensure_ascii=False).encode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitHead:
+    """What a commit says besides its files.
+
+    Attributes:
+        extra: `extraMetadata`; `schema` is the Avro schema without meta columns.
+        operation: Hudi's name of the write operation, such as `BOOTSTRAP` or `UPSERT`.
+    """
+
+    extra: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    operation: str = "UNKNOWN"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteStat:
+    """One written base file.
+
+    Attributes:
+        file_id: file group of the file.
+        path: relative to the table.
+        partition_path: `""` in unpartitioned tables.
+        rows: all rows of the file.
+        inserts: rows that are new.
+        updates: rows that changed.
+        deletes: rows of the previous slice that are gone.
+        size: bytes.
+        previous: instant of the previous slice, None for a new file group.
+    """
+
+    file_id: str
+    path: str
+    partition_path: str
+    rows: int
+    size: int
+    inserts: int = 0
+    updates: int = 0
+    deletes: int = 0
+    previous: str | None = None
+
+
+def write_commit(
+    out: BinaryIO, head: CommitHead, stats: Iterable[tuple[str, Iterable[WriteStat]]]
+) -> int:
+    """Write a commit as JSON and return the number of files in it.
+
+    Args:
+        out: where the bytes go.
+        head: written first.
+        stats: partitions with their files; each partition once, read once and never held.
+
+    Raises:
+        CorruptFileError: `timeline/partition-twice`; the object would lose files.
+    """
+    seen: set[str] = set()
+    text = _TextOutput(out)
+    text.write(f'{{"extraMetadata":{_text(dict(head.extra))},\n')
+    text.write(f'"operationType":{_text(head.operation)},"compacted":false,\n')
+    text.write('"partitionToWriteStats":{')
+    files = 0
+    for partition, found in stats:
+        if partition in seen:
+            raise CorruptFileError(
+                "timeline/partition-twice",
+                "the files of a partition do not follow each other",
+                where=Where(partition=partition),
+            )
+        text.write(f"{',' if seen else ''}\n{_text(partition)}:[")
+        seen.add(partition)
+        for place, stat in enumerate(found):
+            text.write(f"{',' if place else ''}\n{_stat_text(stat)}")
+            files += 1
+        text.write("]")
+    text.write("}}\n")
+    text.flush()
+    return files
+
+
+def read_commit_head(storage: Storage, path: str) -> CommitHead:
+    """Return the head of a commit or pending instant.
+
+    Reads only the beginning where `extraMetadata` and `operationType` come first. An empty pending
+    file has an empty head; so has one in which the two are missing.
+
+    Raises:
+        CorruptFileError: `timeline/empty-commit` for a completed instant without a byte,
+            `timeline/corrupt-commit`, `timeline/corrupt-json`.
+    """
+    found: dict[str, Any] = {}
+    place = f"{storage.location}/{path}"
+    with storage.open_input(path) as source:
+        stream = JsonStream(source, place)
+        for name in () if _is_empty(stream, place) else stream.members():
+            if name == "partitionToWriteStats":
+                _skip_stats(stream)
+            else:
+                found[name] = stream.value()
+            if found.keys() >= _HEAD_KEYS:
+                break
+    extra = found.get("extraMetadata") or {}
+    operation = found.get("operationType") or CommitHead().operation
+    if not (isinstance(extra, dict) and isinstance(operation, str)):
+        raise _corrupt(place, "extraMetadata is no object, or operationType no text")
+    texts = {k: v for k, v in extra.items() if isinstance(v, str)}
+    return CommitHead(extra=MappingProxyType(texts), operation=operation)
+
+
+def read_commit(storage: Storage, path: str) -> Iterator[WriteStat]:
+    """Yield the written files of a commit in its order, one in memory at a time.
+
+    Raises:
+        CorruptFileError: as of `read_commit_head`.
+    """
+    place = f"{storage.location}/{path}"
+    with storage.open_input(path) as source:
+        stream = JsonStream(source, place)
+        if _is_empty(stream, place):
+            return
+        for name in stream.members():
+            if name != "partitionToWriteStats":
+                stream.value()
+                continue
+            for partition in stream.members():
+                for _ in stream.elements():
+                    yield _stat_of(stream.value(), partition, place)
+
+
+def read_replaced(storage: Storage, path: str) -> Mapping[str, frozenset[str]]:
+    """Return the file ids that a completed replacecommit hides, by partition path."""
+    replaced: dict[str, frozenset[str]] = {}
+    place = f"{storage.location}/{path}"
+    with storage.open_input(path) as source:
+        stream = JsonStream(source, place)
+        if _is_empty(stream, place):
+            return replaced
+        for name in stream.members():
+            if name != "partitionToReplaceFileIds":
+                stream.value()
+                continue
+            for partition in stream.members():
+                replaced[partition] = frozenset(map(str, stream.value() or ()))
+    return replaced
+
+
+def _is_empty(stream: JsonStream, place: str) -> bool:
+    """Return whether a pending instant's file is empty, which is legal; a completed one's is not.
+
+    Raises:
+        CorruptFileError: `timeline/empty-commit`.
+    """
+    if not stream.at_end():
+        return False
+    instant = Instant.parse(place.rpartition("/")[2])
+    if instant is None or not instant.is_completed:
+        return True
+    raise CorruptFileError(
+        "timeline/empty-commit",
+        "the completed instant is empty: what it wrote cannot be known",
+        where=Where(file=place, instant=instant.requested_time),
+        remedy="The file is damaged; restore it from a copy, nothing was changed.",
+    )
+
+
+class _TextOutput:
+    """Gathers small texts into large writes."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self._parts: list[str] = []
+        self._length = 0
+
+    def write(self, text: str) -> None:
+        """Keep `text` until there is enough of it."""
+        self._parts.append(text)
+        self._length += len(text)
+        if self._length >= _CHUNK_CHARS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is kept."""
+        self._out.write("".join(self._parts).encode())
+        self._parts.clear()
+        self._length = 0
+
+
+def _stat_text(stat: WriteStat) -> str:
+    """Return one HoodieWriteStat with all its keys, in Hudi's order."""
+    partition = _text(stat.partition_path)
+    return (
+        f'{{"fileId":{_text(stat.file_id)},"path":{_text(stat.path)},"cdcStats":null,'
+        f'"prevCommit":{_text(stat.previous or _NO_PREVIOUS)},"numWrites":{stat.rows},'
+        f'"numDeletes":{stat.deletes},"numUpdateWrites":{stat.updates},'
+        f'"numInserts":{stat.inserts},"totalWriteBytes":{stat.size},"totalWriteErrors":0,'
+        f'"tempPath":null,"partitionPath":{partition},"totalLogRecords":0,'
+        '"totalLogFilesCompacted":0,"totalLogSizeCompacted":0,"totalUpdatedRecordsCompacted":0,'
+        '"totalLogBlocks":0,"totalCorruptLogBlock":0,"totalRollbackBlocks":0,'
+        f'"fileSizeInBytes":{stat.size},"minEventTime":null,"maxEventTime":null,'
+        '"runtimeStats":null}'
+    )
+
+
+def _stat_of(value: Any, partition: str, path: str) -> WriteStat:
+    """Return the part of a HoodieWriteStat that we use."""
+    try:
+        previous = value.get("prevCommit")
+        return WriteStat(
+            file_id=str(value["fileId"]),
+            path=str(value["path"]),
+            partition_path=partition,
+            rows=int(value.get("numWrites", 0)),
+            size=int(value.get("fileSizeInBytes", 0)),
+            inserts=int(value.get("numInserts", 0)),
+            updates=int(value.get("numUpdateWrites", 0)),
+            deletes=int(value.get("numDeletes", 0)),
+            previous=None if previous in (None, _NO_PREVIOUS) else str(previous),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise _corrupt(path, f"a write stat is not one: {error!r}") from error
+
+
+def _skip_stats(stream: JsonStream) -> None:
+    """Step over the statistics without holding more than one."""
+    for _ in stream.members():
+        for _ in stream.elements():
+            stream.value()
+
+
+def _corrupt(path: str, reason: str) -> CorruptFileError:
+    """Return the error for a commit file."""
+    return CorruptFileError(
+        "timeline/corrupt-commit",
+        f"the commit cannot be used: {reason}",
+        where=Where(file=path),
+        remedy="The file is damaged; restore it from a copy, nothing was changed.",
+    )

@@ -1,0 +1,119 @@
+"""All instants of a table, and which files they make visible (format sheet, section 2.9).
+
+Visible is what a *completed* instant wrote. Completed instants leave the active timeline for the
+archive, oldest first, so "older than everything here" also means completed, with two exceptions:
+instants under a savepoint stay behind when their neighbours are archived, and an unfinished instant
+is never archived, so whatever does not lie before it was not archived either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from framework.hudi.table.layout import HOODIE
+from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant, InstantState
+
+if TYPE_CHECKING:
+    from framework.hudi.storage.port import Storage
+
+__all__ = ["Timeline", "load_timeline"]
+
+_ORDER: Final = {state: place for place, state in enumerate(InstantState)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timeline:
+    """The active timeline, as one listing saw it.
+
+    Attributes:
+        instants: each action once, in its furthest state, by requested time.
+    """
+
+    instants: tuple[Instant, ...]
+
+    @cached_property
+    def completed(self) -> tuple[Instant, ...]:
+        """Completed instants, oldest first."""
+        return tuple(each for each in self.instants if each.is_completed)
+
+    @cached_property
+    def pending(self) -> tuple[Instant, ...]:
+        """Requested and inflight instants, oldest first."""
+        return tuple(each for each in self.instants if not each.is_completed)
+
+    @cached_property
+    def first_active(self) -> str | None:
+        """Data instants before this one were archived, hence completed; None: nothing was.
+
+        It is the first completed data instant that no savepoint holds, or the first pending data
+        instant where that is older.
+        """
+        held = {each.requested_time for each in self.completed if each.action is Action.SAVEPOINT}
+        begun = [
+            each.requested_time
+            for each in self.instants
+            if each.action in DATA_ACTIONS and each.requested_time not in held
+        ]
+        has_completed = any(each.action in DATA_ACTIONS for each in self.completed)
+        return begun[0] if begun and has_completed else None
+
+    @property
+    def last_requested_time(self) -> str | None:
+        """The greatest instant, pending ones included; None on an empty timeline."""
+        return self.instants[-1].requested_time if self.instants else None
+
+    def is_completed(self, requested_time: str) -> bool:
+        """Whether files of this instant are part of the table."""
+        if requested_time in self._completed_times:
+            return True
+        if requested_time in self._pending_times:
+            return False
+        return self.first_active is not None and requested_time < self.first_active
+
+    def find(self, requested_time: str) -> tuple[Instant, ...]:
+        """Return the active instants of this time; more than one is a foreign writer's fault."""
+        return tuple(each for each in self.instants if each.requested_time == requested_time)
+
+    @cached_property
+    def _completed_times(self) -> frozenset[str]:
+        """Times of completed actions that wrote data."""
+        done = (each for each in self.completed if each.action in DATA_ACTIONS)
+        return frozenset(each.requested_time for each in done)
+
+    @cached_property
+    def _pending_times(self) -> frozenset[str]:
+        """Times of actions under way."""
+        return frozenset(each.requested_time for each in self.pending)
+
+
+def load_timeline(storage: Storage) -> Timeline:
+    """Return the active timeline of a table at version 6; costs one listing.
+
+    A table that does not exist has an empty timeline. Files of earlier states stay beside the
+    completed one, and are folded into it here.
+    """
+    names = (entry.name for entry in storage.list(HOODIE) if not entry.is_folder)
+    found = (Instant.parse(name) for name in names)
+    furthest: dict[tuple[str, Action], Instant] = {}
+    for instant in filter(None, found):
+        key = (instant.requested_time, instant.action)
+        known = furthest.get(key)
+        if known is None or _ORDER[known.state] < _ORDER[instant.state]:
+            furthest[key] = instant
+    return Timeline(instants=tuple(sorted(_without_finished_plans(furthest))))
+
+
+def _without_finished_plans(furthest: dict[tuple[str, Action], Instant]) -> list[Instant]:
+    """Leave out compactions that completed as commits of the same time."""
+    finished = {
+        (time, plan)
+        for (time, action), instant in furthest.items()
+        for plan in (Action.COMPACTION, Action.LOGCOMPACTION)
+        if instant.is_completed and action is _RESULT[plan]
+    }
+    return [instant for key, instant in furthest.items() if key not in finished]
+
+
+_RESULT: Final = {Action.COMPACTION: Action.COMMIT, Action.LOGCOMPACTION: Action.DELTACOMMIT}

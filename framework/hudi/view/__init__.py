@@ -1,0 +1,1 @@
+"""Which files make up the table as of an instant."""

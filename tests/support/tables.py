@@ -1,0 +1,65 @@
+"""Doing things to tables that others would do: forgetting facts, writing on, logging."""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from framework.hudi.table.schema import avro_schema
+from framework.hudi.timeline.commit_metadata import CommitHead, write_commit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+__all__ = ["changed_settings", "commit_base_file", "disown"]
+
+
+def disown(table: Path) -> None:
+    """Take our facts out of the commit that began a table, as if another had written it."""
+    commit = next((table / ".hoodie").glob("00000000000001.*commit"))
+    body = json.loads(commit.read_text())
+    kept = {k: v for k, v in body["extraMetadata"].items() if not k.startswith("lakestrap.")}
+    commit.write_text(json.dumps(body | {"extraMetadata": kept}))
+
+
+def commit_base_file(table: Path, instant: str, file: str, rows: pa.Table) -> None:
+    """Write one base file as an ordinary copy-on-write commit would, and complete the commit.
+
+    Args:
+        table: base path.
+        instant: of the commit.
+        file: path of the base file, relative to the table.
+        rows: meta columns first.
+    """
+    pq.write_table(rows, table / file, store_schema=False)
+    schema = pa.schema([field for field in rows.schema if not field.name.startswith("_hoodie_")])
+    head = CommitHead(
+        extra={"schema": json.dumps(avro_schema(schema, table="things"))}, operation="UPSERT"
+    )
+    out = io.BytesIO()
+    write_commit(out, head, ())
+    (table / ".hoodie" / f"{instant}.commit").write_bytes(out.getvalue())
+
+
+@contextmanager
+def changed_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Set confs of a session and put back what was there."""
+    before: dict[str, str | None] = {key: spark.conf.get(key, None) for key in settings}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, earlier in before.items():
+            if earlier is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, earlier)
