@@ -1,0 +1,1 @@
+"""What the author asked for: YAML in, a checked `PipelineSpec` out, or every fault at its place."""

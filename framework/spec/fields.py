@@ -1,0 +1,110 @@
+"""Field types that several sections share.
+
+Sequences are read in pydantic's lax mode, because strict mode refuses a YAML list where a tuple
+is wanted; scalars are strict, because lax mode would read `true` as 1 and `"3"` as 3.
+A fault that pydantic has no type for is raised as `PydanticCustomError`, whose type is the rule
+id without `spec/` and whose context may hold a `suggestion`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+)
+from pydantic_core import PydanticCustomError
+
+from framework.spec.references import LooseText
+
+__all__ = [
+    "ColumnName",
+    "Flag",
+    "PositiveNumber",
+    "Share",
+    "SpecModel",
+    "TableName",
+    "Text",
+    "WholeNumber",
+    "distinct",
+    "fault",
+]
+
+MAX_NUMBER = 2**31 - 1
+"""Counts in a spec fit Java's int, since Hudi reads some of them."""
+
+_TABLE_NAME = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)?")
+_RESERVED = "_hoodie_"
+
+
+class SpecModel(BaseModel):
+    """A mapping of the spec: unknown fields are faults, values never change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def fault(rule: str, message: str, suggestion: str | None = None) -> PydanticCustomError:
+    """A fault for a validator to raise; `rule` comes without `spec/`."""
+    context = {"rule": rule, "message": message, "suggestion": suggestion}
+    return PydanticCustomError("spec-rule", "{message}", context)
+
+
+def _typed(value: object) -> object:
+    """Text of unknown type as a scalar is read; anything else as it is."""
+    return value.typed() if isinstance(value, LooseText) else value
+
+
+def _decimal(value: object) -> object:
+    """The same, and a whole number where a decimal is wanted is one."""
+    typed = _typed(value)
+    return float(typed) if isinstance(typed, int) and not isinstance(typed, bool) else typed
+
+
+def _table_name(name: str) -> str:
+    """The name, if it is `[database.]table`."""
+    if _TABLE_NAME.fullmatch(name):
+        return name
+    parts = [re.sub(r"[^A-Za-z0-9_-]+", "_", part) for part in name.split(".") if part]
+    suggestion = ".".join([*parts[:1], "_".join(parts[1:])] if len(parts) > 1 else parts)
+    message = "a table's name is `table` or `database.table`, of letters, digits, `_` and `-`"
+    raise fault("table-name", message, suggestion or None)
+
+
+def _column_name(name: str) -> str:
+    """The name, unless it is empty or one of Hudi's own."""
+    if not name.strip():
+        raise fault("empty-value", "a column needs a name")
+    if name.lower().startswith(_RESERVED):
+        raise fault("reserved-column", f"columns that begin with `{_RESERVED}` belong to Hudi")
+    return name
+
+
+def distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names, if no two are the same to an engine that ignores case."""
+    seen: dict[str, str] = {}
+    for name in names:
+        first = seen.get(name.lower())
+        if first == name:
+            raise fault("duplicate-column", f"the column `{name}` is named twice")
+        if first is not None:
+            raise fault("duplicate-column", f"`{first}` and `{name}` differ by case only")
+        seen[name.lower()] = name
+    return names
+
+
+Text = Annotated[StrictStr, Field(min_length=1)]
+Flag = Annotated[StrictBool, BeforeValidator(_typed)]
+WholeNumber = Annotated[StrictInt, BeforeValidator(_typed)]
+PositiveNumber = Annotated[StrictInt, Field(ge=1, le=MAX_NUMBER), BeforeValidator(_typed)]
+Share = Annotated[StrictFloat, Field(gt=0, lt=1), BeforeValidator(_decimal)]
+TableName = Annotated[StrictStr, AfterValidator(_table_name)]
+ColumnName = Annotated[StrictStr, AfterValidator(_column_name)]

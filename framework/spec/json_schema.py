@@ -1,0 +1,131 @@
+"""JSON Schemas of spec and project file, for editors and other tools.
+
+`python -m framework.spec.json_schema` writes them into `schemas/`. They say what a file may look
+like; what only the loader can tell (overlapping locations, unknown variables, …) they leave open.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from framework.spec.pipeline_spec import PipelineDocument
+from framework.spec.project import ProjectDocument
+
+if TYPE_CHECKING:
+    from framework.spec.fields import SpecModel
+
+__all__ = ["main", "project_schema", "rendered_schemas", "spec_schema"]
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_REFERENCE = {"type": "string", "pattern": r"^\$\{(var|env)\.[A-Za-z_][A-Za-z0-9_]*\}$"}
+_NUMBERS = ("integer", "number", "boolean")
+_DEFAULTS = {"table": "TableSpec", "bootstrap": "BootstrapSpec", "spark": "SparkSpec"}
+_PRECOMBINE = {
+    "description": "The old name of `ordering`.",
+    "deprecated": True,
+    "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
+}
+
+
+def spec_schema() -> dict[str, Any]:
+    """The schema of `*.pipeline.yml`."""
+    return _schema(PipelineDocument, "A lakestrap pipeline")
+
+
+def project_schema() -> dict[str, Any]:
+    """The schema of `run-pipeline.yml`; defaults are sections whose fields are all optional."""
+    schema = _schema(ProjectDocument, "A lakestrap project file")
+    definitions = schema["$defs"]
+    for name, definition in spec_schema()["$defs"].items():
+        fills = name in _DEFAULTS.values()
+        definitions[name] = _without(definition, "required") if fills else definition
+    for section, name in _DEFAULTS.items():
+        definitions["DefaultsModel"]["properties"][section] = {"$ref": f"#/$defs/{name}"}
+    return schema
+
+
+def rendered_schemas() -> dict[str, str]:
+    """File name to content of each schema file."""
+    schemas = {"pipeline": spec_schema(), "project": project_schema()}
+    return {
+        f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        for name, schema in schemas.items()
+    }
+
+
+def main(folder: Path) -> None:
+    """Write the schema files into the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in rendered_schemas().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _schema(model: type[SpecModel], title: str) -> dict[str, Any]:
+    """The model's schema without what pydantic adds for itself, and with references allowed."""
+    schema = _refined(model.model_json_schema())
+    table = schema["$defs"].get("TableSpec")
+    if table:
+        table["properties"]["precombine"] = _PRECOMBINE
+    return {"$schema": _DIALECT, "title": title, **schema}
+
+
+def _refined(node: Any) -> Any:
+    """The schema node: no generated titles and nulls, and `${…}` wherever a scalar may stand."""
+    if isinstance(node, list):
+        return [_refined(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    named = {
+        name: {key: _refined(value) for key, value in node[name].items()}
+        for name in ("properties", "$defs")
+        if name in node
+    }
+    kept = ("default", "examples", "enum", "const", "pattern")
+    rest = {
+        name: value if name in kept else _refined(value)
+        for name, value in node.items()
+        if name not in named and not _is_noise(name, value, node)
+    }
+    return _with_reference(_without_null({**rest, **named}))
+
+
+def _without(node: dict[str, Any], name: str) -> dict[str, Any]:
+    """The node without one of its entries."""
+    return {key: value for key, value in node.items() if key != name}
+
+
+def _is_noise(name: str, value: Any, node: dict[str, Any]) -> bool:
+    """Whether pydantic wrote it for itself.
+
+    A title, a default that means "left out", or the enum's docstring, which speaks to developers.
+    """
+    empty = name == "default" and value in (None, [], {})
+    return name == "title" or empty or (name == "description" and "enum" in node)
+
+
+def _without_null(node: dict[str, Any]) -> dict[str, Any]:
+    """The node without `null`, which no field takes."""
+    options = node.get("anyOf")
+    if not isinstance(options, list) or {"type": "null"} not in options:
+        return node
+    kept = [option for option in options if option != {"type": "null"}]
+    rest = _without(node, "anyOf")
+    return {**kept[0], **rest} if len(kept) == 1 else {**rest, "anyOf": kept}
+
+
+def _with_reference(node: dict[str, Any]) -> dict[str, Any]:
+    """The node, open to a reference where it takes a number, a boolean or one of a few words."""
+    takes = node.get("type") in _NUMBERS or "enum" in node
+    if not takes:
+        return node
+    about = ("description", "default", "examples")
+    outer = {name: value for name, value in node.items() if name in about}
+    inner = {name: value for name, value in node.items() if name not in about}
+    return {**outer, "anyOf": [inner, _REFERENCE]}
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("schemas"))

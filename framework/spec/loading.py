@@ -1,0 +1,190 @@
+"""YAML file -> `PipelineSpec`, or every fault in it at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from framework.errors import Finding, SpecError, Where
+from framework.spec.faults import Judge
+from framework.spec.findings import FindingList, nearest, sort_findings
+from framework.spec.nodes import MapNode
+from framework.spec.pipeline_spec import MODELS, PipelineDocument, PipelineSpec
+from framework.spec.positions import Positions
+from framework.spec.project import Project, find_project_file, load_project, with_defaults
+from framework.spec.references import Variable
+from framework.spec.resolve import Resolver, Scope
+from framework.spec.sections import SECTIONS_NOT_BUILT, in_current_names, without_unbuilt
+from framework.spec.semantics import Semantics
+from framework.spec.source import SourceText, one_finding, read_source
+from framework.spec.walker import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = ["SPEC_SUFFIX", "find_specs", "load_spec"]
+
+SPEC_SUFFIX = ".pipeline.yml"
+"""How the name of a spec file ends."""
+
+
+def load_spec(
+    path: Path, *, target: str | None = None, variables: Mapping[str, str] | None = None
+) -> PipelineSpec:
+    """The checked spec of the file.
+
+    `run-pipeline.yml` is looked for from the spec's folder upwards. `target` chooses one of its
+    targets (None: its `default_target`, if any); `variables` beat the target's. Reads the two
+    files and the environment variables that are referred to, nothing else.
+
+    Raises:
+        SpecError: every fault in both files, errors first, each group by file and line.
+    """
+    findings = FindingList()
+    source = read_source(path)
+    project = load_project(find_project_file(path))
+    scope = project.scope(target, variables or {})
+    root = _document(source, findings)
+    if root is None:
+        raise SpecError(_sorted(project, findings))
+    named = in_current_names(without_unbuilt(root, findings), findings)
+    positions = Positions.of(source, with_defaults(named, project.defaults))
+    resolved = _resolved(positions, scope, findings)
+    document = _checked(resolved, positions, findings, path.absolute().parent)
+    findings.extend(_unused(variables or {}, project, source))
+    if document is None or findings.errors or project.findings.errors:
+        raise SpecError(_sorted(project, findings))
+    return PipelineSpec(
+        table=document.table,
+        bootstrap=document.bootstrap,
+        spark=document.spark,
+        source_path=path,
+        positions=positions,
+        warnings=_sorted(project, findings),
+        written=_mapping(resolved.stored),
+    )
+
+
+def _document(source: SourceText, findings: FindingList) -> MapNode | None:
+    """The file's mapping; None, with a finding, where there is none."""
+    root = parse(source, findings)
+    if isinstance(root, MapNode):
+        return root
+    if not findings.errors:
+        rule = "spec/empty-file" if root is None else "spec/wrong-type"
+        message = "a spec is a mapping that begins with `version: 1`"
+        findings.append(Positions.of(source, root).finding(rule, "", message))
+    return None
+
+
+def _resolved(positions: Positions, scope: Scope, findings: FindingList) -> Variable:
+    """The document's data with references put in, and its storable twin."""
+    if positions.root is None:
+        return Variable(value={}, stored={})
+    return Resolver(scope=scope, findings=findings).resolve(positions.root)
+
+
+def _checked(
+    resolved: Variable, positions: Positions, findings: FindingList, folder: Path
+) -> PipelineDocument | None:
+    """The document, or None where a field is at fault; relations between fields are checked too."""
+    data = _mapping(resolved.value)
+    semantics = Semantics(data=data, positions=positions, findings=findings, folder=folder)
+    semantics.check()
+    judge = Judge(
+        positions=positions,
+        models=MODELS,
+        findings=findings,
+        also_known=tuple(SECTIONS_NOT_BUILT),
+    )
+    return judge.validate(PipelineDocument, data, {"folder": folder})
+
+
+def _unused(given: Mapping[str, str], project: Project, source: SourceText) -> Iterator[Finding]:
+    """A warning for each `--var` that is neither declared nor used."""
+    declared = {*project.variables, *(name for t in project.targets.values() for name in t)}
+    for name in given:
+        if name not in declared and f"${{var.{name}}}" not in source.text:
+            yield Finding(
+                rule="spec/unused-variable",
+                key_path="",
+                where=Where(file=source.file),
+                message=f"no `${{var.{name}}}` uses the variable given by --var {name}",
+                suggestion=nearest(name, declared),
+                severity="warning",
+            )
+
+
+def _sorted(project: Project, findings: FindingList) -> tuple[Finding, ...]:
+    """All findings, errors first, each group by file and line."""
+    errors = (*project.findings.errors, *findings.errors)
+    warnings = (*project.findings.warnings, *findings.warnings)
+    return (*sort_findings(errors), *sort_findings(warnings))
+
+
+def _mapping(value: object) -> dict[str, object]:
+    """The value if it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def find_specs(paths: Sequence[Path]) -> tuple[Path, ...]:
+    """The spec files that the paths mean, each once, in order.
+
+    A file is taken as it is; a folder means every `*.pipeline.yml` at any depth, sorted, but not
+    in hidden and linked folders; no path at all means the current folder.
+
+    Raises:
+        SpecError: `spec/file-not-found` for each path that is not there, `spec/unreadable-file`
+            for each folder that cannot be listed, `spec/file-name` for each file that would be
+            passed over for its name, `spec/no-specs` where nothing is left.
+    """
+    findings = FindingList()
+    found: dict[Path, None] = {}
+    for path in paths or (Path(),):
+        if path.is_dir():
+            found.update(dict.fromkeys(_below(path, findings)))
+        elif path.exists():
+            found[path] = None
+        else:
+            findings.append(_not_found(path))
+    if findings.errors:
+        raise SpecError(findings.errors)
+    if not found:
+        folders = ", ".join(str(path) for path in paths or (Path(),))
+        message = f"there is no *{SPEC_SUFFIX} below {folders}"
+        raise one_finding("spec/no-specs", message, Where(), suggestion="run-pipeline init")
+    return tuple(found)
+
+
+def _below(folder: Path, findings: FindingList) -> Iterator[Path]:
+    """The folder's specs, sorted by path; a wrong ending is noted."""
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        message = f"cannot be listed: {error.strerror}"
+        findings.append(_about(folder, "spec/unreadable-file", message, None))
+        return
+    for entry in entries:
+        if entry.is_dir():
+            if not entry.name.startswith(".") and not entry.is_symlink():
+                yield from _below(entry, findings)
+        elif entry.name.endswith(SPEC_SUFFIX):
+            yield entry
+        elif entry.name.endswith(".pipeline.yaml"):
+            message = f"a spec's name ends in {SPEC_SUFFIX}"
+            right = str(entry.with_suffix(".yml"))
+            findings.append(_about(entry, "spec/file-name", message, right))
+
+
+def _not_found(path: Path) -> Finding:
+    """No such file, with a name beside it that is nearly the same."""
+    siblings = {p.name: p for p in path.parent.iterdir()} if path.parent.is_dir() else {}
+    close = nearest(path.name, siblings)
+    suggestion = str(siblings[close]) if close else None
+    return _about(path, "spec/file-not-found", "there is no such file", suggestion)
+
+
+def _about(path: Path, rule: str, message: str, suggestion: str | None) -> Finding:
+    """A finding about a whole file."""
+    where = Where(file=str(path))
+    return Finding(rule=rule, key_path="", where=where, message=message, suggestion=suggestion)

@@ -1,0 +1,117 @@
+"""The JSON Schemas that editors use."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from framework.spec.findings import FindingList
+from framework.spec.json_schema import main, project_schema, rendered_schemas, spec_schema
+from framework.spec.references import Variable
+from framework.spec.resolve import Resolver, Scope
+from framework.spec.source import SourceText
+from framework.spec.walker import parse
+from tests.unit.spec.fault_cases import CASES, WHOLE
+from tests.unit.spec.test_rules import edited, names
+
+if TYPE_CHECKING:
+    from framework.spec.nodes import Node
+
+SEEN_BY_SCHEMA = {
+    *("unknown-field", "missing-field", "unsupported-version", "wrong-type", "empty-value"),
+    *("out-of-range", "section-not-built", "too-many"),
+}
+SEEN = [case for case in CASES if case.rule in SEEN_BY_SCHEMA]
+
+
+def data_of(text: str) -> Any:
+    """The YAML as data, references left as written."""
+    findings = FindingList()
+    root: Node | None = parse(SourceText.of("x.yml", text), findings)
+    assert root is not None
+    scope = Scope(variables={"x": Variable(value="x", stored="x")})
+    return Resolver(scope=scope, findings=findings).resolve(root).stored
+
+
+def accepts(schema: dict[str, Any], data: Any) -> bool:
+    """Whether an independent validator accepts the data."""
+    jsonschema = importlib.import_module("jsonschema")
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return bool(jsonschema.Draft202012Validator(schema).is_valid(data))
+
+
+@pytest.mark.parametrize("name", ["pipeline.schema.json", "project.schema.json"])
+def test_schema_file_is_what_the_models_say(name: str) -> None:
+    """`make schemas` was run after the last change."""
+    assert Path("schemas", name).read_text("utf-8") == rendered_schemas()[name]
+
+
+def test_main_writes_both_files(tmp_path: Path) -> None:
+    """The command that `make schemas` runs."""
+    main(tmp_path / "schemas")
+    written = {p.name: p.read_text("utf-8") for p in (tmp_path / "schemas").iterdir()}
+    assert written == rendered_schemas()
+
+
+def test_schema_accepts_a_sound_spec(spec_text: str) -> None:
+    """What loads is valid, with references in place of numbers and words as well."""
+    assert accepts(spec_schema(), data_of(spec_text))
+    text = spec_text.replace("copy_on_write", "${var.type}").replace(
+        "{month: int}", "{month: '${var.t}'}"
+    )
+    rest = "  parallelism: ${var.n}\n  rules: [{where: {month: 8}, mode: skip}]\n"
+    assert accepts(spec_schema(), data_of(f"{text}{rest}spark: {{conf: {{spark.a: 0.5}}}}\n"))
+    assert accepts(
+        spec_schema(), data_of(spec_text.replace("  type:", "  precombine: ts\n  type:"))
+    )
+
+
+@pytest.mark.parametrize("case", SEEN, ids=names(SEEN))
+def test_schema_refuses_what_it_can_see(case: Any, spec_text: str) -> None:
+    """Unknown, missing and mistyped fields are faults in the editor too."""
+    text, _, _ = edited(case, spec_text)
+    blind = ("' '", "max_keys: 10,", "expected_keys: 4000001}", ".nan", "1.0")
+    if case.old == WHOLE or any(part in text for part in blind):
+        return
+    assert not accepts(spec_schema(), data_of(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "valid"),
+    [
+        ("version: 1\n", True),
+        (
+            "version: 1\ndefaults: {table: {type: copy_on_write}, spark: {conf: {spark.a: 1}}}\n",
+            True,
+        ),
+        ("version: 1\ntargets: {dev: {variables: {a: 1}}}\ndefault_target: dev\n", True),
+        ("version: 1\ndefaults: {table: {type_: copy_on_write}}\n", False),
+        ("version: 1\ndefaults: {table: {record_key: {columns: [a]}}}\n", False),
+        ("version: 1\nvariables: {a: [1]}\n", False),
+    ],
+)
+def test_project_schema_tells_sound_from_faulty(text: str, *, valid: bool) -> None:
+    """Defaults may leave fields of a section out, but what they say must be whole."""
+    assert accepts(project_schema(), data_of(text)) is valid
+
+
+def test_every_field_is_described() -> None:
+    """Editors show a sentence for each field, and the guide names each."""
+    guide = Path("docs/guide/specs.md").read_text("utf-8")
+    for schema in (spec_schema(), project_schema()):
+        models = [schema, *(d for n, d in schema["$defs"].items() if "properties" in d)]
+        for model in models:
+            for name, field in model["properties"].items():
+                assert "description" in field or "$ref" in field, name
+                assert f"`{name}`" in guide or re.search(rf"`[a-z.]*\b{name}`", guide), name
+
+
+def test_schema_is_json() -> None:
+    """No value of Python's own leaks into the files."""
+    for text in rendered_schemas().values():
+        assert json.loads(text)["$schema"].startswith("https://json-schema.org/")
