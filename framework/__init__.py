@@ -1,0 +1,67 @@
+"""Adopt Parquet as Apache Hudi tables from YAML specs, without copying it.
+
+The Spark-free half of the public surface; the other half is `framework.spark`. To see what a run
+would do, and to tell a faulty spec from data that the gate refuses:
+
+    from framework import AuditFailedError, SpecError, build_plan, explain
+
+    try:
+        print(explain(build_plan("pipelines/flights.pipeline.yml")))
+    except SpecError as error:
+        for finding in error.findings:
+            print(finding.where, finding.message)
+
+Names are loaded when they are first used: importing this package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from framework.engine.prepare import build_plan
+    from framework.errors import (
+        AfterCommitError,
+        AuditFailedError,
+        EngineError,
+        FrameworkError,
+        OutcomeUnknownError,
+        PlanError,
+        RetryableError,
+        SpecError,
+    )
+    from framework.plan.explain import explain
+    from framework.spec.loading import load_spec
+
+__all__ = [
+    "AfterCommitError",
+    "AuditFailedError",
+    "EngineError",
+    "FrameworkError",
+    "OutcomeUnknownError",
+    "PlanError",
+    "RetryableError",
+    "SpecError",
+    "build_plan",
+    "explain",
+    "load_spec",
+]
+
+_HOMES = {
+    "build_plan": "framework.engine.prepare",
+    "explain": "framework.plan.explain",
+    "load_spec": "framework.spec.loading",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Return a public name, importing its home."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES.get(name, "framework.errors")), name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__

@@ -1,0 +1,1 @@
+"""What will happen: from a spec and an observation to frozen stages; pure."""

@@ -1,0 +1,133 @@
+"""The plan against a table that is there: a diff, and what an earlier run left to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from framework.hudi.keygen.rule import KeyGenerator
+from framework.plan.definition import Adopted, Case, Plan, PlanNote
+from framework.plan.estimate import Estimate
+from framework.plan.faults import Fault, refuse
+from framework.plan.gate import gate
+from framework.plan.reader_demands import reader_faults, unproven_notes
+from framework.plan.reader_exceptions import Trait
+from framework.plan.stages import Recovery
+from framework.plan.words import listing
+from framework.vocabulary import TableType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from framework.plan.facts import BootstrapFacts
+    from framework.plan.observation import Observation, TableState
+    from framework.plan.stages import Recover
+    from framework.plan.target import Target
+    from framework.spec.pipeline_spec import PipelineSpec
+
+__all__ = ["plan_adopted"]
+
+_ABSENT = "(not set)"
+
+
+def plan_adopted(
+    spec: PipelineSpec, target: Target, observation: Observation, recover: Recover | None
+) -> Plan:
+    """Return the diff of spec and source against the table.
+
+    A published run is finished whatever the spec says now; changed fields are warnings then. So
+    are always readers that the table shuts out: it is there, and its skeletons may be gone by now.
+
+    Raises:
+        PlanError: `target/not-adopted` for a table that we did not begin, and
+            `plan/immutable-field` for each field that cannot change any more.
+    """
+    table, source = observation.table, observation.source
+    facts = table.facts
+    if facts is None:
+        refuse((_not_adopted(table),), spec.positions)
+    finishing = recover is not None and recover.recovery is Recovery.FINISH
+    faults = tuple(_immutable_faults(target, facts))
+    if faults and not finishing:
+        refuse(faults, spec.positions)
+    readers = gate(_traits(target, facts))
+    shut_out = reader_faults(target.readers, readers)
+    return Plan(
+        case=Case.FINISH if finishing else Case.UP_TO_DATE,
+        target=target,
+        stages=() if recover is None else (recover,),
+        source=None if source is None else source.location,
+        inventory=None if source is None else source.handle,
+        schema=None if source is None else source.schema,
+        partitions=(),
+        estimate=Estimate(),
+        readers=readers,
+        notes=(
+            *(_as_warning(fault) for fault in (*faults, *shut_out)),
+            *unproven_notes(target.readers, readers),
+            *_notes(target, table),
+        ),
+        adopted=Adopted(
+            facts=facts,
+            drift=table.drift,
+            spec_changed=facts.spec_hash != target.spec_hash,
+            completed=len(table.completed),
+        ),
+    )
+
+
+def _not_adopted(table: TableState) -> Fault:
+    """Return the fault of a target that is a table of somebody else."""
+    return Fault(
+        condition="target/not-adopted",
+        key_path="table.location",
+        message=f"{table.location} is a Hudi table that no bootstrap of ours began",
+        remedy="Give the table another location.",
+    )
+
+
+def _immutable_faults(target: Target, facts: BootstrapFacts) -> Iterator[Fault]:
+    """Yield one fault, with both values, for each immutable field that differs."""
+    for key_path, wanted in target.immutable.items():
+        begun = facts.immutable.get(key_path, _ABSENT)
+        if begun != wanted:
+            yield Fault(
+                condition="plan/immutable-field",
+                key_path=key_path,
+                message=f"{key_path} was '{begun}' when the table began, and is '{wanted}' now",
+                remedy=f"Write '{begun}' again, or begin another table at another location.",
+            )
+
+
+def _as_warning(fault: Fault) -> PlanNote:
+    """Return a fault that the next plan will refuse."""
+    return PlanNote(condition=fault.condition, level="warning", message=fault.message)
+
+
+def _traits(target: Target, facts: BootstrapFacts) -> dict[Trait, str]:
+    """Return the traits with which the table began; the plainest where it does not remember."""
+    known = {trait: facts.traits[trait] for trait in Trait if trait in facts.traits}
+    flags = {
+        Trait.SKELETONS: facts.skeletons > 0,
+        Trait.MERGE_ON_READ: target.table_type is TableType.MERGE_ON_READ,
+        Trait.CUSTOM_KEYS: target.key_rule.generator is KeyGenerator.CUSTOM,
+    }
+    return {**{trait: "" for trait, present in flags.items() if present}, **known}
+
+
+def _notes(target: Target, table: TableState) -> Iterator[PlanNote]:
+    """Yield what is not as the spec says, but is no fault while nothing is written."""
+    found = table.properties
+    begun = found.ordering_field if found is not None else None
+    wanted = target.ordering[0] if target.ordering else None
+    if found is not None and (begun or None) != wanted:
+        yield PlanNote(
+            condition="plan/ordering-differs",
+            level="warning",
+            message=f"the table orders by {begun or 'nothing'}, the spec by {wanted or 'nothing'}",
+        )
+    if table.foreign_pending:
+        yield PlanNote(
+            condition="table/foreign-pending",
+            level="warning",
+            message=f"another writer has {listing(table.foreign_pending)} under way",
+        )

@@ -1,0 +1,234 @@
+"""The plan of a table that is not there yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from framework.hudi.table.layout import BOOTSTRAP_INSTANT
+from framework.plan import estimate
+from framework.plan.checks import (
+    check_columns,
+    check_foreign_content,
+    check_null_keys,
+    check_places,
+    check_size,
+    read_partitions,
+)
+from framework.plan.definition import Case, Plan
+from framework.plan.faults import Fault, refuse
+from framework.plan.gate import gate
+from framework.plan.notes import notes_of
+from framework.plan.partitions import plan_partitions, totals
+from framework.plan.reader_demands import reader_faults, unproven_notes
+from framework.plan.rules import choose_modes, rule_faults
+from framework.plan.stages import (
+    Audit,
+    Begin,
+    Commit,
+    FullRecords,
+    Index,
+    Recover,
+    Recovery,
+    Skeletons,
+    Stage,
+)
+from framework.plan.table_schema import schema_faults, table_schema
+from framework.plan.target import mode_rules
+from framework.plan.traits import traits_of
+from framework.vocabulary import BootstrapMode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from framework.plan.gate import ReaderGate
+    from framework.plan.observation import Observation, SourceInventory
+    from framework.plan.partitions import PartitionPlan, Totals
+    from framework.plan.target import Target
+    from framework.spec.pipeline_spec import PipelineSpec
+
+__all__ = ["plan_begin"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Draft:
+    """What is planned for the source, before it is known whether the spec fits."""
+
+    partitions: tuple[PartitionPlan, ...] = ()
+    schema: Any = None
+    readers: ReaderGate = field(default_factory=lambda: gate({}))
+    faults: tuple[Fault, ...] = ()
+
+
+def plan_begin(
+    spec: PipelineSpec, target: Target, observation: Observation, recover: Recover | None
+) -> Plan:
+    """Return the plan that makes the table, after settling an earlier run where there is one.
+
+    Raises:
+        PlanError: every fault of spec against source and target.
+        ValueError: the observation has no source.
+    """
+    source = _source_of(observation)
+    draft = _draft(spec, target, source) if source.partitions else _Draft()
+    places = list(check_places(observation.table.location, source.location))
+    faults = [
+        *(places or check_foreign_content(observation.table)),
+        *draft.faults,
+        *_empty_faults(spec, source, draft),
+    ]
+    if faults:
+        refuse(faults, spec.positions)
+    return _assemble(target, observation, draft, recover)
+
+
+def _source_of(observation: Observation) -> SourceInventory:
+    """Return the source, without which a table that is not there cannot be planned."""
+    if observation.source is None:
+        raise ValueError("a table that is not there is planned from its source")
+    return observation.source
+
+
+def _draft(spec: PipelineSpec, target: Target, source: SourceInventory) -> _Draft:
+    """Return one plan per partition, and what is wrong with the source and the rules.
+
+    Rules are asked only where every partition's values can be read.
+    """
+    values, unreadable = read_partitions(target, source)
+    rules = () if unreadable else mode_rules(spec)
+    paths = [p.partition_path for p in source.partitions]
+    choices = choose_modes(rules, target.default_mode, list(zip(paths, values, strict=True)))
+    partitions = plan_partitions(source.partitions, choices)
+    found = table_schema(source, partitions)
+    faults = [*check_size(source), *unreadable, *schema_faults(found)]
+    if not unreadable:
+        faults += rule_faults(rules, choices)
+    faults += check_columns(target, found.schema)
+    faults += check_null_keys(target, found.schema, partitions, values)
+    readers = gate(traits_of(target, source, partitions, found.schema))
+    faults += reader_faults(target.readers, readers)
+    return _Draft(partitions=partitions, schema=found.schema, readers=readers, faults=tuple(faults))
+
+
+def _empty_faults(spec: PipelineSpec, source: SourceInventory, draft: _Draft) -> list[Fault]:
+    """Return the fault of a source that gives the table no file, unless the spec allows it."""
+    taken = any(p.mode is not BootstrapMode.SKIP for p in draft.partitions)
+    if taken or spec.bootstrap is None or spec.bootstrap.allow_empty:
+        return []
+    what = "every partition is skipped" if source.partitions else f"{source.location} has no file"
+    return [
+        Fault(
+            condition="source/empty",
+            key_path="bootstrap.path",
+            message=f"there is nothing to adopt: {what}",
+            remedy="Correct the path or the rules, or say 'allow_empty: true'.",
+        )
+    ]
+
+
+def _assemble(
+    target: Target, observation: Observation, draft: _Draft, recover: Recover | None
+) -> Plan:
+    """Return the plan of a spec that fits."""
+    partitions, schema, source = draft.partitions, draft.schema, _source_of(observation)
+    size = _estimate(target, partitions, observation.key_bytes)
+    stages = _stages(target, partitions, recover, size)
+    return Plan(
+        case=_case(stages, recover),
+        target=target,
+        stages=stages,
+        source=source.location,
+        inventory=source.handle,
+        schema=schema,
+        partitions=partitions,
+        estimate=size,
+        readers=draft.readers,
+        notes=(
+            *unproven_notes(target.readers, draft.readers),
+            *notes_of(target, source, partitions, schema),
+        ),
+    )
+
+
+def _case(stages: tuple[Stage, ...], recover: Recover | None) -> Case:
+    """Return which case these stages are."""
+    if not any(isinstance(stage, Commit) for stage in stages):
+        return Case.EMPTY
+    resumed = recover is not None and recover.recovery is Recovery.RESUME
+    return Case.RESUME if resumed else Case.BOOTSTRAP
+
+
+def _stages(
+    target: Target,
+    partitions: tuple[PartitionPlan, ...],
+    recover: Recover | None,
+    size: estimate.Estimate,
+) -> tuple[Stage, ...]:
+    """Return what a run does; just the recovery where there is no file to adopt."""
+    skeletons = totals(p for p in partitions if p.mode is BootstrapMode.METADATA_ONLY)
+    full = totals(p for p in partitions if p.mode is BootstrapMode.FULL_RECORD)
+    first: list[Stage] = [] if recover is None else [recover]
+    if not (skeletons.files or full.files):
+        return tuple(first)
+    resumed = recover is not None and recover.recovery is Recovery.RESUME
+    instant = BOOTSTRAP_INSTANT if skeletons.files else None
+    key = target.key_rule
+    stages: tuple[Stage, ...] = (
+        Begin(
+            instant=instant,
+            action=target.action,
+            resumes=recover.write_id if recover is not None and resumed else None,
+        ),
+        *_skeletons(skeletons, size.skeleton_bytes),
+        *_full_records(full, size.full_record_bytes),
+        Audit(columns=key.record_key, scope=key.scope, rows=skeletons.rows + full.rows),
+        *_index(skeletons, size.index_bytes),
+        Commit(instant=instant, action=target.action, files=skeletons.files + full.files),
+    )
+    return (*first, *stages)
+
+
+def _skeletons(sums: Totals, size: int) -> Iterator[Skeletons]:
+    """Yield the stage for `metadata_only` partitions, none where there are none."""
+    if sums.files:
+        yield Skeletons(
+            partitions=sums.partitions, files=sums.files, rows=sums.rows, bytes_to_write=size
+        )
+
+
+def _full_records(sums: Totals, size: int) -> Iterator[FullRecords]:
+    """Yield the stage for `full_record` partitions, none where there are none."""
+    if sums.files:
+        yield FullRecords(
+            partitions=sums.partitions,
+            files=sums.files,
+            rows=sums.rows,
+            bytes_rewritten=sums.bytes,
+            bytes_to_write=size,
+        )
+
+
+def _index(sums: Totals, size: int) -> Iterator[Index]:
+    """Yield the stage for the bootstrap index, none where no skeleton needs one."""
+    if sums.files:
+        yield Index(partitions=sums.partitions, files=sums.files, bytes_to_write=size)
+
+
+def _estimate(
+    target: Target, partitions: tuple[PartitionPlan, ...], key_bytes: float | None
+) -> estimate.Estimate:
+    """Return bytes to write and cost of the partitions that are taken."""
+    skeletons = tuple(p for p in partitions if p.mode is BootstrapMode.METADATA_ONLY)
+    full = tuple(p for p in partitions if p.mode is BootstrapMode.FULL_RECORD)
+    cost = estimate.RowCost(
+        bloom=target.bloom,
+        key_bytes=estimate.KEY_BYTES_PER_ROW if key_bytes is None else key_bytes,
+    )
+    files = totals(skeletons).files
+    return estimate.Estimate(
+        skeleton_bytes=estimate.skeleton_bytes(skeletons, cost),
+        full_record_bytes=estimate.full_record_bytes(full, cost),
+        index_bytes=estimate.index_bytes(files, len(skeletons)) if files else 0,
+        commit_bytes=estimate.commit_bytes(totals((*skeletons, *full)).files),
+        core_seconds=estimate.core_seconds(skeletons, full, cost),
+    )

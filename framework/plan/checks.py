@@ -1,0 +1,181 @@
+"""Where the spec does not fit the source: each check returns faults, none raises."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from framework.errors import PlanError
+from framework.hudi.keygen.rule import key_faults
+from framework.hudi.table.partition_path import partition_values
+from framework.plan.estimate import commit_bytes
+from framework.plan.faults import Fault
+from framework.plan.words import count_text, listing, size_text
+from framework.vocabulary import BootstrapMode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from framework.hudi.table.partition_path import PartitionValue
+    from framework.plan.observation import SourceInventory, TableState
+    from framework.plan.partitions import PartitionPlan
+    from framework.plan.target import Target
+
+__all__ = [
+    "MAX_FILES",
+    "check_columns",
+    "check_foreign_content",
+    "check_null_keys",
+    "check_places",
+    "check_size",
+    "read_partitions",
+]
+
+MAX_FILES: Final = 1_000_000
+"""Files that one table may begin with: Apache Hudi reads their commit, 640 MB then, whole."""
+
+_NAMED_AT_MOST: Final = 20
+
+
+def check_places(table: str, source: str) -> Iterator[Fault]:
+    """Yield a fault where source and target are not apart; both are canonical locations."""
+    target, data = table.rstrip("/") + "/", source.rstrip("/") + "/"
+    if target == data:
+        yield Fault(
+            condition="target/is-source",
+            key_path="table.location",
+            message=f"the table would lie in its own source, {source}",
+            remedy="Give the table a folder of its own.",
+        )
+    elif target.startswith(data):
+        yield Fault(
+            condition="target/inside-source",
+            key_path="table.location",
+            message=f"the table, {table}, would lie inside its source, {source}",
+            remedy="Give the table a folder beside the source.",
+        )
+    elif data.startswith(target):
+        yield Fault(
+            condition="target/holds-source",
+            key_path="bootstrap.path",
+            message=f"the source, {source}, lies inside the table, {table}",
+            remedy="Give the table a folder beside the source.",
+        )
+
+
+def check_foreign_content(table: TableState) -> Iterator[Fault]:
+    """Yield a fault where something that is no table of ours lies at the target, or in its way."""
+    if table.obstacle is not None:
+        yield Fault(
+            condition="target/not-a-folder",
+            key_path="table.location",
+            message=f"the table cannot be made at {table.location}: {table.obstacle} is no folder",
+            remedy="Give the table another folder, or move away what stands there.",
+        )
+    if table.foreign_content:
+        yield Fault(
+            condition="target/foreign-content",
+            key_path="table.location",
+            message=f"{table.location} is no table, but holds {listing(table.foreign_content)}",
+            remedy="Give the table an empty folder, or one that does not exist yet.",
+        )
+
+
+def check_size(source: SourceInventory) -> Iterator[Fault]:
+    """Yield a fault where the source has more files than one table may begin with."""
+    files = sum(p.files for p in source.partitions)
+    if files > MAX_FILES:
+        yield Fault(
+            condition="source/too-many-files",
+            key_path="bootstrap.path",
+            message=(
+                f"the source has {count_text(files, 'file')}; a table may begin with "
+                f"{MAX_FILES:,}, whose commit takes {size_text(commit_bytes(MAX_FILES))}"
+            ),
+            remedy="Adopt it as several tables, or merge its small files first.",
+        )
+
+
+def read_partitions(
+    target: Target, source: SourceInventory
+) -> tuple[tuple[dict[str, PartitionValue], ...], tuple[Fault, ...]]:
+    """Return the typed values of each partition, and one fault per kind of bad partition.
+
+    A partition that cannot be read has no values; it is named in its kind's fault.
+    """
+    values: list[dict[str, PartitionValue]] = []
+    errors: dict[str, list[PlanError]] = {}
+    for summary in source.partitions:
+        fields = target.key_rule.partition
+        try:
+            values.append(partition_values(summary.partition_path, fields, target.layout))
+        except PlanError as error:
+            values.append({})
+            errors.setdefault(error.condition, []).append(error)
+    return tuple(values), tuple(_partition_fault(kind) for kind in errors.values())
+
+
+def _partition_fault(errors: Sequence[PlanError]) -> Fault:
+    """Return one fault for partitions that are wrong in the same way."""
+    first = errors[0]
+    others = tuple(repr(error.where.partition) for error in errors[1:])
+    more = f"; the same in {listing(others, limit=_NAMED_AT_MOST)}" if others else ""
+    return Fault(
+        condition=first.condition,
+        key_path="table.partition_by",
+        message=first.message + more,
+        remedy=first.remedy,
+        partition=first.where.partition,
+    )
+
+
+def check_columns(target: Target, schema: Any) -> Iterator[Fault]:
+    """Yield what is wrong with the key, partition and ordering columns; `schema` is the table's."""
+    for fault in key_faults(target.key_rule, schema):
+        in_path = fault.condition.startswith("partition/")
+        yield Fault(
+            condition=fault.condition,
+            key_path="table.partition_by" if in_path else "table.record_key.columns",
+            message=fault.message,
+            remedy=fault.remedy,
+        )
+    yield from _ordering_faults(target, schema)
+
+
+def _ordering_faults(target: Target, schema: Any) -> Iterator[Fault]:
+    """Yield a fault for each ordering column that is neither in the files nor in the folders."""
+    known = {*schema.names, *target.partition_types}
+    for column in target.ordering:
+        if column not in known:
+            yield Fault(
+                condition="ordering/column-missing",
+                key_path="table.ordering.columns",
+                message=f"ordering column '{column}' is in neither the files nor the folders",
+                remedy=f"Columns are {', '.join(schema.names)}.",
+            )
+
+
+def check_null_keys(
+    target: Target,
+    schema: Any,
+    partitions: Sequence[PartitionPlan],
+    values: Sequence[dict[str, PartitionValue]],
+) -> Iterator[Fault]:
+    """Yield a fault for each key column that only the folders hold, and some of them as null."""
+    in_files = set(schema.names)
+    for column in target.key_rule.record_key:
+        if column in in_files:
+            continue
+        nulls = tuple(
+            repr(plan.partition_path)
+            for plan, own in zip(partitions, values, strict=True)
+            if own.get(column, "") is None and plan.mode is not BootstrapMode.SKIP
+        )
+        if nulls:
+            yield Fault(
+                condition="key/null",
+                key_path="table.record_key.columns",
+                message=(
+                    f"key column '{column}' is null in {listing(nulls, limit=_NAMED_AT_MOST)}"
+                ),
+                remedy="Leave these partitions out by a rule with mode 'skip'.",
+            )

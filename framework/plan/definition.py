@@ -1,0 +1,132 @@
+"""The plan: what will happen to one table, complete and frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum, unique
+from typing import TYPE_CHECKING, Any, Final
+
+from framework.plan.facts import BootstrapFacts
+from framework.plan.partitions import PartitionPlan, Totals, totals
+from framework.vocabulary import BootstrapMode
+
+if TYPE_CHECKING:
+    from framework.hudi.bootstrap.inventory import InventoryHandle
+    from framework.plan.estimate import Estimate
+    from framework.plan.gate import ReaderGate
+    from framework.plan.observation import SourceDrift
+    from framework.plan.stages import Stage
+    from framework.plan.target import Target
+
+__all__ = ["PLAN_VERSION", "Adopted", "Case", "Plan", "PlanNote"]
+
+PLAN_VERSION: Final = 1
+"""Version of the plan's JSON; it grows when a member changes its meaning or goes away."""
+
+
+@unique
+class Case(StrEnum):
+    """Which of the cases the plan is.
+
+    `BOOTSTRAP` makes the table; `RESUME` does so on the files of an earlier run; `FINISH` only
+    completes what an earlier run has published; `UP_TO_DATE` finds it adopted; `EMPTY` finds no
+    source file to adopt where the spec allows that.
+    """
+
+    BOOTSTRAP = "bootstrap"
+    RESUME = "resume"
+    FINISH = "finish"
+    UP_TO_DATE = "up_to_date"
+    EMPTY = "empty"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanNote:
+    """Something the author should know; `level` is `info` or `warning`."""
+
+    condition: str
+    level: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adopted:
+    """The diff against a table that was adopted before.
+
+    Attributes:
+        facts: how it began.
+        drift: how its source differs from then; None when that was not looked at.
+        spec_changed: True when the spec differs in something that may change.
+        completed: instants on the timeline.
+    """
+
+    facts: BootstrapFacts
+    drift: SourceDrift | None
+    spec_changed: bool
+    completed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What will happen to one table.
+
+    Attributes:
+        case: which case it is.
+        target: what the spec asks for.
+        stages: what a run does, in order; empty when there is nothing to do.
+        source: canonical location of the source; None where it was not looked at.
+        inventory: handle of the inventory of the source; None likewise.
+        schema: the Arrow schema of all footers; None where there is no file.
+        partitions: one plan per source partition, in inventory order.
+        estimate: bytes to write and cost.
+        readers: who can read and who can continue the table.
+        notes: warnings first.
+        adopted: the diff, where the table exists.
+    """
+
+    case: Case
+    target: Target
+    stages: tuple[Stage, ...]
+    source: str | None
+    inventory: InventoryHandle | None
+    schema: Any
+    partitions: tuple[PartitionPlan, ...]
+    estimate: Estimate
+    readers: ReaderGate
+    notes: tuple[PlanNote, ...]
+    adopted: Adopted | None = None
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether a run would do anything."""
+        return bool(self.stages)
+
+    @property
+    def taken(self) -> Totals:
+        """The partitions that become part of the table, added up."""
+        return totals(p for p in self.partitions if p.mode is not BootstrapMode.SKIP)
+
+    def of_mode(self, mode: BootstrapMode) -> tuple[PartitionPlan, ...]:
+        """Return the partitions of one mode, in inventory order."""
+        return tuple(p for p in self.partitions if p.mode is mode)
+
+    def facts(self, *, write_id: str, instant: str) -> BootstrapFacts:
+        """Return what the commit remembers of this plan.
+
+        Raises:
+            ValueError: the plan was made without looking at the source.
+        """
+        if self.inventory is None or self.source is None:
+            raise ValueError("a plan without an inventory makes no commit")
+        return BootstrapFacts(
+            write_id=write_id,
+            instant=instant,
+            spec_hash=self.target.spec_hash,
+            inventory_sha256=self.inventory.sha256,
+            source=self.source,
+            skeletons=totals(self.of_mode(BootstrapMode.METADATA_ONLY)).files,
+            full=totals(self.of_mode(BootstrapMode.FULL_RECORD)).files,
+            skipped=tuple(p.partition_path for p in self.of_mode(BootstrapMode.SKIP)),
+            immutable=dict(self.target.immutable),
+            traits={trait.value: cause for trait, cause in self.readers.traits.items()},
+        )

@@ -1,0 +1,35 @@
+"""A plan for people and machines: plain lines, JSON, Markdown."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from framework.plan.as_document import plan_document
+from framework.plan.markdown import markdown_text
+from framework.plan.text import Line, LineKind, text_lines
+
+if TYPE_CHECKING:
+    from framework.plan.definition import Plan
+
+__all__ = ["Line", "LineKind", "explain", "explain_json", "explain_markdown", "explain_text"]
+
+
+def explain(plan: Plan) -> str:
+    """Return the plan as text, as `run-pipeline plan` shows it."""
+    return "\n".join(line.text for line in explain_text(plan)) + "\n"
+
+
+def explain_text(plan: Plan) -> tuple[Line, ...]:
+    """Return the plan as lines; `line.text` is what is shown, `line.kind` how."""
+    return text_lines(plan)
+
+
+def explain_json(plan: Plan) -> str:
+    """Return the plan as one JSON document, indented; its schema is `schemas/plan.schema.json`."""
+    return json.dumps(plan_document(plan), indent=2, ensure_ascii=False)
+
+
+def explain_markdown(plan: Plan) -> str:
+    """Return the plan as Markdown for a pull request."""
+    return markdown_text(plan)

@@ -1,0 +1,139 @@
+"""A plan as Markdown for a pull request: a table of modes, the stages, the readers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from framework.plan.partitions import totals
+from framework.plan.reader_groups import reader_groups
+from framework.plan.stages import Begin
+from framework.plan.text import diff_lines, key_text, result_text, stage_text, stage_words
+from framework.plan.words import count_text, number_text, seconds_text, size_text
+from framework.vocabulary import BootstrapMode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from framework.plan.definition import Plan
+    from framework.plan.partitions import PartitionPlan
+
+__all__ = ["markdown_text"]
+
+_OPEN_AT_MOST: Final = 12
+_ROWS_AT_MOST: Final = 200
+
+
+def markdown_text(plan: Plan) -> str:
+    """Return the plan as GitHub-flavoured Markdown that ends in a newline.
+
+    More than 12 partitions are folded, and of more than 200 the first 200 are listed, so that
+    the text fits in a comment.
+    """
+    parts = [*_head(plan), *_modes(plan), *_partitions(plan), *_diff(plan), *_readers(plan)]
+    return "\n".join([*parts, *_notes(plan), f"**{result_text(plan)}**"]) + "\n"
+
+
+def _head(plan: Plan) -> Iterator[str]:
+    """Yield the title, the key and the stages."""
+    rule = plan.target.key_rule
+    yield f"### `{plan.target.name}`"
+    yield ""
+    yield (
+        f"{plan.target.table_type}, {key_text(rule.record_key)} unique in {rule.scope}, "
+        f"{rule.generator.class_name.rpartition('.')[2]}, "
+        f"schema of {count_text(len(plan.schema or ()), 'column')}"
+    )
+    yield ""
+    shown = [stage for stage in plan.stages if not isinstance(stage, Begin)]
+    for number, stage in enumerate(shown, start=1):
+        yield f"{number}. **{stage_words(stage)}** {_cell(stage_text(stage))}"
+    if plan.taken.files:
+        cost = seconds_text(plan.estimate.core_seconds)
+        size = size_text(plan.estimate.bytes_to_write)
+        yield ""
+        yield f"Estimate: ~{size} to write, ~{cost}."
+    if shown:
+        yield ""
+
+
+def _modes(plan: Plan) -> Iterator[str]:
+    """Yield one row for each mode that has partitions."""
+    if not plan.partitions:
+        return
+    yield "| mode | partitions | files | rows | size |"
+    yield "|---|---:|---:|---:|---:|"
+    for mode in BootstrapMode:
+        sums = totals(plan.of_mode(mode))
+        if sums.partitions:
+            counts = (sums.partitions, sums.files, sums.rows)
+            numbers = " | ".join(number_text(n) for n in counts)
+            yield f"| {mode} | {numbers} | {size_text(sums.bytes)} |"
+    yield ""
+
+
+def _partitions(plan: Plan) -> Iterator[str]:
+    """Yield one row per partition, folded where there are many."""
+    if len(plan.partitions) < 2:  # noqa: PLR2004  the table of modes says all of one
+        return
+    folded = len(plan.partitions) > _OPEN_AT_MOST
+    if folded:
+        yield f"<details><summary>{count_text(len(plan.partitions), 'partition')}</summary>"
+        yield ""
+    yield "| partition | mode | files | rows | size | why |"
+    yield "|---|---|---:|---:|---:|---|"
+    yield from (_partition(each) for each in plan.partitions[:_ROWS_AT_MOST])
+    yield ""
+    left = len(plan.partitions) - _ROWS_AT_MOST
+    if left > 0:
+        yield f"and {count_text(left, 'more partition')}"
+        yield ""
+    if folded:
+        yield "</details>"
+        yield ""
+
+
+def _partition(each: PartitionPlan) -> str:
+    """Return the row of one partition."""
+    rule = "default" if each.rule is None else f"rules[{each.rule}]"
+    why = f"{rule}: {_cell(each.reason)}" if each.reason else rule
+    path = f"`{_cell(each.partition_path)}`" if each.partition_path else "(root)"
+    numbers = f"{number_text(each.files)} | {number_text(each.rows)} | {size_text(each.bytes)}"
+    return f"| {path} | {each.mode} | {numbers} | {why} |"
+
+
+def _diff(plan: Plan) -> Iterator[str]:
+    """Yield the changes against a table that exists, as in the text form."""
+    lines = diff_lines(plan)
+    yield from (f"- {_cell(line.text.strip())}" for line in lines)
+    if lines:
+        yield ""
+
+
+def _readers(plan: Plan) -> Iterator[str]:
+    """Yield who can read and continue the table, and the exceptions that apply."""
+    yield "| readers | |"
+    yield "|---|---|"
+    yield from (f"| {word} | {_cell(readers)} |" for word, readers in reader_groups(plan.readers))
+    yield ""
+    for each in plan.readers.exceptions:
+        yield (
+            f"- **{each.name}** ({each.who}) {_cell(each.message)}. "
+            f"With `full_record`: {_cell(each.full_record)}."
+        )
+    if plan.readers.exceptions:
+        yield ""
+
+
+def _notes(plan: Plan) -> Iterator[str]:
+    """Yield the notes, warnings marked."""
+    for note in plan.notes:
+        mark = "**warning** " if note.level == "warning" else ""
+        yield f"- {mark}{_cell(note.message)} `{note.condition}`"
+    if plan.notes:
+        yield ""
+
+
+def _cell(text: str) -> str:
+    """Return text that can stand in a table cell and starts no markup or mention."""
+    escaped = text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+    return escaped.replace("@", "@\u200b").replace("`", "'")

@@ -1,0 +1,81 @@
+"""Where a plan does not fit the readers that the spec asks for in `table.readers`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from framework.plan.definition import PlanNote
+from framework.plan.faults import Fault
+from framework.plan.gate import gate
+from framework.plan.reader_exceptions import EXCEPTIONS, Trait
+from framework.plan.readers import ANY_VERSION, Ability
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from framework.plan.gate import ReaderGate, ReaderVerdict
+    from framework.vocabulary import ReaderName
+
+__all__ = ["reader_faults", "unproven_notes"]
+
+
+def reader_faults(wanted: Sequence[ReaderName], found: ReaderGate) -> Iterator[Fault]:
+    """Yield a fault for each wanted reader that cannot read the table, at its place in the list.
+
+    The remedy says whether mode `full_record` would change it.
+    """
+    for place, name in enumerate(wanted):
+        verdict = _verdict(name, found)
+        if verdict.reads is Ability.NO:
+            yield Fault(
+                condition="readers/cannot-read",
+                key_path=f"table.readers[{place}]",
+                message=f"{_who(verdict)} cannot read the table: {_reason(verdict, found)}",
+                remedy=_remedy(verdict, found),
+            )
+
+
+def unproven_notes(wanted: Sequence[ReaderName], found: ReaderGate) -> Iterator[PlanNote]:
+    """Yield a warning for each wanted reader of which nobody knows whether it can read."""
+    for name in wanted:
+        verdict = _verdict(name, found)
+        if verdict.reads is Ability.UNPROVEN:
+            why = f": {verdict.note}" if verdict.note else ""
+            yield PlanNote(
+                condition="readers/unproven",
+                level="warning",
+                message=f"nobody has shown that {_who(verdict)} can read the table{why}",
+            )
+
+
+def _verdict(name: ReaderName, found: ReaderGate) -> ReaderVerdict:
+    """Return the verdict on one reader; there is one on each."""
+    return next(verdict for verdict in found.verdicts if verdict.name is name)
+
+
+def _who(verdict: ReaderVerdict) -> str:
+    """Return how the spec and how people call a reader."""
+    version = "" if verdict.version == ANY_VERSION else f" {verdict.version}"
+    return f"'{verdict.name}' ({verdict.engine}{version})"
+
+
+def _reason(verdict: ReaderVerdict, found: ReaderGate) -> str:
+    """Return why a reader cannot read: its own limit, and each exception that stops it."""
+    stopping = {each.name for each in EXCEPTIONS if each.reads is Ability.NO}
+    named = (e for e in found.exceptions if e.name in stopping and e.name in verdict.exceptions)
+    reasons = (verdict.note, *(f"{each.message} [{each.name}]" for each in named))
+    return "; ".join(reason for reason in reasons if reason)
+
+
+def _remedy(verdict: ReaderVerdict, found: ReaderGate) -> str:
+    """Return what to do, by what the reader makes of the same table without skeletons."""
+    traits: dict[Trait, str] = {**found.traits}
+    traits.pop(Trait.SKELETONS, None)
+    instead = _verdict(verdict.name, gate(traits)).reads
+    if Trait.SKELETONS not in found.traits or instead is Ability.NO:
+        return "Mode `full_record` would not change that; take it off the list, or change the data."
+    how = {Ability.UNPROVEN: ", which is unproven", Ability.DOCUMENTED: ", as documented"}
+    return (
+        "Mode `full_record` for every partition would change that: it reads full files"
+        f"{how.get(instead, '')}. Or take it off the list."
+    )

@@ -1,0 +1,256 @@
+"""Where readers of a table of ours stumble: the named exceptions of the reader gate.
+
+`EXCEPTIONS` says what lowers the abilities of `framework.plan.readers` for tables with certain
+traits. Each was seen on the releases that it names, and not on the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum, unique
+from typing import Final
+
+from framework.plan.readers import Ability
+from framework.vocabulary import ReaderName
+
+__all__ = ["EXCEPTIONS", "ReaderException", "Trait"]
+
+
+@unique
+class Trait(StrEnum):
+    """A property of the planned table on which some reader stumbles."""
+
+    SKELETONS = "skeletons"
+    MERGE_ON_READ = "merge_on_read"
+    INT96 = "int96"
+    MILLISECOND = "millisecond"
+    NAIVE_TIMESTAMP = "naive_timestamp"
+    NANOSECOND = "nanosecond"
+    TIME = "time"
+    FLOAT16 = "float16"
+    FIXED_BINARY = "fixed_binary"
+    ESCAPED_PATH_ONLY = "escaped_path_only"
+    TYPED_PATH_ONLY = "typed_path_only"
+    DATE_PATH_ONLY = "date_path_only"
+    DEFAULT_PATH_ONLY = "default_path_only"
+    DATE_ORDERING = "date_ordering"
+    CUSTOM_KEYS = "custom_keys"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReaderException:
+    """A named difference between readers.
+
+    Attributes:
+        name: stable, kebab-case.
+        traits: it applies where the plan has all of these.
+        readers: keys of the readers that it concerns.
+        reads: reading is at most this; None leaves it.
+        continues: writing is at most this; None leaves it.
+        message: what happens, one sentence; `{detail}` is what in the plan causes it.
+        full_record: what mode `full_record` would change.
+    """
+
+    name: str
+    traits: frozenset[Trait]
+    readers: tuple[ReaderName, ...]
+    reads: Ability | None
+    continues: Ability | None
+    message: str
+    full_record: str
+
+
+_NO: Final = Ability.NO
+_HUDI_0: Final = (ReaderName.SPARK_HUDI_0_15,)
+_BEFORE_1_1: Final = (ReaderName.SPARK_HUDI_1_0, *_HUDI_0)
+_SINCE_1_1: Final = (ReaderName.SPARK_HUDI_1_2, ReaderName.SPARK_HUDI_1_1)
+_HUDI_1: Final = (*_SINCE_1_1, ReaderName.SPARK_HUDI_1_0)
+_HUDI: Final = (*_HUDI_1, *_HUDI_0)
+_SKELETON: Final = frozenset({Trait.SKELETONS})
+_TYPE_STAYS: Final = "nothing while the column keeps its type"
+_IN_THE_FILE: Final = "the value is then in the file, and right"
+
+EXCEPTIONS: Final[tuple[ReaderException, ...]] = (
+    ReaderException(
+        name="auto-upgrade-loses-rows",
+        traits=_SKELETON,
+        readers=_HUDI_1,
+        reads=None,
+        continues=None,
+        message=(
+            "a write with default options upgrades the table to version 8 or 9; while skeletons "
+            "are left, filters on data columns then lose rows: write with "
+            "hoodie.write.table.version=6, hoodie.write.auto.upgrade=false and "
+            "hoodie.metadata.enable=false"
+        ),
+        full_record="rows are right after an upgrade too",
+    ),
+    ReaderException(
+        name="int96-cannot-be-rewritten",
+        traits=_SKELETON | {Trait.INT96},
+        readers=_HUDI,
+        reads=None,
+        continues=_NO,
+        message=(
+            "reads are right, but a write that touches a file group with INT96 timestamps "
+            "fails ('INT96 is deprecated'; 1.2.0 can with hoodie.write.record.merge.custom."
+            "implementation.classes=org.apache.hudi.DefaultSparkRecordMerger): {detail}"
+        ),
+        full_record="timestamps are stored as INT64 and can be rewritten",
+    ),
+    ReaderException(
+        name="millisecond-timestamp",
+        traits=_SKELETON | {Trait.MILLISECOND},
+        readers=_BEFORE_1_1,
+        reads=None,
+        continues=_NO,
+        message=(
+            "reads are right, but a write that touches a file group takes timestamps in "
+            "milliseconds for microseconds, without an error (in rows that it should keep, "
+            "1999-01-01 becomes 1970-01-11): {detail}"
+        ),
+        full_record="timestamps are stored in microseconds and are rewritten right",
+    ),
+    ReaderException(
+        name="naive-timestamp",
+        traits=frozenset({Trait.NAIVE_TIMESTAMP}),
+        readers=_BEFORE_1_1,
+        reads=_NO,
+        continues=_NO,
+        message=(
+            "cannot read a table that has timestamps without a time zone (0.15.0 fails, 1.0.x "
+            "shows numbers): {detail}"
+        ),
+        full_record=_TYPE_STAYS,
+    ),
+    ReaderException(
+        name="nanosecond-timestamp",
+        traits=frozenset({Trait.NANOSECOND}),
+        readers=_HUDI,
+        reads=_NO,
+        continues=_NO,
+        message="Spark cannot read nanosecond timestamps: {detail}",
+        full_record="helps only with the column stored in microseconds",
+    ),
+    ReaderException(
+        name="time-of-day",
+        traits=frozenset({Trait.TIME}),
+        readers=_HUDI,
+        reads=_NO,
+        continues=_NO,
+        message="Spark cannot read TIME columns: {detail}",
+        full_record=_TYPE_STAYS,
+    ),
+    ReaderException(
+        name="half-float",
+        traits=frozenset({Trait.FLOAT16}),
+        readers=_HUDI,
+        reads=_NO,
+        continues=_NO,
+        message="Spark cannot read FLOAT16 columns: {detail}",
+        full_record=_TYPE_STAYS,
+    ),
+    ReaderException(
+        name="fixed-binary",
+        traits=frozenset({Trait.FIXED_BINARY}),
+        readers=_BEFORE_1_1,
+        reads=None,
+        continues=_NO,
+        message=(
+            "reads are right, but a write fails on binary values of a fixed length "
+            "(HoodieAvroSchemaException): {detail}"
+        ),
+        full_record=_TYPE_STAYS,
+    ),
+    ReaderException(
+        name="escaped-path-only-value",
+        traits=_SKELETON | {Trait.ESCAPED_PATH_ONLY},
+        readers=_HUDI_0,
+        reads=_NO,
+        continues=None,
+        message=(
+            "shows the escaped text (%XX) of a partition value that stands only in the path: "
+            "{detail}"
+        ),
+        full_record=_IN_THE_FILE,
+    ),
+    ReaderException(
+        name="typed-path-only-partition",
+        traits=_SKELETON | {Trait.TYPED_PATH_ONLY},
+        readers=_BEFORE_1_1,
+        reads=None,
+        continues=_NO,
+        message=(
+            "reads are right, but a write that touches a skeleton's file group fails where a "
+            "partition column stands only in the path and is neither a string nor a date "
+            "(ClassCastException): {detail}"
+        ),
+        full_record=_IN_THE_FILE,
+    ),
+    ReaderException(
+        name="date-path-only-partition",
+        traits=_SKELETON | {Trait.DATE_PATH_ONLY},
+        readers=_HUDI,
+        reads=None,
+        continues=_NO,
+        message=(
+            "reads are right, but a write that touches a skeleton's file group fails where a "
+            "DATE partition column stands only in the path: {detail}"
+        ),
+        full_record=_IN_THE_FILE,
+    ),
+    ReaderException(
+        name="default-partition-path-only",
+        traits=_SKELETON | {Trait.DEFAULT_PATH_ONLY},
+        readers=_HUDI_0,
+        reads=None,
+        continues=_NO,
+        message=(
+            "reads are right, but a write that touches a skeleton's file group turns the NULL of "
+            "the default partition into the text 'null', without an error: {detail}"
+        ),
+        full_record="the NULL is then in the file, and stays",
+    ),
+    ReaderException(
+        name="date-ordering-field",
+        traits=frozenset({Trait.DATE_ORDERING}),
+        readers=_SINCE_1_1,
+        reads=None,
+        continues=_NO,
+        message="an upsert fails where the ordering field is a DATE (ClassCastException): {detail}",
+        full_record="nothing while the ordering field is a DATE",
+    ),
+    ReaderException(
+        name="global-index-on-merge-on-read",
+        traits=_SKELETON | {Trait.MERGE_ON_READ},
+        readers=_BEFORE_1_1,
+        reads=None,
+        continues=None,
+        message=(
+            "an upsert with a global index fails where it meets a skeleton of a partitioned "
+            "merge-on-read table: write with the index SIMPLE or BLOOM"
+        ),
+        full_record="every index works",
+    ),
+    ReaderException(
+        name="custom-keys-in-sql",
+        traits=frozenset({Trait.CUSTOM_KEYS}),
+        readers=_HUDI,
+        reads=None,
+        continues=None,
+        message=(
+            "one key column and several partition columns: upserts are right by DataFrame with "
+            "CustomKeyGenerator; in SQL they fail"
+        ),
+        full_record="nothing: the key rule is the same",
+    ),
+    ReaderException(
+        name="read-optimized-only",
+        traits=frozenset({Trait.MERGE_ON_READ}),
+        readers=(ReaderName.TRINO, ReaderName.ATHENA),
+        reads=None,
+        continues=None,
+        message="sees base files only; updates show after a compaction",
+        full_record="nothing: the table type is the same",
+    ),
+)

@@ -1,0 +1,128 @@
+"""Who can read a table of ours and who can go on writing it: the readers of the reader gate.
+
+`READERS` says what each makes of a table with skeletons and of one without. `YES` was judged by
+running that release, `DOCUMENTED` is its project's or vendor's word, `UNPROVEN` means that nobody
+has shown it either way. What lowers that for certain data is in `framework.plan.reader_exceptions`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum, unique
+from typing import Final
+
+from framework.vocabulary import ReaderName
+
+__all__ = ["ANY_VERSION", "READERS", "Ability", "Reader"]
+
+ANY_VERSION: Final = "any"
+
+
+@unique
+class Ability(StrEnum):
+    """How sure it is that a reader can do something; ordered from worst to best."""
+
+    NO = "no"
+    UNPROVEN = "unproven"
+    DOCUMENTED = "documented"
+    YES = "yes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """One engine at one version, and what it can do where no exception applies.
+
+    `skeletons` and `full` are pairs (read, go on writing) for a table that has skeletons and
+    for one that has none; `note` explains the first pair where it is not plain.
+    """
+
+    key: ReaderName
+    engine: str
+    version: str
+    skeletons: tuple[Ability, Ability]
+    full: tuple[Ability, Ability]
+    note: str = ""
+
+
+_NO, _UNPROVEN, _DOCUMENTED, _YES = Ability
+_BOTH: Final = (_YES, _YES)
+_READ_ONLY: Final = (_DOCUMENTED, _NO)
+
+READERS: Final[tuple[Reader, ...]] = (
+    Reader(
+        key=ReaderName.SPARK_HUDI_1_2,
+        engine="Spark with Apache Hudi",
+        version="1.2.0",
+        skeletons=_BOTH,
+        full=_BOTH,
+    ),
+    Reader(
+        key=ReaderName.SPARK_HUDI_1_1,
+        engine="Spark with Apache Hudi",
+        version="1.1.x",
+        skeletons=_BOTH,
+        full=_BOTH,
+    ),
+    Reader(
+        key=ReaderName.SPARK_HUDI_1_0,
+        engine="Spark with Apache Hudi",
+        version="1.0.x",
+        skeletons=_BOTH,
+        full=_BOTH,
+    ),
+    Reader(
+        key=ReaderName.SPARK_HUDI_0_15,
+        engine="Spark with Apache Hudi",
+        version="0.15.0",
+        skeletons=_BOTH,
+        full=_BOTH,
+    ),
+    Reader(
+        key=ReaderName.TRINO,
+        engine="Trino",
+        version="OSS connector",
+        skeletons=(_NO, _NO),
+        full=_READ_ONLY,
+        note="cannot read skeletons (trinodb/trino issue 17977)",
+    ),
+    Reader(
+        key=ReaderName.HUDI_TRINO,
+        engine="Trino",
+        version="hudi-trino 1.2.1",
+        skeletons=(_UNPROVEN, _NO),
+        full=(_UNPROVEN, _NO),
+        note="skeletons were never shown to work",
+    ),
+    Reader(
+        key=ReaderName.HUDI_RS,
+        engine="hudi-rs",
+        version="0.5.0",
+        skeletons=(_NO, _NO),
+        full=(_YES, _NO),
+        note="returns NULL for every data column of a skeleton, without an error",
+    ),
+    Reader(
+        key=ReaderName.HIVE,
+        engine="Hive",
+        version=ANY_VERSION,
+        skeletons=(_NO, _NO),
+        full=_READ_ONLY,
+        note="fails on a data column of a partitioned table (apache/hudi issue 19643)",
+    ),
+    Reader(
+        key=ReaderName.ATHENA,
+        engine="Athena",
+        version="engine 3",
+        skeletons=(_UNPROVEN, _NO),
+        full=_READ_ONLY,
+        note="skeletons were never shown to work",
+    ),
+    Reader(
+        key=ReaderName.FLINK,
+        engine="Flink",
+        version=ANY_VERSION,
+        skeletons=(_UNPROVEN, _UNPROVEN),
+        full=(_UNPROVEN, _UNPROVEN),
+        note="skeletons were never shown to work",
+    ),
+)

@@ -1,0 +1,157 @@
+"""Which mode each partition gets: ordered rules, first match wins, patterns anchored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from framework.plan.faults import Fault
+from framework.plan.words import count_text, listing
+from framework.vocabulary import BootstrapMode
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Mapping, Sequence
+
+    from framework.hudi.table.partition_path import PartitionValue
+    from framework.spec.comparisons import Comparison
+
+__all__ = ["Choice", "ModeRule", "choose_modes", "rule_faults"]
+
+_NAMED_AT_MOST: Final = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModeRule:
+    """One rule, ready to be asked.
+
+    Attributes:
+        number: its place in the spec, from 0.
+        pattern: matched against the whole partition path; None matches any.
+        comparisons: all must hold for the partition's typed values.
+        mode: what a matching partition gets.
+        reason: the author's words, or "".
+        may_match_nothing: True when it is no fault that no partition is left for it.
+    """
+
+    number: int
+    pattern: re.Pattern[str] | None
+    comparisons: tuple[Comparison, ...]
+    mode: BootstrapMode
+    reason: str = ""
+    may_match_nothing: bool = False
+
+    @property
+    def key_path(self) -> str:
+        """Where the rule stands in the spec."""
+        return f"bootstrap.rules[{self.number}]"
+
+    def matches(self, partition_path: str, values: Mapping[str, PartitionValue]) -> bool:
+        """Return whether pattern and comparisons all hold."""
+        if self.pattern is not None and self.pattern.fullmatch(partition_path) is None:
+            return False
+        return all(each.holds(values[each.column]) for each in self.comparisons)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The mode of one partition; `rule` is the number of the rule, None for the default."""
+
+    partition_path: str
+    mode: BootstrapMode
+    rule: int | None
+    reason: str
+    also: tuple[int, ...] = ()
+
+
+def choose_modes(
+    rules: Sequence[ModeRule],
+    default: BootstrapMode,
+    partitions: Sequence[tuple[str, Mapping[str, PartitionValue]]],
+) -> tuple[Choice, ...]:
+    """Return one choice per partition, in the order given.
+
+    Args:
+        rules: in the spec's order.
+        default: mode of a partition that no rule matches.
+        partitions: partition path and typed values by column.
+    """
+    return tuple(_choose(rules, default, path, values) for path, values in partitions)
+
+
+def _choose(
+    rules: Sequence[ModeRule],
+    default: BootstrapMode,
+    path: str,
+    values: Mapping[str, PartitionValue],
+) -> Choice:
+    """Return the first rule's mode; `also` tells later rules that match as well."""
+    matching = [rule for rule in rules if rule.matches(path, values)]
+    if not matching:
+        return Choice(partition_path=path, mode=default, rule=None, reason="")
+    first = matching[0]
+    return Choice(
+        partition_path=path,
+        mode=first.mode,
+        rule=first.number,
+        reason=first.reason,
+        also=tuple(rule.number for rule in matching[1:]),
+    )
+
+
+def rule_faults(rules: Sequence[ModeRule], choices: Sequence[Choice]) -> tuple[Fault, ...]:
+    """Return a fault for each rule that got no partition and for each that stops the run."""
+    won = {choice.rule for choice in choices}
+    idle = [r for r in rules if r.number not in won and not r.may_match_nothing]
+    stopping = [*(r.number for r in rules if r.mode is BootstrapMode.FAIL), None]
+    stops = (_stop_fault(number, choices) for number in stopping)
+    return (*(_idle_fault(rule, choices) for rule in idle), *(s for s in stops if s is not None))
+
+
+def _idle_fault(rule: ModeRule, choices: Sequence[Choice]) -> Fault:
+    """Return why `rule` got nothing: nothing matches, or earlier rules took it all."""
+    shadowing = sorted({c.rule for c in choices if rule.number in c.also and c.rule is not None})
+    if shadowing:
+        names = listing(tuple(f"rules[{number}]" for number in shadowing))
+        return Fault(
+            condition="rules/shadowed",
+            key_path=rule.key_path,
+            message=f"every partition that this rule matches is taken before by {names}",
+            remedy="Move the rule up, remove it, or say 'may_match_nothing: true'.",
+        )
+    return Fault(
+        condition="rules/matches-nothing",
+        key_path=rule.key_path,
+        message=f"this rule matches none of {count_text(len(choices), 'partition')}",
+        remedy=_hint(rule, choices),
+    )
+
+
+def _hint(rule: ModeRule, choices: Sequence[Choice]) -> str:
+    """Return how partition paths look, and whether the pattern would match a part of one."""
+    paths = [choice.partition_path for choice in choices]
+    pattern = rule.pattern
+    part = next((p for p in paths if pattern is not None and pattern.search(p)), None)
+    if pattern is not None and part is not None:
+        return (
+            f"A pattern must match the whole partition path, such as {part!r}: "
+            f"write '.*{pattern.pattern}.*', or say 'may_match_nothing: true'."
+        )
+    looks = f"Partition paths look like {paths[0]!r}: c" if paths else "C"
+    return f"{looks}orrect the rule, or say 'may_match_nothing: true'."
+
+
+def _stop_fault(number: int | None, choices: Sequence[Choice]) -> Fault | None:
+    """Return the fault that names every partition for which this rule, or the default, stops."""
+    hit = [c for c in choices if c.rule == number and c.mode is BootstrapMode.FAIL]
+    if not hit:
+        return None
+    paths = listing(tuple(repr(c.partition_path) for c in hit), limit=_NAMED_AT_MOST)
+    reason = f" ({hit[0].reason})" if hit[0].reason else ""
+    return Fault(
+        condition="rules/partition-fails",
+        key_path="bootstrap.mode" if number is None else f"bootstrap.rules[{number}]",
+        message=f"mode 'fail' stops for {count_text(len(hit), 'partition')}{reason}: {paths}",
+        remedy="Give these partitions another mode by a rule above, or correct the source.",
+        partition=hit[0].partition_path if len(hit) == 1 else None,
+    )

@@ -1,0 +1,149 @@
+"""What a run will do, step by step, as frozen values.
+
+`plan` prints this tuple and `run` carries it out, so that a dry run cannot drift from a run.
+The order in a plan is the order here; a stage that has nothing to do is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum, unique
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from framework.vocabulary import KeyScope
+
+__all__ = [
+    "Audit",
+    "Begin",
+    "Commit",
+    "FullRecords",
+    "Index",
+    "Recover",
+    "Recovery",
+    "Skeletons",
+    "Stage",
+    "stage_name",
+]
+
+
+@unique
+class Recovery(StrEnum):
+    """What becomes of an earlier run of ours that did not end.
+
+    `RESUME` keeps its finished files and goes on, `ROLL_BACK` removes all that it made,
+    `FINISH` does what was left to do after its instant was published.
+    """
+
+    RESUME = "resume"
+    ROLL_BACK = "roll_back"
+    FINISH = "finish"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recover:
+    """Settle an earlier run of ours.
+
+    Attributes:
+        recovery: what is done with it.
+        write_id: the run's id, its folder's name under `.hoodie/.lakestrap`.
+        instant: its requested time; None when it died before it reached the timeline.
+        reason: why this and not another recovery, for people.
+        files_done: files whose status its journal holds; they are kept only by a resume.
+    """
+
+    recovery: Recovery
+    write_id: str
+    instant: str | None
+    reason: str
+    files_done: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begin:
+    """Put the requested and inflight files of one instant on the timeline.
+
+    Attributes:
+        instant: requested time; None means the clock's next 17-digit one.
+        action: `commit` or `deltacommit`.
+        resumes: write id to go on under, or None for a new one.
+    """
+
+    instant: str | None
+    action: str
+    resumes: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skeletons:
+    """Write one skeleton for each source file of the `metadata_only` partitions.
+
+    `bytes_to_write` is an estimate (`framework.plan.estimate`).
+    """
+
+    partitions: int
+    files: int
+    rows: int
+    bytes_to_write: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FullRecords:
+    """Write one base file for each source file of the `full_record` partitions, row for row.
+
+    `bytes_rewritten` is the size of these source files, `bytes_to_write` an estimate.
+    """
+
+    partitions: int
+    files: int
+    rows: int
+    bytes_rewritten: int
+    bytes_to_write: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """Prove on the written files that record keys are not null and unique in their scope."""
+
+    columns: tuple[str, ...]
+    scope: KeyScope
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """Write both files of the bootstrap index, from skeletons to their source files."""
+
+    partitions: int
+    files: int
+    bytes_to_write: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """Compare the source with its fingerprints once more, then publish the instant, atomically.
+
+    `instant` is as in `Begin`.
+    """
+
+    instant: str | None
+    action: str
+    files: int
+
+
+Stage = Recover | Begin | Skeletons | FullRecords | Audit | Index | Commit
+
+_NAMES: Final[dict[type[Stage], str]] = {
+    Recover: "recover",
+    Begin: "begin",
+    Skeletons: "skeletons",
+    FullRecords: "full_records",
+    Audit: "audit",
+    Index: "index",
+    Commit: "commit",
+}
+
+
+def stage_name(stage: Stage) -> str:
+    """Return the stable name of a stage, as in the plan's JSON and in progress events."""
+    return _NAMES[type(stage)]

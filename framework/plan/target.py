@@ -1,0 +1,195 @@
+"""The table that a spec asks for, in the words of the format: where `spec` and `hudi` meet."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from framework.errors import PlanError
+from framework.hudi.bootstrap.key_pass import BloomChoice
+from framework.hudi.keygen.rule import PartitionField, choose_rule
+from framework.hudi.table.layout import BOOTSTRAP_INSTANT
+from framework.plan.faults import Fault, refuse
+from framework.plan.rules import ModeRule
+from framework.vocabulary import BootstrapMode, OnDuplicate, PartitionType, SourceLayout, TableType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from framework.hudi.keygen.rule import KeyRule
+    from framework.spec.bootstrap_spec import BootstrapSpec
+    from framework.spec.pipeline_spec import PipelineSpec
+    from framework.vocabulary import ReaderName
+
+__all__ = ["BOOTSTRAP_INSTANT", "Target", "mode_rules", "target_of"]
+
+_ACTIONS = {TableType.COPY_ON_WRITE: "commit", TableType.MERGE_ON_READ: "deltacommit"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What the spec asks for; all that a run needs of it.
+
+    Attributes:
+        name: `[database.]table`, as written.
+        location: the table's location, as resolved from the spec.
+        table_type: copy on write or merge on read.
+        key_rule: how rows get their key and partition path.
+        layout: how source folders say their partition.
+        source: the bootstrap path, as resolved from the spec.
+        default_mode: mode of a partition that no rule matches.
+        bloom: how the bloom filter of each file is chosen.
+        ordering: ordering columns; empty where the spec has none.
+        readers: who must be able to read the table, as listed.
+        parallelism: tasks at a time, or None for the engine's choice.
+        partitions_per_batch: partitions worked on at once, or None for all.
+        on_duplicate: what a duplicate key does.
+        spec_hash: hash of the spec's resolved content.
+        spec_json: that content as JSON, with `env` and `secret` references as written.
+        immutable: what an adopted table cannot change, key path to its value as text.
+    """
+
+    name: str
+    location: str
+    table_type: TableType
+    key_rule: KeyRule
+    layout: SourceLayout
+    source: str
+    default_mode: BootstrapMode
+    bloom: BloomChoice
+    ordering: tuple[str, ...]
+    readers: tuple[ReaderName, ...]
+    parallelism: int | None
+    partitions_per_batch: int | None
+    on_duplicate: OnDuplicate
+    spec_hash: str
+    spec_json: str
+    immutable: Mapping[str, str]
+
+    @property
+    def action(self) -> str:
+        """Action of the instants that add files to a table of this type."""
+        return _ACTIONS[self.table_type]
+
+    @property
+    def partition_types(self) -> Mapping[str, PartitionType]:
+        """Declared type of each partition column, in folder order."""
+        return {field.name: field.type for field in self.key_rule.partition}
+
+
+def target_of(spec: PipelineSpec) -> Target:
+    """Return the table that `spec` asks for.
+
+    Raises:
+        PlanError: there is no section `bootstrap`, or the numbers give no bloom filter.
+    """
+    bootstrap, table = _bootstrap_of(spec), spec.table
+    try:
+        bloom = _bloom_of(spec)
+    except PlanError as error:
+        refuse((_fault_of(error, "table.bloom"),), spec.positions)
+    return Target(
+        name=table.name,
+        location=table.location,
+        table_type=table.type,
+        key_rule=_key_rule(spec, bootstrap),
+        layout=bootstrap.layout,
+        source=bootstrap.path,
+        default_mode=bootstrap.mode,
+        bloom=bloom,
+        ordering=table.ordering.columns if table.ordering else (),
+        readers=table.readers,
+        parallelism=bootstrap.parallelism,
+        partitions_per_batch=bootstrap.partitions_per_batch,
+        on_duplicate=bootstrap.on_duplicate,
+        spec_hash=spec.content_hash,
+        spec_json=json.dumps(spec.stored(), ensure_ascii=False, separators=(",", ":")),
+        immutable=_immutable(spec, bootstrap),
+    )
+
+
+def mode_rules(spec: PipelineSpec) -> tuple[ModeRule, ...]:
+    """Return the rules of the spec, ready to be asked."""
+    columns = spec.table.partition_by
+    return tuple(
+        ModeRule(
+            number=number,
+            pattern=None if rule.partition is None else re.compile(rule.partition),
+            comparisons=rule.comparisons(columns),
+            mode=rule.mode,
+            reason=rule.reason or "",
+            may_match_nothing=rule.may_match_nothing,
+        )
+        for number, rule in enumerate(_bootstrap_of(spec).rules)
+    )
+
+
+def _bootstrap_of(spec: PipelineSpec) -> BootstrapSpec:
+    """Return the section that says how the table begins."""
+    if spec.bootstrap is None:
+        fault = Fault(
+            condition="plan/no-bootstrap",
+            key_path="",
+            message="the spec does not say how its table begins",
+            remedy="Write a section `bootstrap` with the path of the data to adopt.",
+        )
+        refuse((fault,), spec.positions)
+    return spec.bootstrap
+
+
+def _key_rule(spec: PipelineSpec, bootstrap: BootstrapSpec) -> KeyRule:
+    """Return the rule for the declared columns; a loaded spec has columns that fit its layout."""
+    key = spec.table.record_key
+    fields = tuple(PartitionField(name=c.name, type=c.type) for c in spec.table.partition_by)
+    return choose_rule(key.columns, fields, layout=bootstrap.layout, scope=key.unique_within)
+
+
+def _bloom_of(spec: PipelineSpec) -> BloomChoice:
+    """Return the bloom filters of the spec in the format's numbers.
+
+    Raises:
+        PlanError: `bloom/bad-size` where the largest of them would be too large.
+    """
+    bloom = spec.table.bloom
+    choice = BloomChoice(
+        kind=bloom.kind.value,
+        expected_keys=bloom.expected_keys or 0,
+        fpp=bloom.false_positive_rate,
+        max_keys=bloom.max_keys,
+    )
+    choice.spec(choice.max_keys)
+    return choice
+
+
+def _fault_of(error: PlanError, key_path: str) -> Fault:
+    """Return an error of the format as a fault of the key that caused it."""
+    return Fault(
+        condition=error.condition,
+        key_path=key_path,
+        message=error.message,
+        remedy=error.remedy,
+        partition=error.where.partition,
+    )
+
+
+def _immutable(spec: PipelineSpec, bootstrap: BootstrapSpec) -> dict[str, str]:
+    """Return what must stay as it is once the table has begun, as text to show and compare."""
+    table = spec.table
+    rules = [
+        {"partition": r.partition, "where": dict(r.where or {}), "mode": str(r.mode)}
+        for r in bootstrap.rules
+    ]
+    return {
+        "table.name": table.name,
+        "table.type": str(table.type),
+        "table.partition_by": ", ".join(f"{c.name}: {c.type}" for c in table.partition_by)
+        or "none",
+        "table.record_key.columns": ", ".join(table.record_key.columns),
+        "table.record_key.unique_within": str(table.record_key.unique_within),
+        "bootstrap.path": bootstrap.path.removeprefix("file://"),
+        "bootstrap.layout": str(bootstrap.layout),
+        "bootstrap.mode": str(bootstrap.mode),
+        "bootstrap.rules": json.dumps(rules, sort_keys=True, ensure_ascii=False),
+    }

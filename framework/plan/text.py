@@ -1,0 +1,300 @@
+"""A plan as lines for a terminal; colours are the command line's business."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum, unique
+from typing import TYPE_CHECKING, Final, assert_never
+
+from framework.plan.definition import Case
+from framework.plan.partitions import totals
+from framework.plan.reader_groups import reader_groups
+from framework.plan.stages import (
+    Audit,
+    Begin,
+    Commit,
+    FullRecords,
+    Index,
+    Recover,
+    Recovery,
+    Skeletons,
+    stage_name,
+)
+from framework.plan.words import count_text, listing, number_text, seconds_text, size_text
+from framework.vocabulary import BootstrapMode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from framework.plan.definition import Adopted, Plan
+    from framework.plan.observation import SourceDrift
+    from framework.plan.stages import Stage
+
+__all__ = [
+    "Line",
+    "LineKind",
+    "diff_lines",
+    "key_text",
+    "result_text",
+    "stage_text",
+    "stage_words",
+    "text_lines",
+]
+
+_NAME_WIDTH: Final = 14
+_WORDS: Final = {"full_records": "full files"}
+_RECOVERIES: Final = {
+    Recovery.RESUME: "resume",
+    Recovery.ROLL_BACK: "roll back",
+    Recovery.FINISH: "finish",
+}
+
+
+@unique
+class LineKind(StrEnum):
+    """What a line says, so that it can be drawn accordingly."""
+
+    TITLE = "title"
+    HEADING = "heading"
+    STAGE = "stage"
+    DETAIL = "detail"
+    WARNING = "warning"
+    RESULT = "result"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of text without its line end, and its kind."""
+
+    text: str
+    kind: LineKind
+
+    def __str__(self) -> str:
+        """The text."""
+        return self.text
+
+
+def text_lines(plan: Plan) -> tuple[Line, ...]:
+    """Return the plan as lines, from its title to its result."""
+    return (
+        Line(text=_title(plan), kind=LineKind.TITLE),
+        *_stages(plan),
+        *_partitions(plan),
+        *_diff(plan),
+        *_readers(plan),
+        *_notes(plan),
+        Line(text=result_text(plan), kind=LineKind.RESULT),
+    )
+
+
+def result_text(plan: Plan) -> str:
+    """Return the sentence that closes a plan."""
+    drift = plan.adopted.drift if plan.adopted else None
+    match plan.case:
+        case Case.BOOTSTRAP:
+            said = "1 table to bootstrap"
+        case Case.RESUME:
+            said = "1 table to bootstrap, resumed"
+        case Case.FINISH:
+            said = "1 table to finish"
+        case Case.EMPTY:
+            said = "nothing to adopt yet"
+        case Case.UP_TO_DATE if drift is not None and drift.new_files:
+            said = f"up to date, but for {count_text(drift.new_files, 'new file')}"
+        case Case.UP_TO_DATE:
+            said = "up to date"
+        case _:
+            assert_never(plan.case)
+    return f"Plan: {said}. Nothing has been changed."
+
+
+def key_text(columns: tuple[str, ...]) -> str:
+    """Return key columns as `key (a, b)`."""
+    return f"key ({', '.join(columns)})"
+
+
+def stage_words(stage: Stage) -> str:
+    """Return the word by which a stage is shown; at most 11 letters, for the column."""
+    name = stage_name(stage)
+    return _WORDS.get(name, name)
+
+
+def stage_text(stage: Stage) -> str:
+    """Return what a stage does, in a few words."""
+    match stage:
+        case Recover():
+            return _recover(stage)
+        case Begin():
+            return f"{stage.action} {stage.instant or 'at the next instant'}"
+        case Skeletons() | FullRecords():
+            return _writing(stage)
+        case Audit():
+            return f"{key_text(stage.columns)} unique in {stage.scope}, not null"
+        case Index() | Commit():
+            return _ending(stage)
+        case _:
+            assert_never(stage)
+
+
+def _recover(stage: Recover) -> str:
+    """Return how an earlier run is settled, why, and what is kept."""
+    kept = stage.recovery is Recovery.RESUME
+    done = f" ({count_text(stage.files_done, 'file')} done)" if kept else ""
+    return f"{_RECOVERIES[stage.recovery]} run {stage.write_id[:8]}: {stage.reason}{done}"
+
+
+def _writing(stage: Skeletons | FullRecords) -> str:
+    """Return what is written and what is rewritten."""
+    skeletons = isinstance(stage, Skeletons)
+    mode = BootstrapMode.METADATA_ONLY if skeletons else BootstrapMode.FULL_RECORD
+    rewritten = 0 if isinstance(stage, Skeletons) else stage.bytes_rewritten
+    files = "" if isinstance(stage, Skeletons) else f", {count_text(stage.files, 'file')}"
+    return (
+        f"{count_text(stage.partitions, 'partition')} {mode}{files}: "
+        f"~{size_text(stage.bytes_to_write)} to write, {size_text(rewritten)} of data rewritten"
+    )
+
+
+def _ending(stage: Index | Commit) -> str:
+    """Return what the index covers, or under which instant all becomes visible."""
+    if isinstance(stage, Commit):
+        return f"{stage.instant or f'an ordinary {stage.action}'}, atomic"
+    partitions, files = count_text(stage.partitions, "partition"), count_text(stage.files, "file")
+    return f"{partitions}, {files}"
+
+
+def _title(plan: Plan) -> str:
+    """Return name, type and size of the table."""
+    head = f"{plan.target.name}  {plan.target.table_type}"
+    if plan.adopted is not None:
+        facts = plan.adopted.facts
+        files = f"{count_text(facts.skeletons, 'skeleton')}, {count_text(facts.full, 'full file')}"
+        return f"{head}  adopted at {facts.instant}: {files}"
+    taken = plan.taken
+    return (
+        f"{head}  {count_text(taken.partitions, 'partition')}, {count_text(taken.files, 'file')}, "
+        f"{number_text(taken.rows)} rows, {size_text(taken.bytes)}"
+    )
+
+
+def _stages(plan: Plan) -> Iterator[Line]:
+    """Yield the stages with their numbers; `Begin` is part of what follows it."""
+    if not plan.stages:
+        return
+    yield _heading("stages")
+    if plan.inventory is not None:
+        files = count_text(plan.inventory.files, "file")
+        yield _stage_line("source", f"{files} fingerprinted")
+    shown = [stage for stage in plan.stages if not isinstance(stage, Begin)]
+    for number, stage in enumerate(shown, start=1):
+        yield _stage_line(f"{number} {stage_words(stage)}", stage_text(stage))
+    if plan.taken.files:
+        cost = seconds_text(plan.estimate.core_seconds)
+        yield _stage_line("cost", f"~{cost}, an estimate from the footers' row counts")
+
+
+def _stage_line(name: str, text: str) -> Line:
+    """Return one row under the heading `stages`."""
+    return Line(text=f"   {name:<{_NAME_WIDTH}}{text}", kind=LineKind.STAGE)
+
+
+def _partitions(plan: Plan) -> Iterator[Line]:
+    """Yield one line per mode and rule, where there is more than one way."""
+    groups = {(p.mode, p.rule): p.reason for p in plan.partitions}
+    if len(groups) < 2:  # noqa: PLR2004  one way for all says nothing new
+        return
+    yield _heading("partitions")
+    for (mode, rule), reason in sorted(groups.items(), key=_by_rule):
+        chosen = [p for p in plan.partitions if (p.mode, p.rule) == (mode, rule)]
+        sums = totals(chosen)
+        by = "default" if rule is None else f"rules[{rule}]" + (f", {reason}" if reason else "")
+        paths = listing(tuple(p.partition_path for p in chosen), limit=3)
+        sizes = f"{count_text(sums.files, 'file')}, {number_text(sums.rows)} rows"
+        yield _detail(
+            f"{mode:<14}{count_text(sums.partitions, 'partition')}, {sizes}, "
+            f"{size_text(sums.bytes)} ({by}): {paths}"
+        )
+
+
+def _by_rule(group: tuple[tuple[BootstrapMode, int | None], str]) -> tuple[bool, int]:
+    """Order groups of partitions by the number of their rule, the default last."""
+    rule = group[0][1]
+    return rule is None, rule or 0
+
+
+def _diff(plan: Plan) -> Iterator[Line]:
+    """Yield how source and spec differ from what the table began with, under a heading."""
+    lines = diff_lines(plan)
+    if lines:
+        yield _heading("changes")
+        yield from lines
+
+
+def diff_lines(plan: Plan) -> tuple[Line, ...]:
+    """Return how source and spec differ from what the table began with; nothing if not at all."""
+    if plan.adopted is None:
+        return ()
+    return (*_spec_diff(plan.adopted), *_source_diff(plan, plan.adopted.drift))
+
+
+def _spec_diff(adopted: Adopted) -> Iterator[Line]:
+    """Yield that the spec has changed where it may."""
+    if adopted.spec_changed:
+        yield _detail("the spec has changed in fields that an adopted table may change")
+
+
+def _source_diff(plan: Plan, drift: SourceDrift | None) -> Iterator[Line]:
+    """Yield new, missing and changed source files with their counts."""
+    if drift is None:
+        return
+    if drift.new_files:
+        yield _detail(
+            f"{count_text(drift.new_files, 'new file')} ({size_text(drift.new_bytes)}) under "
+            f"{plan.target.source} not in the table{_samples(drift.samples_new, drift.new_files)}"
+        )
+    for count, word, samples in (
+        (drift.missing_files, "missing", drift.samples_missing),
+        (drift.changed_files, "changed", drift.samples_changed),
+    ):
+        if count:
+            yield _warning(f"{count_text(count, 'source file')} {word}{_samples(samples, count)}")
+
+
+def _samples(paths: tuple[str, ...], total: int) -> str:
+    """Return the first few of so many paths after a colon; nothing where none is known."""
+    return f": {listing(paths, total=total)}" if paths else ""
+
+
+def _readers(plan: Plan) -> Iterator[Line]:
+    """Yield who can read and who can go on writing, and the exceptions that apply."""
+    yield _heading("readers")
+    for word, readers in reader_groups(plan.readers):
+        yield _detail(f"{word:<19}{readers}")
+    for exception in plan.readers.exceptions:
+        yield _warning(f"{exception.name} ({exception.who}): {exception.message}")
+        yield _detail(f"  full_record would change: {exception.full_record}")
+
+
+def _notes(plan: Plan) -> Iterator[Line]:
+    """Yield the notes."""
+    if not plan.notes:
+        return
+    yield _heading("notes")
+    for note in plan.notes:
+        make = _warning if note.level == "warning" else _detail
+        yield make(f"{note.message} [{note.condition}]")
+
+
+def _heading(text: str) -> Line:
+    """Return a heading."""
+    return Line(text=f"  {text}", kind=LineKind.HEADING)
+
+
+def _detail(text: str) -> Line:
+    """Return a plain line below a heading."""
+    return Line(text=f"   {text}", kind=LineKind.DETAIL)
+
+
+def _warning(text: str) -> Line:
+    """Return a line below a heading that should be seen."""
+    return Line(text=f"   ! {text}", kind=LineKind.WARNING)

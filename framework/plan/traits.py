@@ -1,0 +1,132 @@
+"""Which traits of the reader gate a planned table has, and what in it causes each."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from framework.hudi.bootstrap.source_schema import SourceTrait
+from framework.hudi.keygen.rule import KeyGenerator
+from framework.hudi.table.partition_path import HIVE_DEFAULT
+from framework.plan.reader_exceptions import Trait
+from framework.plan.words import count_text, listing
+from framework.vocabulary import BootstrapMode, PartitionType, TableType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from framework.plan.observation import SourceInventory
+    from framework.plan.partitions import PartitionPlan
+    from framework.plan.target import Target
+
+__all__ = ["partitions_with", "traits_of"]
+
+# How Arrow prints the types; the whole text is searched, so nested ones count too.
+_TYPES: Final[Mapping[Trait, re.Pattern[str]]] = {
+    Trait.NAIVE_TIMESTAMP: re.compile(r"timestamp\[\w+\]"),
+    Trait.NANOSECOND: re.compile(r"timestamp\[ns\b"),
+    Trait.TIME: re.compile(r"time(32|64)\["),
+    Trait.FLOAT16: re.compile(r"halffloat"),
+    Trait.FIXED_BINARY: re.compile(r"fixed_size_binary\["),
+}
+_OF_FILES: Final = {
+    Trait.INT96: SourceTrait.INT96,
+    Trait.MILLISECOND: SourceTrait.MILLISECOND,
+}
+_DATE: Final = "date32[day]"
+_PLAIN_IN_PATH: Final = {PartitionType.STRING, PartitionType.DATE}
+
+
+def traits_of(
+    target: Target, source: SourceInventory, partitions: Sequence[PartitionPlan], schema: Any
+) -> dict[Trait, str]:
+    """Return the traits of the table that this plan makes, each with its cause for people.
+
+    `schema` is the table's.
+    """
+    skeletons = tuple(p for p in partitions if p.mode is BootstrapMode.METADATA_ONLY)
+    types = {} if schema is None else {field.name: str(field.type) for field in schema}
+    flags = {
+        Trait.SKELETONS: bool(skeletons),
+        Trait.MERGE_ON_READ: target.table_type is TableType.MERGE_ON_READ,
+        Trait.CUSTOM_KEYS: target.key_rule.generator is KeyGenerator.CUSTOM,
+    }
+    return {
+        **{trait: "" for trait, present in flags.items() if present},
+        **_type_traits(types),
+        **_file_traits(source, skeletons),
+        **_path_traits(target, types, skeletons),
+        **_ordering_traits(target, types),
+    }
+
+
+def partitions_with(
+    trait: SourceTrait, source: SourceInventory, partitions: Sequence[PartitionPlan]
+) -> tuple[str, ...]:
+    """Return the paths among `partitions` that have a source file with this trait."""
+    having = {s.partition_path for s in source.partitions if s.traits.get(trait, 0)}
+    return tuple(p.partition_path for p in partitions if p.partition_path in having)
+
+
+def _type_traits(types: Mapping[str, str]) -> dict[Trait, str]:
+    """Return the traits that follow from column types, with the columns."""
+    hits = {
+        trait: tuple(name for name, text in types.items() if pattern.search(text))
+        for trait, pattern in _TYPES.items()
+    }
+    return {trait: f"column {listing(names)}" for trait, names in hits.items() if names}
+
+
+def _file_traits(source: SourceInventory, skeletons: Sequence[PartitionPlan]) -> dict[Trait, str]:
+    """Return the traits of files that stay as they are, with their count and partitions."""
+    found: dict[Trait, str] = {}
+    for trait, of_file in _OF_FILES.items():
+        hit = set(partitions_with(of_file, source, skeletons))
+        having = tuple(s for s in source.partitions if s.partition_path in hit)
+        if having:
+            files = count_text(sum(s.traits[of_file] for s in having), "file")
+            found[trait] = f"{files} in {_paths(tuple(s.partition_path for s in having))}"
+    return found
+
+
+def _ordering_traits(target: Target, types: Mapping[str, str]) -> dict[Trait, str]:
+    """Return the trait of ordering columns that are dates."""
+    declared = target.partition_types
+    dates = tuple(
+        column
+        for column in target.ordering
+        if types.get(column, declared.get(column)) in {_DATE, PartitionType.DATE}
+    )
+    return {Trait.DATE_ORDERING: f"column {listing(dates)}"} if dates else {}
+
+
+def _path_traits(
+    target: Target, types: Mapping[str, str], skeletons: Sequence[PartitionPlan]
+) -> dict[Trait, str]:
+    """Return the traits of partition columns that no file holds, with columns or partitions."""
+    declared = {n: kind for n, kind in target.partition_types.items() if n not in types}
+    if not (declared and skeletons):
+        return {}
+    dates = tuple(n for n, kind in declared.items() if kind is PartitionType.DATE)
+    typed = tuple(n for n, kind in declared.items() if kind not in _PLAIN_IN_PATH)
+    paths = tuple(p.partition_path for p in skeletons)
+    escaped = tuple(path for path in paths if "%" in path) if target.key_rule.url_encode else ()
+    absent = tuple(path for path in paths if _is_null_in(path, target, declared))
+    causes = {
+        Trait.DATE_PATH_ONLY: f"column {listing(dates)}" if dates else "",
+        Trait.TYPED_PATH_ONLY: f"column {listing(typed)}" if typed else "",
+        Trait.ESCAPED_PATH_ONLY: f"partition {_paths(escaped)}" if escaped else "",
+        Trait.DEFAULT_PATH_ONLY: f"partition {_paths(absent)}" if absent else "",
+    }
+    return {trait: cause for trait, cause in causes.items() if cause}
+
+
+def _is_null_in(path: str, target: Target, columns: Mapping[str, PartitionType]) -> bool:
+    """Whether a partition's folder gives one of these columns no value."""
+    levels = zip(target.partition_types, path.split("/"), strict=False)
+    return any(name in columns and level.endswith(HIVE_DEFAULT) for name, level in levels)
+
+
+def _paths(paths: tuple[str, ...]) -> str:
+    """Return partition paths quoted, the first few of them."""
+    return listing(tuple(repr(path) if path else "the root folder" for path in paths))
