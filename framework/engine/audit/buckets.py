@@ -1,0 +1,186 @@
+"""Finding equal hashes: one task sorts some buckets of all spills and looks at neighbours.
+
+Every hash is in exactly one bucket, so buckets are compared independently. Memory is one bucket; a
+bucket that became too large, as one key occurring millions of times makes it, is taken in passes
+by its next bits, and repetitions are counted away as they are read.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+import numpy as np
+
+from framework.engine.audit.spill import SpillReader
+from framework.engine.tasks import decode, encode
+from framework.hudi.storage.opening import open_storage
+from framework.hudi.table.layout import join
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from framework.engine.tasks import Tasks
+
+__all__ = ["BucketTask", "Candidates", "compare_buckets", "compare_task"]
+
+_PASS_ROWS: Final = 32 << 20
+_TASK_ROWS: Final = 8 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketTask:
+    """Some neighbouring buckets to compare.
+
+    Attributes:
+        table: location of the storage that holds the spills.
+        spills: paths in it.
+        folder: where the task leaves what it finds.
+        start: first bucket.
+        stop: the one after the last bucket.
+        most: hashes to remember; more are counted only.
+    """
+
+    table: str
+    spills: list[str]
+    folder: str
+    start: int
+    stop: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Hashes that occur more than once.
+
+    Attributes:
+        groups: how many different ones.
+        rows: how many rows have one of them.
+        hashes: the least of them, sorted; all of them where there are not too many.
+        numbers: files that hold one of `hashes`, sorted.
+    """
+
+    groups: int
+    rows: int
+    hashes: np.ndarray
+    numbers: np.ndarray
+
+
+def compare_buckets(
+    tasks: Tasks, table: str, spills: Sequence[str], folder: str, most: int
+) -> Candidates:
+    """Compare all hashes of all spills; `most` bounds the hashes that are remembered by a task."""
+    readers = [SpillReader(open_storage(table), path) for path in spills]
+    work = [
+        encode(
+            BucketTask(
+                table=table, spills=list(spills), folder=folder, start=start, stop=stop, most=most
+            )
+        )
+        for start, stop in _share(readers, tasks.parallelism)
+    ]
+    groups = rows = 0
+    hashes = [np.empty(0, np.uint64)]
+    numbers = [np.empty(0, np.int64)]
+    for status in tasks.run(compare_task, work):
+        found = json.loads(status)
+        groups, rows = groups + found["groups"], rows + found["rows"]
+        if found["path"]:
+            with open_storage(table).open_input(found["path"]) as stream:
+                data = memoryview(stream.read_buffer())
+            cut = found["hashes"] * 8
+            hashes.append(np.frombuffer(data[:cut], np.uint64))
+            numbers.append(np.frombuffer(data[cut:], np.int64))
+    return Candidates(
+        groups=groups,
+        rows=rows,
+        hashes=np.sort(np.concatenate(hashes)),
+        numbers=np.unique(np.concatenate(numbers)),
+    )
+
+
+def compare_task(descriptor: str) -> str:
+    """Compare the buckets of a `BucketTask`; return counts and where the hashes are, as JSON."""
+    task = decode(BucketTask, descriptor)
+    storage = open_storage(task.table)
+    readers = [SpillReader(storage, path) for path in task.spills]
+    groups = rows = 0
+    kept: list[np.ndarray] = []
+    numbers: list[np.ndarray] = []
+    for bucket in range(task.start, task.stop):
+        left = task.most - sum(map(len, kept))
+        repeated, counted = _repeated(readers, bucket)
+        groups, rows = groups + repeated.size, rows + counted
+        repeated = repeated[:left]
+        if repeated.size:
+            kept.append(repeated)
+            blocks = (block for reader in readers for block in reader.blocks(bucket))
+            numbers += [block.files_with(repeated) for block in blocks]
+    path = ""
+    if kept:
+        path = join(task.folder, f"{uuid4().hex}.candidates")
+        with storage.create(path) as out:
+            out.write(np.concatenate(kept).tobytes())
+            out.write(np.unique(np.concatenate(numbers)).tobytes())
+    found = {"groups": groups, "rows": rows, "path": path, "hashes": sum(map(len, kept))}
+    return json.dumps(found)
+
+
+def _share(readers: Sequence[SpillReader], parallelism: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of buckets: about one per core, more where they hold very many rows."""
+    if not readers:
+        return
+    buckets = 1 << readers[0].bits
+    rows = sum(reader.rows(bucket) for reader in readers for bucket in range(buckets))
+    parts = min(buckets, max(parallelism, -(-rows // (_TASK_ROWS * 8))))
+    cuts = [buckets * part // parts for part in range(parts + 1)]
+    yield from pairwise(cuts)
+
+
+def _repeated(readers: Sequence[SpillReader], bucket: int) -> tuple[np.ndarray, int]:
+    """Return the hashes of a bucket that occur more than once, sorted, and their occurrences."""
+    rows = sum(reader.rows(bucket) for reader in readers)
+    if rows <= _PASS_ROWS:
+        return _neighbours(each for reader in readers for each in reader.hashes(bucket))
+    passes = -(-rows // _PASS_ROWS)
+    bits = readers[0].bits
+    found = [
+        _counted(
+            _of_pass(each, bits, turn, passes)
+            for reader in readers
+            for each in reader.hashes(bucket)
+        )
+        for turn in range(passes)
+    ]
+    return np.concatenate([hashes for hashes, _ in found]), sum(count for _, count in found)
+
+
+def _of_pass(hashes: np.ndarray, bits: int, turn: int, passes: int) -> np.ndarray:
+    """Return the hashes that are looked at in one of several passes, in ascending ranges."""
+    middle = (hashes << np.uint64(bits)) >> np.uint64(32)
+    chosen: np.ndarray = hashes[(middle * np.uint64(passes)) >> np.uint64(32) == turn]
+    return chosen
+
+
+def _neighbours(arrays: Iterable[np.ndarray]) -> tuple[np.ndarray, int]:
+    """Sort hashes; return those that occur more than once, and how often they do in all."""
+    hashes = np.concatenate([np.empty(0, np.uint64), *arrays])
+    hashes.sort()
+    same = hashes[1:] == hashes[:-1]
+    if not same.any():
+        return np.empty(0, np.uint64), 0
+    repeated = np.unique(hashes[1:][same])
+    return repeated, int(np.count_nonzero(same)) + repeated.size
+
+
+def _counted(arrays: Iterable[np.ndarray]) -> tuple[np.ndarray, int]:
+    """Return the same as `_neighbours`, holding each different hash of an array only once."""
+    pairs = [np.unique(each, return_counts=True) for each in arrays]
+    hashes = np.concatenate([values for values, _ in pairs])
+    counts = np.concatenate([count for _, count in pairs])
+    values, places = np.unique(hashes, return_inverse=True)
+    totals = np.bincount(places, weights=counts).astype(np.int64)
+    return values[totals > 1], int(totals[totals > 1].sum())

@@ -1,0 +1,176 @@
+"""Comparing keys whose hashes are equal, exactly, and finding where they stand.
+
+A task reads the keys of some files again and keeps those with a candidate hash: per key how many
+rows have it and the first few of them. The driver adds up what the tasks found.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+
+from framework.engine.audit.keys import KeySource, source_keys, staged_keys
+from framework.engine.audit.spill import partition_mix
+from framework.engine.tasks import decode, encode
+from framework.hudi.codecs.murmur import key_hashes
+from framework.hudi.storage.opening import open_storage
+from framework.hudi.table.layout import join
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from framework.engine.tasks import Tasks
+
+__all__ = ["CandidateTask", "DuplicateKey", "SuspectFile", "check_task", "duplicate_keys"]
+
+_ROWS_KEPT: Final = 5
+_FILES_PER_TASK: Final = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuspectFile:
+    """A file that holds candidate hashes.
+
+    `staged` is "" where nothing was written; a resumed run may find the file at its `name` already.
+    """
+
+    number: int
+    staged: str
+    partition_path: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateTask:
+    """Some files to look through; `hashes` is a path to sorted uint64, `files` are JSON-able."""
+
+    table: str
+    keys: dict[str, Any]
+    folder: str
+    hashes: str
+    by_partition: bool
+    files: list[dict[str, Any]]
+
+
+@dataclass(slots=True, kw_only=True)
+class DuplicateKey:
+    """One key in its scope.
+
+    Attributes:
+        key: its text.
+        partition_path: where the scope is a partition; else "".
+        count: rows that have it.
+        rows: (number of the source file, row in it from 0) of the first few.
+    """
+
+    key: str
+    partition_path: str
+    count: int = 0
+    rows: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, count: int, rows: Sequence[tuple[int, int]]) -> None:
+        """Take in more rows."""
+        self.count += count
+        self.rows = sorted([*self.rows, *rows])[:_ROWS_KEPT]
+
+
+_Found = dict[tuple[str, str], DuplicateKey]
+
+
+def duplicate_keys(
+    tasks: Tasks, template: CandidateTask, files: Sequence[SuspectFile], hashes: np.ndarray
+) -> list[DuplicateKey]:
+    """Return each key that has a candidate hash and stands in two rows of its scope, sorted.
+
+    Args:
+        tasks: carries the reading.
+        template: gives all fields but `hashes` and `files`.
+        files: all files that hold candidate hashes.
+        hashes: sorted candidates.
+    """
+    storage = open_storage(template.table)
+    path = join(template.folder, f"{uuid4().hex}.hashes")
+    with storage.create(path) as out:
+        out.write(hashes.tobytes())
+    fields = {**asdict(template), "hashes": path}
+    work = [
+        encode(CandidateTask(**{**fields, "files": [asdict(file) for file in part]}))
+        for part in _parts(files, tasks.parallelism)
+    ]
+    found: _Found = {}
+    for status in tasks.run(check_task, work):
+        with storage.open_input(json.loads(status)["path"]) as stream:
+            for item in json.loads(stream.read()):
+                _add(found, DuplicateKey(**item))
+    repeated = [each for each in found.values() if each.count > 1]
+    return sorted(repeated, key=lambda each: (each.partition_path, each.key))
+
+
+def check_task(descriptor: str) -> str:
+    """Look through the files of a `CandidateTask`; return where the findings are, as JSON."""
+    task = decode(CandidateTask, descriptor)
+    storage = open_storage(task.table)
+    with storage.open_input(task.hashes) as stream:
+        wanted = np.frombuffer(stream.read_buffer(), np.uint64)
+    found: _Found = {}
+    for fields in task.files:
+        file = SuspectFile(**fields)
+        scope = file.partition_path if task.by_partition else ""
+        mix = np.uint64(partition_mix(scope) if task.by_partition else 0)
+        before = 0
+        for keys in _keys(task, file):
+            for each in _matches(keys, wanted ^ mix, file.number, before):
+                each.partition_path = scope
+                _add(found, each)
+            before += len(keys)
+    path = join(task.folder, f"{uuid4().hex}.found")
+    with storage.create(path) as out:
+        out.write(json.dumps([asdict(each) for each in found.values()]).encode())
+    return json.dumps({"path": path})
+
+
+def _parts(files: Sequence[SuspectFile], parallelism: int) -> Iterator[Sequence[SuspectFile]]:
+    """Yield the files in a few parts per core."""
+    size = max(1, min(_FILES_PER_TASK, -(-len(files) // (parallelism * 2))))
+    return (files[start : start + size] for start in range(0, len(files), size))
+
+
+def _keys(task: CandidateTask, file: SuspectFile) -> Iterator[Any]:
+    """Yield the file's keys from what was written, or else from the source."""
+    if file.staged:
+        placed = join(file.partition_path, file.name)
+        staged = open_storage(task.table).stat(file.staged) is not None
+        yield from staged_keys(task.table, file.staged if staged else placed)
+        return
+    yield from source_keys(KeySource(**task.keys), file.number)
+
+
+def _matches(keys: Any, wanted: np.ndarray, number: int, before: int) -> Iterator[DuplicateKey]:
+    """Yield the keys of one batch that have a wanted hash, each once with its rows."""
+    if keys.null_count:
+        keys = keys.fill_null("")
+    places = np.flatnonzero(np.isin(key_hashes(keys), wanted))
+    if not places.size:
+        return
+    encoded = keys.take(pa.array(places)).dictionary_encode()
+    codes = encoded.indices.to_numpy()
+    counts = np.bincount(codes)
+    order = np.argsort(codes, kind="stable")
+    starts = np.cumsum(counts) - counts
+    texts = encoded.dictionary.to_pylist()
+    for text, count, start in zip(texts, counts.tolist(), starts.tolist(), strict=True):
+        rows = places[order[start : start + min(count, _ROWS_KEPT)]] + before
+        first = [(number, row) for row in rows.tolist()]
+        yield DuplicateKey(key=text, partition_path="", count=count, rows=first)
+
+
+def _add(found: _Found, each: DuplicateKey) -> None:
+    """Add to what is known of a key."""
+    name = each.partition_path, each.key
+    known = found.setdefault(name, DuplicateKey(key=each.key, partition_path=each.partition_path))
+    known.add(each.count, [(number, row) for number, row in each.rows])

@@ -1,0 +1,159 @@
+"""The gate: record keys are proven unique in their scope and not null, or nothing is published.
+
+Statuses prove it where every file's keys increase and no two files' ranges touch. Else the hashes
+that the writing tasks spilled are compared by buckets; equal ones are compared exactly, as text.
+Only this module makes `AuditedFiles`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from framework.engine.audit.buckets import Candidates, compare_buckets
+from framework.engine.audit.candidates import CandidateTask, SuspectFile, duplicate_keys
+from framework.engine.audit.keys import KeySource, source_null_rows
+from framework.engine.audit.ranges import Survey, survey
+from framework.engine.audit.report import SAMPLES, duplicates_error, nulls_error
+from framework.engine.events import Note, silent
+from framework.hudi.bootstrap.inventory import read_files
+from framework.hudi.commit.files import AuditedFiles, WrittenFiles
+from framework.hudi.commit.segments import merge_segments
+from framework.hudi.storage.opening import open_storage
+from framework.vocabulary import KeyScope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    from framework.engine.audit.candidates import DuplicateKey
+    from framework.engine.events import Events
+    from framework.engine.tasks import Tasks
+
+__all__ = ["AuditPlace", "audit", "prove"]
+
+_REMEMBERED: Final = 10_000
+PROOF_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditPlace:
+    """Where an audit works.
+
+    Attributes:
+        table: location of the storage that holds segments, spills and staged files.
+        folder: path in it for what the audit itself writes.
+        keys: how keys are made, and from what.
+    """
+
+    table: str
+    folder: str
+    keys: KeySource
+
+
+def audit(
+    tasks: Tasks, written: WrittenFiles, place: AuditPlace, *, events: Events = silent
+) -> AuditedFiles:
+    """Return the files with the proof that their keys are unique and not null.
+
+    Raises:
+        AuditFailedError: `audit/duplicate-keys`, `audit/null-keys`; `report` says where.
+    """
+    return AuditedFiles(written=written, proof=prove(tasks, written, place, events=events))
+
+
+def prove(
+    tasks: Tasks, written: WrittenFiles, place: AuditPlace, *, events: Events = silent
+) -> dict[str, object]:
+    """Return the proof that `audit` attaches; the files need not have been written.
+
+    Raises:
+        AuditFailedError: as `audit`.
+    """
+    rule = place.keys.key_rule
+    storage = open_storage(place.table)
+    found = survey(storage, written.segments, rule.scope, SAMPLES)
+    if found.null_keys:
+        raise nulls_error(place.keys, found.null_keys, _null_places(place, found))
+    method = "ordered-ranges" if found.disjoint else "hash-buckets"
+    events(Note(level="info", message=f"audit: {found.rows:,} keys by {method}"))
+    collisions = 0 if found.disjoint else _compare(tasks, written, place)
+    return {
+        "version": PROOF_VERSION,
+        "columns": list(rule.record_key),
+        "scope": rule.scope.value,
+        "unique": True,
+        "not_null": True,
+        "method": method,
+        "files": found.files,
+        "rows": found.rows,
+        "checksum": found.checksum,
+        "equal_hashes_compared": collisions,
+    }
+
+
+def _compare(tasks: Tasks, written: WrittenFiles, place: AuditPlace) -> int:
+    """Compare all hashes; return how many equal ones belonged to different keys.
+
+    Raises:
+        AuditFailedError: `audit/duplicate-keys`.
+    """
+    spills = [f"{segment.path}.spill" for segment in written.segments]
+    most = _REMEMBERED
+    while True:
+        candidates = compare_buckets(tasks, place.table, spills, place.folder, most)
+        if not candidates.groups:
+            return 0
+        duplicates = _exactly(tasks, written, place, candidates)
+        complete = candidates.hashes.size == candidates.groups
+        if duplicates:
+            counted = None if complete else (candidates.groups, candidates.rows)
+            raise duplicates_error(place.keys, duplicates, counted=counted)
+        if complete:
+            return candidates.groups
+        most *= 16
+
+
+def _exactly(
+    tasks: Tasks, written: WrittenFiles, place: AuditPlace, candidates: Candidates
+) -> list[DuplicateKey]:
+    """Return the keys that really occur twice among those with the remembered hashes."""
+    template = CandidateTask(
+        table=place.table,
+        keys=asdict(place.keys),
+        folder=place.folder,
+        hashes="",
+        by_partition=place.keys.key_rule.scope is KeyScope.PARTITION,
+        files=[],
+    )
+    files = list(_suspects(written, place, candidates.numbers))
+    return duplicate_keys(tasks, template, files, candidates.hashes)
+
+
+def _suspects(
+    written: WrittenFiles, place: AuditPlace, numbers: np.ndarray
+) -> Iterator[SuspectFile]:
+    """Yield the written files with these numbers."""
+    wanted = pa.array(numbers)
+    for batch in merge_segments(open_storage(place.table), written.segments):
+        chosen = batch.filter(pa.compute.is_in(batch["number"], wanted))
+        names = ("number", "staged", "partition_path", "name")
+        for row in chosen.select(names).to_pylist():
+            yield SuspectFile(**row)
+
+
+def _null_places(place: AuditPlace, found: Survey) -> Iterator[tuple[str, str, int]]:
+    """Yield (file, partition, row) of the first rows without a key."""
+    left = SAMPLES
+    for number, _ in found.null_files:
+        file = next(read_files(place.keys.handle, number, number + 1))
+        for before, rows in source_null_rows(place.keys, number):
+            shown = rows[:left].tolist()
+            left -= len(shown)
+            for row in shown:
+                yield file.fingerprint.path, file.partition_path, before + row
+        if not left:
+            return

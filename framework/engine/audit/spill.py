@@ -1,0 +1,223 @@
+"""Hashes of keys on their way from the tasks that made them to the tasks that compare them.
+
+A spill is written by one task. Hashes are grouped into *buckets* by their highest bits, so that
+whoever compares a bucket reads one block per flush of each spill:
+
+    magic | flush 0: bucket 0, bucket 1, … | flush 0: files | flush 1: … | index | trailer
+
+Inside a bucket the hashes stand file by file, ascending within each; the counts per file and bucket
+lead from a hash back to the files that hold it. The index is JSON. The trailer has the index's
+length and checksum, and the magic again; the index has checksums of all blocks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from framework.errors import CorruptFileError, Where
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import BinaryIO
+
+    from framework.hudi.storage.port import Storage
+
+__all__ = ["Block", "SpillReader", "SpillWriter", "bucket_bits", "partition_mix"]
+
+_MAGIC: Final = b"LSSPILL1"
+_ROWS_PER_BUCKET: Final = 1 << 20
+_MOST_BITS: Final = 12
+_FLUSH_ROWS: Final = 8 << 20
+_TRAILER: Final = struct.Struct("<QI8s")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """One bucket of one flush.
+
+    Attributes:
+        hashes: uint64, ascending within each file.
+        numbers: files of the flush, by their place in the inventory.
+        counts: how many of the hashes each file has, in the same order.
+    """
+
+    hashes: np.ndarray
+    numbers: np.ndarray
+    counts: np.ndarray
+
+    def files_with(self, wanted: np.ndarray) -> np.ndarray:
+        """Return the numbers of the files that hold one of the sorted `wanted` hashes."""
+        places = np.flatnonzero(_isin_sorted(self.hashes, wanted))
+        files = np.searchsorted(np.cumsum(self.counts), places, side="right")
+        found: np.ndarray = self.numbers[np.unique(files)]
+        return found
+
+
+def bucket_bits(rows: int) -> int:
+    """Return how many of the highest bits choose the bucket, for that many hashes in all."""
+    buckets = -(-rows // _ROWS_PER_BUCKET)
+    return min(_MOST_BITS, max(0, buckets - 1).bit_length())
+
+
+def partition_mix(partition_path: str) -> int:
+    """Return what is xored into the hashes of a partition's keys where keys are unique in it."""
+    digest = hashlib.blake2b(partition_path.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
+
+
+class SpillWriter:
+    """Writes a spill; holds at most eight million hashes and one file's more."""
+
+    def __init__(self, out: BinaryIO, bits: int) -> None:
+        self._out = out
+        self._bits = bits
+        self._at = out.write(_MAGIC)
+        self._files: list[tuple[int, np.ndarray]] = []
+        self._rows = 0
+        self._flushes: list[dict[str, Any]] = []
+
+    def add(self, number: int, hashes: np.ndarray) -> None:
+        """Take over the hashes of one file; the array is sorted in place."""
+        hashes.sort()
+        self._files.append((number, hashes))
+        self._rows += hashes.size
+        if self._rows >= _FLUSH_ROWS:
+            self._flush()
+
+    def finish(self) -> None:
+        """Write what is left, and the index."""
+        self._flush()
+        index = json.dumps({"bits": self._bits, "flushes": self._flushes}).encode()
+        self._out.write(index)
+        self._out.write(_TRAILER.pack(len(index), zlib.crc32(index), _MAGIC))
+
+    def _flush(self) -> None:
+        """Write the waiting files, bucket by bucket, then their counts."""
+        if not self._files:
+            return
+        numbers = np.array([number for number, _ in self._files], np.int64)
+        cuts = np.stack([self._cuts(hashes) for _, hashes in self._files])
+        blocks = [
+            self._write(
+                np.concatenate(
+                    [h[a:b] for (_, h), a, b in zip(self._files, first, last, strict=True)]
+                )
+            )
+            for first, last in zip(cuts.T[:-1].tolist(), cuts.T[1:].tolist(), strict=True)
+        ]
+        counts = np.diff(cuts, axis=1).astype(np.uint32)
+        files = self._write(
+            np.concatenate([numbers.view(np.uint8), counts.reshape(-1).view(np.uint8)])
+        )
+        self._flushes.append({"blocks": blocks, "files": files, "count": len(numbers)})
+        self._files, self._rows = [], 0
+
+    def _cuts(self, hashes: np.ndarray) -> np.ndarray:
+        """Return where each bucket begins in the sorted hashes, and their number at the end."""
+        starts = np.arange(1, 1 << self._bits, dtype=np.uint64)
+        if self._bits:
+            starts <<= np.uint64(64 - self._bits)
+        inner = np.searchsorted(hashes, starts)
+        return np.concatenate([[0], inner, [hashes.size]])
+
+    def _write(self, data: np.ndarray) -> tuple[int, int, int]:
+        """Write an array; return its place, bytes and checksum."""
+        place = self._at, data.nbytes, zlib.crc32(data.data)
+        self._out.write(data.data)
+        self._at += data.nbytes
+        return place
+
+
+class SpillReader:
+    """Reads a spill by bucket.
+
+    Raises:
+        CorruptFileError: `audit/corrupt-spill`, here and from its methods.
+    """
+
+    def __init__(self, storage: Storage, path: str) -> None:
+        self._storage = storage
+        self._path = path
+        with storage.open_input(path) as stream:
+            start = stream.size() - _TRAILER.size
+            if start < 0:
+                raise self._corrupt("it has no end")
+            length, crc, magic = _TRAILER.unpack(self._read(stream, start, _TRAILER.size))
+            text = self._read(stream, max(0, start - length), length if length < start else 0)
+            if magic != _MAGIC or zlib.crc32(text) != crc:
+                raise self._corrupt("its end is not what was written")
+            index = json.loads(bytes(text))
+        self.bits: int = index["bits"]
+        self._flushes: Sequence[dict[str, Any]] = index["flushes"]
+
+    @property
+    def total(self) -> int:
+        """How many hashes there are."""
+        return sum(map(self.rows, range(1 << self.bits)))
+
+    def verify(self) -> None:
+        """Read all of it and compare the checksums."""
+        with self._storage.open_input(self._path) as stream:
+            for flush in self._flushes:
+                for place in [*flush["blocks"], flush["files"]]:
+                    self._checked(stream, place, np.uint8)
+
+    def rows(self, bucket: int) -> int:
+        """Return how many hashes a bucket has."""
+        return sum(int(flush["blocks"][bucket][1]) for flush in self._flushes) // 8
+
+    def hashes(self, bucket: int) -> Iterator[np.ndarray]:
+        """Yield the hashes of a bucket, one array per flush."""
+        with self._storage.open_input(self._path) as stream:
+            for flush in self._flushes:
+                yield self._checked(stream, flush["blocks"][bucket], np.uint64)
+
+    def blocks(self, bucket: int) -> Iterator[Block]:
+        """Yield a bucket with the files that its hashes are from."""
+        with self._storage.open_input(self._path) as stream:
+            for flush in self._flushes:
+                count = flush["count"]
+                files = self._checked(stream, flush["files"], np.uint8)
+                counts = files[count * 8 :].view(np.uint32).reshape(count, 1 << self.bits)
+                yield Block(
+                    hashes=self._checked(stream, flush["blocks"][bucket], np.uint64),
+                    numbers=files[: count * 8].view(np.int64),
+                    counts=counts[:, bucket],
+                )
+
+    def _checked(self, stream: Any, place: tuple[int, int, int], kind: Any) -> np.ndarray:
+        """Return one array, having compared its checksum."""
+        offset, size, crc = place
+        data = self._read(stream, offset, size)
+        if len(data) != size or zlib.crc32(data) != crc:
+            raise self._corrupt(f"{size} bytes at {offset} are not what was written")
+        return np.frombuffer(data, kind)
+
+    def _read(self, stream: Any, offset: int, size: int) -> memoryview:
+        """Return bytes of the file."""
+        stream.seek(offset)
+        return memoryview(stream.read_buffer(size))
+
+    def _corrupt(self, reason: str) -> CorruptFileError:
+        """Return the error for this spill."""
+        return CorruptFileError(
+            "audit/corrupt-spill",
+            f"the hashes of the keys cannot be used: {reason}",
+            where=Where(file=f"{self._storage.location}/{self._path}"),
+            remedy="Run again with --fresh; nothing was published.",
+        )
+
+
+def _isin_sorted(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return which values are among the sorted, non-empty `wanted`."""
+    places = np.searchsorted(wanted, values)
+    places[places == wanted.size] = 0
+    found: np.ndarray = wanted[places] == values
+    return found

@@ -1,0 +1,90 @@
+"""What every writing task of one bootstrap is told: one frozen value, JSON on the way to tasks."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from framework.engine.audit.keys import KeySource
+from framework.hudi.bootstrap.key_pass import BloomChoice, key_columns
+from framework.hudi.bootstrap.source_schema import encode_schema
+
+if TYPE_CHECKING:
+    from framework.hudi.bootstrap.inventory import InventoryHandle
+    from framework.hudi.keygen.rule import KeyRule
+
+__all__ = ["BootstrapJob", "WorkRange", "WriteTask", "key_source"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkRange:
+    """Neighbouring files of an inventory that are written alike.
+
+    Attributes:
+        start: number of the first file.
+        stop: the number after the last.
+        kind: a value of `FileKind`.
+    """
+
+    start: int
+    stop: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BootstrapJob:
+    """One bootstrap, as JSON-able fields.
+
+    Attributes:
+        keys: fields of the `KeySource`.
+        table: location of the storage that is written to.
+        attempts: folder in it where each attempt of a task makes its own.
+        segments: folder in it for statuses and spills.
+        instant: requested time of the commit.
+        bloom: fields of the `BloomChoice`.
+        schema: encoded Arrow schema of the table without meta columns; full records are cast to it.
+        avro_schema: the table's Avro schema with meta columns, for footers of full records.
+        bits: how many bits of a hash choose its bucket.
+        fence: file in it without which the run is over, and no task writes any more; "" for none.
+        write: False to make keys and statuses only, and no files.
+    """
+
+    keys: dict[str, Any]
+    table: str
+    attempts: str
+    segments: str
+    instant: str
+    bloom: dict[str, Any]
+    schema: str
+    avro_schema: str
+    bits: int
+    fence: str = ""
+    write: bool = True
+
+    @property
+    def key_source(self) -> KeySource:
+        """How keys are made."""
+        return KeySource(**self.keys)
+
+    @property
+    def bloom_choice(self) -> BloomChoice:
+        """The filter that each file gets."""
+        return BloomChoice(**self.bloom)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteTask:
+    """One task's share of a job; `ranges` are fields of `WorkRange`, ascending."""
+
+    job: dict[str, Any]
+    ranges: list[dict[str, Any]]
+
+
+def key_source(source: str, handle: InventoryHandle, rule: KeyRule, schema: Any) -> KeySource:
+    """Return how the keys of a source are made; `schema` is the one of its files, unified."""
+    return KeySource(
+        source=source,
+        inventory=asdict(handle),
+        rule=rule.as_json(),
+        key_schema=encode_schema(key_columns(schema, rule)),
+    )

@@ -1,0 +1,99 @@
+"""Sharing files among few tasks: a task costs its carrier about as much as a hundred files.
+
+Costs are modelled, in units of one file opened and written: rows count by the thousands.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from framework.engine.bootstrap.job import WorkRange
+from framework.hudi.bootstrap.inventory import read_batches
+from framework.vocabulary import FileKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from framework.hudi.bootstrap.inventory import InventoryHandle
+
+__all__ = ["FOOTER_FILES_PER_TASK", "footer_shares", "pack", "without"]
+
+FOOTER_FILES_PER_TASK: Final = 500
+_TASKS_PER_CORE: Final = 4
+_ROWS_PER_FILE_COST: Final = {FileKind.SKELETON.value: 4_000, FileKind.FULL.value: 400}
+_LEAST_COST: Final = 400.0
+_MOST_FILES: Final = 20_000
+_MOST_FOOTERS: Final = 4_096
+
+
+def pack(
+    handle: InventoryHandle, ranges: Sequence[WorkRange], parallelism: int
+) -> list[list[WorkRange]]:
+    """Return the ranges cut and grouped into tasks of about equal cost, in order.
+
+    At most a few tasks per core, and no more than their least cost allows; holds one number per
+    file while it works.
+    """
+    numbers, costs = _costs(handle, ranges)
+    if not numbers.size:
+        return []
+    total = float(costs.sum())
+    tasks = max(
+        min(parallelism * _TASKS_PER_CORE, int(total // _LEAST_COST)),
+        min(parallelism, numbers.size, int(total // (_LEAST_COST / 8))),
+        -(-numbers.size // _MOST_FILES),
+        1,
+    )
+    goals = np.arange(1, tasks) * (total / tasks)
+    cuts = np.unique(np.searchsorted(np.cumsum(costs), goals, side="left") + 1)
+    cuts = cuts[cuts < numbers.size]
+    bounds = [0, *cuts.tolist(), numbers.size]
+    return [
+        list(_ranges_between(ranges, int(numbers[a]), int(numbers[b - 1]) + 1))
+        for a, b in pairwise(bounds)
+    ]
+
+
+def without(ranges: Sequence[WorkRange], done: np.ndarray) -> list[WorkRange]:
+    """Return the parts of the ranges whose numbers are not among the sorted `done`."""
+    left: list[WorkRange] = []
+    for each in ranges:
+        inside = done[np.searchsorted(done, each.start) : np.searchsorted(done, each.stop)]
+        edges = np.concatenate([[each.start - 1], inside, [each.stop]])
+        gaps = np.flatnonzero(np.diff(edges) > 1)
+        left += [
+            WorkRange(start=int(edges[at]) + 1, stop=int(edges[at + 1]), kind=each.kind)
+            for at in gaps
+        ]
+    return left
+
+
+def footer_shares(files: int, parallelism: int) -> Iterator[tuple[int, int]]:
+    """Yield (start, stop) of files whose footers one task reads."""
+    if not files:
+        return
+    tasks = max(
+        -(-files // _MOST_FOOTERS), min(parallelism * 2, -(-files // FOOTER_FILES_PER_TASK))
+    )
+    yield from pairwise(files * at // tasks for at in range(tasks + 1))
+
+
+def _costs(handle: InventoryHandle, ranges: Iterable[WorkRange]) -> tuple[np.ndarray, np.ndarray]:
+    """Return number and cost of each file of the ranges."""
+    numbers, costs = [np.empty(0, np.int64)], [np.empty(0, np.float64)]
+    for each in ranges:
+        for batch in read_batches(handle, each.start, each.stop):
+            numbers.append(batch["number"].to_numpy())
+            costs.append(1.0 + batch["rows"].to_numpy() / _ROWS_PER_FILE_COST[each.kind])
+    return np.concatenate(numbers), np.concatenate(costs)
+
+
+def _ranges_between(ranges: Iterable[WorkRange], start: int, stop: int) -> Iterator[WorkRange]:
+    """Yield what the ranges have between two numbers."""
+    for each in ranges:
+        first, last = max(each.start, start), min(each.stop, stop)
+        if first < last:
+            yield WorkRange(start=first, stop=last, kind=each.kind)

@@ -1,0 +1,229 @@
+"""Taking the inventory of a source: which files, what is in them, and whether they fit together."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from framework.engine.bootstrap.footers import FooterTask, footers_task, write_listing
+from framework.engine.bootstrap.packing import footer_shares
+from framework.engine.events import Progress, silent
+from framework.engine.tasks import encode
+from framework.hudi.bootstrap.discovery import Ignored, discover
+from framework.hudi.bootstrap.inventory import InventoryWriter
+from framework.hudi.bootstrap.source_schema import SourceTrait, decode_schema
+from framework.hudi.storage.opening import open_storage
+from framework.hudi.table.schema import unify
+from framework.plan.observation import (
+    PartitionSummary,
+    SchemaConflict,
+    SourceInventory,
+    SourceSchema,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from framework.engine.events import Events
+    from framework.engine.tasks import Tasks
+    from framework.hudi.bootstrap.inventory import InventoryHandle
+    from framework.hudi.storage.port import Storage
+
+__all__ = ["take_inventory"]
+
+_LISTING = "listing.arrow"
+_INVENTORY = "inventory.arrow"
+
+
+def take_inventory(
+    tasks: Tasks, source: str, levels: int, work: str, *, events: Events = silent
+) -> SourceInventory:
+    """Return the inventory of a source; its file is `inventory.arrow` in the folder `work`.
+
+    Lists each folder once, reads each footer once, in tasks. The driver holds one partition's names
+    and one summary per partition.
+
+    Args:
+        tasks: carries the reading of footers.
+        source: location of the source root, canonical.
+        levels: folder levels that make a partition; 0 where all files are one.
+        work: location of a fresh folder, readable and writable by tasks.
+        events: hears of progress, as stage `source`.
+
+    Raises:
+        PlanError: as of `discover`.
+        CorruptFileError: as of `read_footer`.
+        StorageError: a folder or file cannot be read.
+    """
+    ignored = Ignored()
+    found = discover(open_storage(source), levels, ignored)
+    files = write_listing(open_storage(work), _LISTING, found)
+    statuses = _read_footers(tasks, (source, work), files, events)
+    schemas = _merged_schemas(statuses)
+    schema, conflicts = _unified(schemas)
+    places = {digest: place for place, digest in enumerate(schemas)}
+    handle, partitions = _write(work, statuses, _incomplete(schemas, schema), places)
+    return SourceInventory(
+        handle=handle,
+        location=source,
+        partitions=partitions,
+        schema=schema,
+        conflicts=conflicts,
+        schemas=tuple(
+            SourceSchema(schema=decode_schema(seen["schema"]), example=seen["example"])
+            for seen in schemas.values()
+        ),
+        ignored_files=ignored.count,
+    )
+
+
+def _read_footers(
+    tasks: Tasks, places: tuple[str, str], files: int, events: Events
+) -> list[dict[str, Any]]:
+    """Return the statuses of all footer tasks, in the order of the files."""
+    source, work = places
+    descriptors = [
+        encode(FooterTask(source=source, work=work, listing=_LISTING, start=start, stop=stop))
+        for start, stop in footer_shares(files, tasks.parallelism)
+    ]
+    statuses = []
+    for text in tasks.run(footers_task, descriptors):
+        status = json.loads(text)
+        statuses.append(status)
+        events(Progress(stage="source", files=sum(s["files"] for s in status["schemas"].values())))
+    return sorted(statuses, key=lambda status: int(status["start"]))
+
+
+def _merged_schemas(statuses: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return each distinct schema with its first example and its count of files."""
+    merged: dict[str, dict[str, Any]] = {}
+    for status in statuses:
+        for digest, seen in status["schemas"].items():
+            known = merged.setdefault(digest, seen | {"files": 0})
+            known["files"] += seen["files"]
+    return merged
+
+
+def _unified(
+    schemas: Mapping[str, dict[str, Any]],
+) -> tuple[Any, tuple[SchemaConflict, ...]]:
+    """Return the schema of all files, None without files, and each column that has none."""
+    if not schemas:
+        return None, ()
+    examples = [seen["example"] for seen in schemas.values()]
+    union = unify([decode_schema(seen["schema"]) for seen in schemas.values()])
+    types: dict[str, dict[str, str]] = {}
+    for conflict in union.conflicts:
+        known = types.setdefault(conflict.column, {conflict.left: examples[conflict.left_index]})
+        known.setdefault(conflict.right, examples[conflict.right_index])
+    found = (SchemaConflict(column=c, types=tuple(t.items())) for c, t in types.items())
+    return union.schema, tuple(found)
+
+
+def _incomplete(schemas: Mapping[str, dict[str, Any]], unified: Any) -> frozenset[str]:
+    """Return the hashes of schemas that lack a column of the unified one."""
+    names = set(unified.names) if unified is not None else set()
+    found = {h for h, seen in schemas.items() if names - set(decode_schema(seen["schema"]).names)}
+    return frozenset(found)
+
+
+def _write(
+    work: str,
+    statuses: Sequence[dict[str, Any]],
+    incomplete: frozenset[str],
+    places: Mapping[str, int],
+) -> tuple[InventoryHandle, tuple[PartitionSummary, ...]]:
+    """Write the inventory from what the tasks left, and add it up by partition."""
+    storage = open_storage(work)
+    totals = _Totals(places)
+    with storage.create(_INVENTORY) as out:
+        writer = InventoryWriter(out)
+        for status in statuses:
+            for batch in _read_stream(storage, status["path"]):
+                totals.add(writer.add(_with_missing(batch, incomplete)))
+        handle = writer.finish(f"{work}/{_INVENTORY}")
+    storage.delete("footers", _LISTING)
+    return handle, totals.finish()
+
+
+def _read_stream(storage: Storage, path: str) -> Iterator[Any]:
+    """Yield the tables of a task's result."""
+    with storage.open_input(path) as stream:
+        for batch in pa.ipc.open_stream(stream):
+            yield pa.Table.from_batches([batch])
+
+
+def _with_missing(files: Any, incomplete: frozenset[str]) -> Any:
+    """Return the files with the trait of those that lack a column."""
+    if not incomplete:
+        return files
+    traits = [
+        sorted({*traits, SourceTrait.MISSING_COLUMNS}) if digest in incomplete else traits
+        for traits, digest in zip(
+            files["traits"].to_pylist(), files["schema_hash"].to_pylist(), strict=True
+        )
+    ]
+    at = files.schema.get_field_index("traits")
+    return files.set_column(at, files.schema.field(at), pa.array(traits, pa.list_(pa.string())))
+
+
+@dataclass(slots=True)
+class _Open:
+    """The partition that is being added up."""
+
+    path: str
+    first: int
+    files: int = 0
+    rows: int = 0
+    bytes: int = 0
+    schemas: set[int] = field(default_factory=set)
+    traits: Counter[str] = field(default_factory=Counter)
+
+
+class _Totals:
+    """Adds up files by partition as they come, in order."""
+
+    def __init__(self, places: Mapping[str, int]) -> None:
+        self._places = places
+        self._done: list[PartitionSummary] = []
+        self._open: _Open | None = None
+
+    def add(self, files: Any) -> None:
+        """Take in some rows of the inventory."""
+        names = ("number", "partition_path", "rows", "size", "schema_hash", "traits")
+        columns = [files[name].to_pylist() for name in names]
+        for number, partition, rows, size, digest, traits in zip(*columns, strict=True):
+            if self._open is None or self._open.path != partition:
+                self._close()
+                self._open = _Open(path=partition, first=number)
+            self._open.files += 1
+            self._open.rows += rows
+            self._open.bytes += size
+            self._open.schemas.add(self._places[digest])
+            self._open.traits.update(traits)
+
+    def finish(self) -> tuple[PartitionSummary, ...]:
+        """Return all partitions."""
+        self._close()
+        return tuple(self._done)
+
+    def _close(self) -> None:
+        """End the partition that is being added up."""
+        if self._open is None:
+            return
+        self._done.append(
+            PartitionSummary(
+                partition_path=self._open.path,
+                files=self._open.files,
+                rows=self._open.rows,
+                bytes=self._open.bytes,
+                first=self._open.first,
+                schemas=tuple(sorted(self._open.schemas)),
+                traits=dict(self._open.traits),
+            )
+        )
+        self._open = None

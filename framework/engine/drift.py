@@ -1,0 +1,132 @@
+"""How a source differs from what an adopted table was made from, by names, sizes and times.
+
+Nothing is opened but the bootstrap index; the fingerprints in skeletons are for deeper checks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from framework.hudi.bootstrap.discovery import Ignored, discover
+from framework.hudi.bootstrap.names import file_id
+from framework.plan.observation import SourceDrift
+from framework.vocabulary import FileKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from framework.hudi.bootstrap.discovery import SourceFile
+    from framework.hudi.bootstrap.index import BootstrapIndex, FileMapping
+    from framework.hudi.storage.port import Storage
+    from framework.hudi.view.port import FileSystemView
+
+__all__ = ["Adoption", "find_drift"]
+
+_SAMPLES: Final = 5
+_NS_PER_MS: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adoption:
+    """What a table says of its source.
+
+    Attributes:
+        source: the storage of the source, opened at its root.
+        levels: folder levels that make a partition.
+        skipped: partitions that are outside the table.
+        has_full: whether some source files were written in full.
+    """
+
+    source: Storage
+    levels: int
+    skipped: frozenset[str]
+    has_full: bool
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Counts and a few samples while the partitions pass by."""
+
+    new: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    new_files: int = 0
+    new_bytes: int = 0
+    changed_files: int = 0
+    missing_files: int = 0
+
+    def drift(self) -> SourceDrift:
+        """The counts as a value."""
+        return SourceDrift(
+            new_files=self.new_files,
+            new_bytes=self.new_bytes,
+            missing_files=self.missing_files,
+            changed_files=self.changed_files,
+            samples_new=tuple(self.new),
+            samples_missing=tuple(self.missing),
+            samples_changed=tuple(self.changed),
+        )
+
+
+def find_drift(
+    adoption: Adoption, index: BootstrapIndex | None, view: FileSystemView
+) -> SourceDrift:
+    """Return how the source differs now.
+
+    Costs one listing of each folder of the source, and of each table partition where files were
+    written in full; memory holds one partition.
+    """
+    tally = _Tally()
+    left = set(index.partitions()) if index else set()
+    found = discover(adoption.source, adoption.levels, Ignored())
+    for partition, files in groupby(found, key=lambda each: each.partition_path):
+        if partition in adoption.skipped:
+            continue
+        mappings = index.mappings(partition) if index and partition in left else {}
+        left.discard(partition)
+        full = _full_ids(view, partition) if adoption.has_full else frozenset()
+        _compare(tally, list(files), mappings, full)
+    for partition in sorted(left):
+        mappings = index.mappings(partition) if index else {}
+        _note_missing(tally, (each.uri for each in mappings.values()))
+    return tally.drift()
+
+
+def _full_ids(view: FileSystemView, partition: str) -> frozenset[str]:
+    return frozenset(each.group.file_id for each in view.latest_slices(partition))
+
+
+def _compare(
+    tally: _Tally,
+    files: list[SourceFile],
+    mappings: Mapping[str, FileMapping],
+    full: frozenset[str],
+) -> None:
+    """Tell new and changed files of one partition, and those that are gone."""
+    seen = set()
+    for file in files:
+        identity = file_id(file.path, FileKind.SKELETON)
+        mapping = mappings.get(identity)
+        if mapping is not None:
+            seen.add(identity)
+            if (mapping.size, mapping.mtime_ms) != (file.size, file.mtime_ns // _NS_PER_MS):
+                tally.changed_files += 1
+                _sample(tally.changed, file.path)
+        elif file_id(file.path, FileKind.FULL) not in full:
+            tally.new_files += 1
+            tally.new_bytes += file.size
+            _sample(tally.new, file.path)
+    _note_missing(tally, (each.uri for key, each in mappings.items() if key not in seen))
+
+
+def _note_missing(tally: _Tally, uris: Iterable[str]) -> None:
+    for uri in uris:
+        tally.missing_files += 1
+        _sample(tally.missing, uri)
+
+
+def _sample(samples: list[str], text: str) -> None:
+    if len(samples) < _SAMPLES:
+        samples.append(text)

@@ -1,0 +1,53 @@
+"""What a run says while it works: frozen events to a callable; the command line draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ["Event", "Events", "Note", "Progress", "StageFinished", "StageStarted", "silent"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageStarted:
+    """A stage begins; totals are what the plan says, 0 where it does not say."""
+
+    stage: str
+    files: int = 0
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Work done since the last `Progress` of the same stage (increments, not totals)."""
+
+    stage: str
+    files: int = 0
+    rows: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageFinished:
+    """A stage is over after `seconds` of wall time; `summary` is one line for people."""
+
+    stage: str
+    seconds: float
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Something a person should know; `level` is `info` or `warning`."""
+
+    level: str
+    message: str
+
+
+Event = StageStarted | Progress | StageFinished | Note
+Events = Callable[[Event], None]
+
+
+def silent(event: Event) -> None:
+    """Drop the event."""
+    del event

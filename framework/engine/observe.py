@@ -1,0 +1,200 @@
+"""Looks at table and source before anything is planned; changes nothing but a scratch folder."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from framework.engine.bootstrap.course import FACTS_KEY, INVENTORY_FACT, SPEC_FACT
+from framework.engine.bootstrap.key_sample import sampled_key_bytes
+from framework.engine.bootstrap.source import take_inventory
+from framework.engine.drift import Adoption, find_drift
+from framework.engine.events import StageFinished, StageStarted, silent
+from framework.engine.places import canonical, obstacle
+from framework.errors import CorruptFileError
+from framework.hudi.bootstrap.index import BootstrapIndex
+from framework.hudi.commit.journal import Journal
+from framework.hudi.commit.lease import current_lease
+from framework.hudi.commit.pending import PendingKind, find_pending
+from framework.hudi.commit.staging import Staging
+from framework.hudi.storage.opening import open_storage
+from framework.hudi.table.layout import HOODIE, METADATA_TABLE, name_of
+from framework.hudi.table.properties import read_properties
+from framework.hudi.timeline.clock import SystemClock
+from framework.hudi.timeline.commit_metadata import read_commit_head
+from framework.hudi.timeline.instant import DATA_ACTIONS
+from framework.hudi.timeline.timeline import load_timeline
+from framework.hudi.view.listing import ListingView
+from framework.plan.facts import BootstrapFacts
+from framework.plan.observation import Observation, PendingRun, SourceDrift, TableState
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from framework.engine.events import Events
+    from framework.engine.tasks import Tasks
+    from framework.hudi.commit.pending import Pending
+    from framework.hudi.storage.port import Storage
+    from framework.hudi.timeline.timeline import Timeline
+    from framework.plan.observation import SourceInventory
+    from framework.plan.target import Target
+
+__all__ = ["observe", "observe_table"]
+
+_SAMPLES: Final = 5
+
+
+def observe(target: Target, tasks: Tasks, scratch: Path, *, events: Events = silent) -> Observation:
+    """Return table, source and earlier run as they are now.
+
+    The source is inventoried (one read of each footer, in tasks) only where no table is there yet,
+    and the keys of a few files are looked at; else it is listed and compared with the index.
+
+    Raises:
+        PlanError, EngineError: the source is missing or unreadable, the table corrupt.
+    """
+    storage = open_storage(canonical(target.location))
+    pending = find_pending(storage)
+    levels = len(target.key_rule.partition)
+    table = observe_table(target.location, levels=levels)
+    place = (canonical(target.source), levels, str(scratch))
+    source = None if table.exists else _inventory(tasks, place, events)
+    return Observation(
+        table=table,
+        source=source,
+        pending=_pending_run(storage, pending),
+        key_bytes=None if source is None else sampled_key_bytes(source, target.key_rule),
+    )
+
+
+def _inventory(tasks: Tasks, place: tuple[str, int, str], events: Events) -> SourceInventory:
+    """Take the inventory of a source, as the stage `source`."""
+    source, levels, scratch = place
+    begun = time.monotonic()
+    events(StageStarted(stage="source"))
+    found = take_inventory(tasks, source, levels, scratch, events=events)
+    files, rows = found.handle.files, found.handle.rows
+    summary = f"{files:,} files, {rows:,} rows"
+    events(StageFinished(stage="source", seconds=time.monotonic() - begun, summary=summary))
+    return found
+
+
+def observe_table(location: str, *, levels: int | None = None) -> TableState:
+    """Return what lies at a location.
+
+    Args:
+        location: the table's.
+        levels: folder levels of a partition; None takes them from the table's properties.
+    """
+    storage = open_storage(canonical(location))
+    timeline = load_timeline(storage)
+    properties = read_properties(storage)
+    facts = _facts(storage, timeline)
+    if levels is None:
+        levels = len(properties.partition_fields) if properties else 0
+    return TableState(
+        location=storage.location,
+        properties=properties,
+        completed=tuple(each.requested_time for each in timeline.completed),
+        foreign_pending=_foreign(storage),
+        foreign_content=_foreign_content(storage),
+        obstacle=obstacle(location),
+        metadata_table=storage.stat(METADATA_TABLE) is not None
+        or bool(properties and properties.metadata_partitions),
+        facts=facts,
+        drift=_drift(storage, timeline, facts, levels) if facts else None,
+    )
+
+
+def _facts(storage: Storage, timeline: Timeline) -> BootstrapFacts | None:
+    """What the commit that adopted the table remembers; None where it was not we who did."""
+    data = [each for each in timeline.completed if each.action in DATA_ACTIONS]
+    if not data:
+        return None
+    text = read_commit_head(storage, data[0].path).extra.get(FACTS_KEY)
+    return None if text is None else BootstrapFacts.from_json(text)
+
+
+def _foreign(storage: Storage) -> tuple[str, ...]:
+    """The names of pending instants that are not ours."""
+    found = find_pending(storage)
+    if found is None or found.kind is not PendingKind.FOREIGN or found.instant is None:
+        return ()
+    return (name_of(found.instant.path),)
+
+
+def _foreign_content(storage: Storage) -> tuple[str, ...]:
+    """A few names at the root of a folder that holds no table and no run of ours."""
+    if any(True for _ in storage.list(HOODIE)):
+        return ()
+    names = (entry.name for entry in storage.list("") if entry.name != HOODIE)
+    return tuple(name for name, _ in zip(names, range(_SAMPLES), strict=False))
+
+
+def _drift(
+    storage: Storage, timeline: Timeline, facts: BootstrapFacts, levels: int
+) -> SourceDrift | None:
+    source = open_storage(facts.source)
+    if source.stat("") is None:
+        gone = facts.skeletons
+        return SourceDrift(missing_files=gone, samples_missing=(facts.source,)) if gone else None
+    adoption = Adoption(
+        source=source,
+        levels=levels,
+        skipped=frozenset(facts.skipped),
+        has_full=facts.full > 0,
+    )
+    index = BootstrapIndex.open(storage)
+    view = ListingView(storage, timeline)
+    if index is None:
+        return find_drift(adoption, None, view)
+    with index:
+        return find_drift(adoption, index, view)
+
+
+def _pending_run(storage: Storage, pending: Pending | None) -> PendingRun | None:
+    """The earlier run of ours that did not end, and whether it is alive."""
+    if pending is None:
+        return _dead_lease(storage)
+    if pending.kind is PendingKind.FOREIGN:
+        return None
+    write_id = pending.write_id or (pending.intent.write_id if pending.intent else None)
+    held = _holder(storage)
+    if write_id is None:
+        first = pending.folders[0] if pending.folders else ""
+        write_id = first.rsplit("/", 1)[-1].removeprefix("dead-").split("-")[0]
+    done = _files_done(storage, write_id) if pending.can_resume else None
+    return PendingRun(
+        write_id=write_id,
+        instant=pending.instant.requested_time if pending.instant else None,
+        published=pending.kind is PendingKind.UNFINISHED,
+        spec_hash=None if done is None else pending.facts.get(SPEC_FACT),
+        inventory_sha256=None if done is None else pending.facts.get(INVENTORY_FACT),
+        files_done=done or 0,
+        held_by=held,
+    )
+
+
+def _files_done(storage: Storage, write_id: str) -> int | None:
+    """Files in a run's journal; None where it is damaged, so that the run is rolled back."""
+    try:
+        records = list(Journal(storage, Staging(write_id=write_id)).records())
+    except CorruptFileError:
+        return None
+    return sum(int(record.get("files", 0)) for record in records)
+
+
+def _dead_lease(storage: Storage) -> PendingRun | None:
+    """The run that died while it gave its lease back; releasing the next one removes it."""
+    lease = current_lease(storage)
+    if lease is None or not lease.is_over(SystemClock()):
+        return None
+    return PendingRun(write_id=lease.owner.write_id)
+
+
+def _holder(storage: Storage) -> str | None:
+    """Who holds the lease, when a live run does."""
+    lease = current_lease(storage)
+    if lease is None or lease.is_over(SystemClock()):
+        return None
+    return f"process {lease.owner.pid} on {lease.owner.host}"

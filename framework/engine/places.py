@@ -1,0 +1,70 @@
+"""Where a location really is: links resolved, and what stands in its way."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from framework.errors import PlanError, Where
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["canonical", "missing_parents", "obstacle", "remove_empty"]
+
+
+def canonical(location: str) -> str:
+    """Return a local location as an absolute path without links; any other as it is.
+
+    Raises:
+        PlanError: `storage/link-loop`.
+    """
+    local = _local(location)
+    if local is None:
+        return location
+    try:
+        return str(local.resolve())
+    except (OSError, RuntimeError) as error:
+        raise PlanError(
+            "storage/link-loop",
+            "symbolic links on the way lead back to themselves",
+            where=Where(file=location),
+            remedy="Correct the links, or give the path without them.",
+        ) from error
+
+
+def obstacle(location: str) -> str | None:
+    """Return what stands where a local folder is to be, or above it, and is no folder.
+
+    A link to nothing counts; None means that the folder is there or can be made.
+    """
+    local = _local(location)
+    for each in () if local is None else (local, *local.parents):
+        if each.is_dir():
+            return None
+        if each.is_symlink() or each.exists():
+            return str(each)
+    return None
+
+
+def missing_parents(location: str) -> tuple[Path, ...]:
+    """Return the folders above a local location that are not there yet, the lowest first."""
+    local = _local(location)
+    above = () if local is None else local.parents
+    return tuple(takewhile(lambda each: not each.exists(), above))
+
+
+def remove_empty(folders: Iterable[Path]) -> None:
+    """Remove folders, in order, up to the first that holds something or is not ours to remove."""
+    with suppress(OSError):
+        for each in folders:
+            if each.exists():
+                each.rmdir()
+
+
+def _local(location: str) -> Path | None:
+    """Return the path of a local location, which is absolute; None for any other."""
+    text = location.removeprefix("file://") if location.startswith("file:///") else location
+    return Path(text) if text.startswith("/") else None

@@ -1,0 +1,164 @@
+"""From a spec file to a plan: load, observe, plan. The one place of the engine that knows specs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from framework.engine.events import silent
+from framework.engine.observe import observe
+from framework.engine.tasks import InProcessTasks
+from framework.errors import CorruptFileError, NotYetBuiltError, Where
+from framework.hudi.storage.faults import storage_error
+from framework.plan.build import Earlier, build
+from framework.plan.saved import Invocation, check_fresh, load_plan
+from framework.plan.target import target_of
+from framework.spec.loading import load_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from framework.engine.events import Events
+    from framework.engine.tasks import Tasks
+    from framework.plan.definition import Plan
+    from framework.plan.observation import Observation
+    from framework.spec.pipeline_spec import PipelineSpec
+
+__all__ = [
+    "Bench",
+    "Prepared",
+    "Request",
+    "build_plan",
+    "load",
+    "prepare",
+    "prepare_saved",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Which spec, and how it is loaded.
+
+    Attributes:
+        path: the spec file.
+        target: name of a target of the project file, or None.
+        variables: what beats the target's variables.
+        earlier: what to do about an earlier run that did not end.
+    """
+
+    path: Path
+    target: str | None = None
+    variables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    earlier: Earlier = Earlier.AUTO
+
+    @property
+    def invocation(self) -> Invocation:
+        """How a saved plan says it."""
+        return Invocation(spec=str(self.path), target=self.target, variables=dict(self.variables))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """What preparing works with.
+
+    Attributes:
+        tasks: carries the reading of footers.
+        scratch: an empty folder for the inventory; it must outlive the plan.
+        events: who is told.
+    """
+
+    tasks: Tasks
+    scratch: Path
+    events: Events = silent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A spec with what was observed for it and what is planned."""
+
+    request: Request
+    spec: PipelineSpec
+    observation: Observation
+    plan: Plan
+
+
+def load(request: Request) -> PipelineSpec:
+    """Return the spec of a request.
+
+    Raises:
+        SpecError: every fault of the spec.
+        NotYetBuiltError: it has no `bootstrap` (`spec/no-bootstrap`).
+    """
+    spec = load_spec(request.path, target=request.target, variables=request.variables)
+    if spec.bootstrap is None:
+        raise NotYetBuiltError(
+            "spec/no-bootstrap",
+            "the spec does not say how the table begins",
+            where=Where(file=str(request.path)),
+            remedy="Add a section 'bootstrap'.",
+        )
+    return spec
+
+
+def prepare(request: Request, bench: Bench) -> Prepared:
+    """Return the plan of a spec; changes nothing but the scratch folder.
+
+    Costs the listing of the source and, for a table that is not there yet, one read of each
+    footer, both in tasks.
+
+    Raises:
+        SpecError, PlanError: the spec is faulty, or does not fit what is there.
+        RetryableError, EngineError: see `observe` and `build`.
+    """
+    spec = load(request)
+    observation = observe(target_of(spec), bench.tasks, bench.scratch, events=bench.events)
+    plan = build(spec, observation, earlier=request.earlier)
+    return Prepared(request=request, spec=spec, observation=observation, plan=plan)
+
+
+def build_plan(
+    spec: str | Path, *, target: str | None = None, variables: Mapping[str, str] | None = None
+) -> Plan:
+    """Return what a run of the spec file would do, to look at; changes nothing.
+
+    Lists the source and reads its footers on threads of this process. To carry a plan out, use
+    `framework.spark.run`, which plans by itself.
+
+    Raises:
+        SpecError, PlanError: the spec is faulty, or does not fit what is there.
+        RetryableError, EngineError: source or table cannot be read.
+    """
+    request = Request(path=Path(spec), target=target, variables=variables or {})
+    with TemporaryDirectory() as scratch:
+        tasks = InProcessTasks(os.cpu_count() or 1)
+        return prepare(request, Bench(tasks=tasks, scratch=Path(scratch))).plan
+
+
+def prepare_saved(path: Path, bench: Bench) -> Prepared:
+    """Return the plan of a plan file, made again and found to be the same.
+
+    Raises:
+        PlanStaleError: `plan/stale`, with what has changed.
+        CorruptFileError, StorageError: the plan file cannot be read.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise CorruptFileError(
+            "saved-plan/not-readable",
+            "this is not a plan file",
+            where=Where(file=str(path)),
+            remedy="Give a file that `plan --out` wrote, or plan again.",
+        ) from error
+    except OSError as error:
+        raise storage_error(error, str(path)) from error
+    saved = load_plan(text, file=str(path))
+    how = saved.invocation
+    request = Request(path=Path(how.spec), target=how.target, variables=how.variables)
+    prepared = prepare(request, bench)
+    check_fresh(saved, prepared.plan, prepared.observation.table)
+    return prepared

@@ -1,0 +1,166 @@
+"""Carries out a plan, stage by stage: one `match`, no decisions of its own."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self, assert_never
+
+from framework.engine.bootstrap.carrying import (
+    abandon,
+    audit_files,
+    begin_run,
+    leave,
+    write_stage,
+)
+from framework.engine.bootstrap.course import Course, Run
+from framework.engine.bootstrap.publishing import commit_files, write_index_files
+from framework.engine.bootstrap.recovering import recover
+from framework.engine.events import StageFinished, StageStarted, silent
+from framework.engine.places import missing_parents, remove_empty
+from framework.errors import AfterCommitError, FrameworkError, OutcomeUnknownError
+from framework.hudi.storage.opening import open_storage
+from framework.hudi.timeline.clock import SystemClock
+from framework.plan.stages import (
+    Audit,
+    Begin,
+    Commit,
+    FullRecords,
+    Index,
+    Recover,
+    Recovery,
+    Skeletons,
+    stage_name,
+)
+from framework.vocabulary import BootstrapMode
+
+if TYPE_CHECKING:
+    from framework.engine.events import Events
+    from framework.engine.tasks import Tasks
+    from framework.hudi.timeline.clock import Clock
+    from framework.plan.definition import Plan
+    from framework.plan.stages import Stage
+
+__all__ = ["RunResult", "run"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """What a run did.
+
+    Attributes:
+        case: the plan's case.
+        location: the table.
+        instant: requested time of the instant that was published, None where none was.
+        files: base files published.
+        rows: rows in them.
+        bytes_written: their sizes, added.
+        seconds: wall time of all stages.
+        proof: the audit's proof; empty where nothing was published.
+    """
+
+    case: str
+    location: str
+    instant: str | None
+    files: int
+    rows: int
+    bytes_written: int
+    seconds: float
+    proof: dict[str, object]
+
+    @classmethod
+    def unchanged(cls, plan: Plan) -> Self:
+        """Return the result of a plan without stages: nothing was to be done."""
+        return cls(
+            case=plan.case.value,
+            location=plan.target.location,
+            instant=None,
+            files=0,
+            rows=0,
+            bytes_written=0,
+            seconds=0.0,
+            proof={},
+        )
+
+
+def run(
+    plan: Plan, tasks: Tasks, *, events: Events = silent, clock: Clock | None = None
+) -> RunResult:
+    """Carry out the stages of `plan` and return what was done.
+
+    An error before the commit rolls back all that this run made and is raised again; an
+    interruption leaves the files for the next run to go on with, and gives the lease back.
+
+    Raises:
+        AuditFailedError: the gate refused; the table is as it was.
+        RetryableError, EngineError: nothing was published.
+        AfterCommitError: published, but a later step failed.
+        OutcomeUnknownError: nobody can tell; nothing was deleted.
+    """
+    begun = time.monotonic()
+    work = Run(
+        plan=plan,
+        storage=open_storage(plan.target.location),
+        tasks=tasks,
+        events=events,
+        clock=clock or SystemClock(),
+    )
+    course, parents = Course(), missing_parents(plan.target.location)
+    try:
+        for stage in plan.stages:
+            course = _timed(work, course, stage)
+    except (AfterCommitError, OutcomeUnknownError):
+        raise
+    except FrameworkError:
+        abandon(work, course, keep_files=False)
+        remove_empty(parents)
+        raise
+    except BaseException:
+        abandon(work, course, keep_files=True)
+        raise
+    written = course.audited.written if course.audited else None
+    return RunResult(
+        case=plan.case.value,
+        location=plan.target.location,
+        instant=course.instant,
+        files=written.files if written else 0,
+        rows=written.rows if written else 0,
+        bytes_written=written.bytes if written else 0,
+        seconds=time.monotonic() - begun,
+        proof=dict(course.audited.proof) if course.audited else {},
+    )
+
+
+def _timed(work: Run, course: Course, stage: Stage) -> Course:
+    """Carry out one stage, and say when it begins and ends."""
+    name = stage_name(stage)
+    begun = time.monotonic()
+    files, rows = getattr(stage, "files", 0), getattr(stage, "rows", 0)
+    work.events(StageStarted(stage=name, files=files, rows=rows))
+    course = _carry_out(work, course, stage)
+    seconds = time.monotonic() - begun
+    work.events(StageFinished(stage=name, seconds=seconds, summary=course.summary))
+    return course
+
+
+def _carry_out(  # noqa: C901, PLR0911  one case a stage, and nothing else
+    work: Run, course: Course, stage: Stage
+) -> Course:
+    match stage:
+        case Recover():
+            if stage.recovery is Recovery.RESUME:
+                return course.saying(f"goes on with {stage.files_done:,} files")
+            return recover(work, course, stage)
+        case Begin():
+            return begin_run(work, course, stage)
+        case Skeletons():
+            return write_stage(work, course, BootstrapMode.METADATA_ONLY)
+        case FullRecords():
+            return write_stage(work, course, BootstrapMode.FULL_RECORD)
+        case Audit():
+            return audit_files(work, course)
+        case Index():
+            return write_index_files(work, course)
+        case Commit():
+            return commit_files(work, course)
+    assert_never(stage)

@@ -1,0 +1,31 @@
+"""What a run that died at its very last step leaves is removed by the next one."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from framework.hudi.commit.lease import Owner, acquire
+from framework.hudi.storage.local import LocalStorage
+from framework.hudi.timeline.clock import ManualClock
+from tests.support.scenes import a_scene, adopt, snapshot
+from tests.support.sources import ids
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_lease_of_a_run_that_died_while_giving_it_back_is_removed(tmp_path: Path) -> None:
+    """The table is whole; only the lease is left, and the next run takes it away."""
+    scene = a_scene(tmp_path, {"p=1/a.parquet": ids(1, 2)})
+    adopt(scene)
+    before = snapshot(scene.location, times=False)
+    lease = acquire(LocalStorage(str(scene.location)), Owner.here("a" * 32), ManualClock())
+    file = scene.location / lease.path
+    fields = json.loads(file.read_text())
+    file.write_text(json.dumps(fields | {"expires_ms": 1}))
+    assert snapshot(scene.location, times=False) != before
+    result = adopt(scene)
+    assert result is not None
+    assert result.instant is None
+    assert snapshot(scene.location, times=False) == before

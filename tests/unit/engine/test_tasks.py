@@ -1,0 +1,107 @@
+"""Tasks on threads: every status once, errors as they were, interruptions at once."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+
+import pytest
+
+from framework.engine.tasks import InProcessTasks, LimitedTasks, decode, encode
+from framework.errors import StorageError
+
+
+@dataclass(frozen=True)
+class Share:
+    """A descriptor."""
+
+    start: int
+    names: list[str]
+
+
+def test_descriptor_comes_back_from_its_text() -> None:
+    """One line of JSON."""
+    share = Share(start=3, names=["a", "é"])
+    assert "\n" not in encode(share)
+    assert decode(Share, encode(share)) == share
+
+
+@pytest.mark.parametrize("parallelism", [0, 1, 2, 8])
+def test_every_descriptor_has_one_status(parallelism: int) -> None:
+    """On one thread in order, on several in any."""
+    tasks = InProcessTasks(parallelism)
+    assert tasks.parallelism == max(1, parallelism)
+    found = list(tasks.run(str.upper, ["a", "b", "c"]))
+    assert sorted(found) == ["A", "B", "C"]
+    assert parallelism > 1 or found == ["A", "B", "C"]
+
+
+@pytest.mark.parametrize("parallelism", [1, 2])
+def test_no_descriptor_has_no_status(parallelism: int) -> None:
+    """Nothing is started."""
+    assert list(InProcessTasks(parallelism).run(str.upper, [])) == []
+
+
+def test_error_is_raised_after_tasks_under_way_have_ended() -> None:
+    """None may write into what is undone next; those that wait are not begun."""
+    done: list[str] = []
+
+    def work(text: str) -> str:
+        if text == "bad":
+            raise StorageError("storage/failed", "no")
+        time.sleep(0.2)
+        done.append(text)
+        return text
+
+    with pytest.raises(StorageError):
+        list(InProcessTasks(2).run(work, ["slow", "bad", *("late" for _ in range(50))]))
+    count = len(done)
+    assert "slow" in done
+    assert count < 10
+    time.sleep(0.3)
+    assert len(done) == count
+
+
+def test_interruption_does_not_wait_for_tasks_under_way() -> None:
+    """What they write from then on is never looked at."""
+    free = threading.Event()
+
+    def work(text: str) -> str:
+        if text == "stop":
+            raise KeyboardInterrupt
+        free.wait(20)
+        return text
+
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        list(InProcessTasks(2).run(work, ["slow", "stop"]))
+    assert time.monotonic() - begun < 10
+    free.set()
+
+
+def test_limited_tasks_run_in_waves() -> None:
+    """Never more at a time than the author allows."""
+    at_work, most, lock = 0, 0, threading.Lock()
+
+    def work(text: str) -> str:
+        nonlocal at_work, most
+        with lock:
+            at_work += 1
+            most = max(most, at_work)
+        time.sleep(0.01)
+        with lock:
+            at_work -= 1
+        return text
+
+    tasks = LimitedTasks(InProcessTasks(4), 2)
+    assert tasks.parallelism == 2
+    assert sorted(tasks.run(work, list("abcde"))) == list("abcde")
+    assert most <= 2
+
+
+def test_limit_above_the_cores_hands_all_on_at_once() -> None:
+    """It says how many tasks to cut, not how many cores there are."""
+    tasks = LimitedTasks(InProcessTasks(1), 7)
+    assert tasks.parallelism == 7
+    assert list(tasks.run(str.upper, ["a", "b"])) == ["A", "B"]
