@@ -1,0 +1,128 @@
+"""Adopted slices: data columns scanned from the source files, meta columns derived or read.
+
+What a skeleton of ours holds is a function of its source file, so none of it is read: constants of
+the file come by a left join from the scan's file path, the sequence number from the row's position,
+the key from the data columns. The join's right side is distinct on the path, hence the optimizer
+drops it where no meta column is used, and pushes filters on data columns through it. A path that
+finds no constants raises; it never gives NULL.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql.functions import broadcast, col
+
+from framework.hudi.filegroup.names import BaseFileName
+from framework.hudi.keygen.spark_sql import key_sql, quote_literal
+from framework.hudi.table.layout import BOOTSTRAP_INSTANT, MetaField
+from framework.spark.reading.columns import META_SCHEMA, constants, quoted, struct_of
+from framework.spark.reading.files import FileSet
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from framework.hudi.keygen.rule import KeyRule
+    from framework.spark.reading.files import Adopted
+    from framework.spark.reading.scan import Scan, Scanner
+    from framework.spark.reading.table import Table
+
+__all__ = ["scan_adopted"]
+
+_FILE: Final = "_lakestrap_file"
+_ROW: Final = "_lakestrap_row"
+_CONSTANTS_FILE: Final = "_lakestrap_constants_file"
+_SKELETON_FILE: Final = "_lakestrap_skeleton_file"
+_SKELETON_ROW: Final = "_lakestrap_skeleton_row"
+_SEQNO_HEAD: Final = "_lakestrap_seqno_head"
+_PARTITION: Final = "_lakestrap_partition"
+_NAME: Final = "_lakestrap_name"
+
+
+def scan_adopted(scanner: Scanner, table: Table, adopted: Adopted) -> DataFrame:
+    """Return the rows of adopted slices: meta columns, then the table's columns."""
+    spark = scanner.jvm.spark
+    scan = scanner.scan(adopted.sources, struct_of(table.file_fields))
+    rows = scan.frame.select(
+        *quoted(table.schema.names),
+        col("_metadata.file_path").alias(_FILE),
+        col("_metadata.row_index").alias(_ROW),
+    )
+    if table.rule is not None:
+        found = _with_constants(rows, _our_constants(spark, scan, adopted))
+        meta = _derived(table.rule, table)
+    else:
+        skeletons = scanner.without_partitions.scan(FileSet(paths=adopted.skeletons), META_SCHEMA)
+        found = _with_constants(rows, _skeleton_names(spark, scan, skeletons))
+        found = _with_skeletons(found, skeletons.frame)
+        meta = _read()
+    return found.selectExpr(*meta, *quoted(table.schema.names))
+
+
+def _our_constants(spark: SparkSession, scan: Scan, adopted: Adopted) -> DataFrame:
+    """Return what is the same in all rows of a file, one row per source file."""
+    heads = [f"{BOOTSTRAP_INSTANT}_{_number(name)}_" for name in adopted.names]
+    columns = {
+        _CONSTANTS_FILE: scan.texts,
+        _SEQNO_HEAD: heads,
+        _PARTITION: adopted.partition_paths,
+        _NAME: adopted.names,
+    }
+    return constants(spark, columns)
+
+
+def _number(name: str) -> str:
+    """Return the file's place in the inventory, which its write token begins with."""
+    parsed = BaseFileName.parse(name)
+    return parsed.write_token.partition("-")[0] if parsed else ""
+
+
+def _with_constants(rows: DataFrame, per_file: DataFrame) -> DataFrame:
+    """Join rows with the constants of their file, which are few and go to every task."""
+    distinct = per_file.coalesce(1).dropDuplicates([_CONSTANTS_FILE])
+    return rows.join(broadcast(distinct), col(_FILE) == col(_CONSTANTS_FILE), "left")
+
+
+def _derived(rule: KeyRule, table: Table) -> list[str]:
+    """Return the five meta columns as expressions over `_with_constants`."""
+    return [
+        f"{quote_literal(BOOTSTRAP_INSTANT)} as {MetaField.COMMIT_TIME}",
+        f"concat({_known(_SEQNO_HEAD)}, {_ROW}) as {MetaField.COMMIT_SEQNO}",
+        f"{key_sql(rule, table.schema)} as {MetaField.RECORD_KEY}",
+        f"{_known(_PARTITION)} as {MetaField.PARTITION_PATH}",
+        f"{_known(_NAME)} as {MetaField.FILE_NAME}",
+    ]
+
+
+def _known(column: str) -> str:
+    """Return a constant's expression, which raises where the file has none."""
+    return f"coalesce({column}, {_raise('a file that the table does not name')})"
+
+
+def _raise(what: str) -> str:
+    """Return an expression that fails the query."""
+    return f"raise_error(concat({quote_literal(f'lakestrap: {what}: ')}, {_FILE}))"
+
+
+def _skeleton_names(spark: SparkSession, scan: Scan, skeletons: Scan) -> DataFrame:
+    """Return the skeleton of each source file, as its own scan names it."""
+    return constants(spark, {_CONSTANTS_FILE: scan.texts, _NAME: skeletons.texts})
+
+
+def _with_skeletons(rows: DataFrame, skeletons: DataFrame) -> DataFrame:
+    """Join rows with their skeleton's row at the same position; both sides stay splittable."""
+    stored = skeletons.select(
+        *(col(f.name) for f in META_SCHEMA),
+        col("_metadata.file_path").alias(_SKELETON_FILE),
+        col("_metadata.row_index").alias(_SKELETON_ROW),
+    ).dropDuplicates([_SKELETON_FILE, _SKELETON_ROW])
+    same = (col(_NAME) == col(_SKELETON_FILE)) & (col(_ROW) == col(_SKELETON_ROW))
+    return rows.join(stored, same, "left")
+
+
+def _read() -> list[str]:
+    """Return the five meta columns as expressions over `_with_skeletons`."""
+    missing = _raise("skeleton and source file differ in rows")
+    return [
+        f"if({_SKELETON_ROW} is null, {missing}, {name}) as {name}" for name in META_SCHEMA.names
+    ]

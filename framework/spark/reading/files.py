@@ -1,0 +1,209 @@
+"""Which files a snapshot reads, as columns in step rather than an object for each file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import pyarrow.parquet as pq
+
+from framework.errors import CorruptFileError, NotYetBuiltError, UnsupportedTableError, Where
+from framework.hudi.table.layout import BOOTSTRAP_INSTANT, META_COLUMNS, join, name_of, parent_of
+from framework.hudi.table.partition_path import parse_partition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from framework.hudi.filegroup.slices import FileSlice
+    from framework.hudi.table.partition_path import PartitionValue
+    from framework.hudi.view.port import FileSystemView
+    from framework.spark.reading.table import Table
+
+__all__ = ["Adopted", "FileSet", "Partition", "Snapshot", "gather", "local_path"]
+
+_ROOT: Final = re.compile("^(?:file:)?/+")
+_UNTIDY: Final = re.compile(r"//|/\.{1,2}(?:/|$)|.\Z(?<=/)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """A partition's path and the typed values that it stands for."""
+
+    path: str
+    values: tuple[PartitionValue, ...]
+
+
+@dataclass(slots=True)
+class FileSet:
+    """Files that one native scan reads, and what their folders stand for.
+
+    Attributes:
+        paths: absolute, plain text.
+        folders: partition values by absolute folder of the files.
+        roots: folders below which the files lie at their partition paths; `""` for those that lie
+            elsewhere.
+    """
+
+    paths: list[str] = field(default_factory=list)
+    folders: dict[str, tuple[PartitionValue, ...]] = field(default_factory=dict)
+    roots: set[str] = field(default_factory=set)
+
+    def add(self, path: str, partition: Partition) -> None:
+        """Take a file of a partition."""
+        self.paths.append(path)
+        folder = parent_of(path)
+        if folder not in self.folders:
+            self.folders[folder] = partition.values
+            below = f"/{partition.path}"
+            self.roots.add(folder.removesuffix(below) if folder.endswith(below) else "")
+
+    @property
+    def root(self) -> str | None:
+        """The one folder below which all files lie at their partition paths, if there is one."""
+        return next(iter(self.roots)) or None if len(self.roots) == 1 else None
+
+
+@dataclass(slots=True)
+class Adopted:
+    """Slices that are a skeleton and a source file; one entry of each list per slice.
+
+    Attributes:
+        sources: the source files.
+        skeletons: absolute paths of the skeletons.
+        names: their file names.
+        partition_paths: their partitions.
+        sizes: bytes that each source file had.
+        mtimes_ms: when each was last modified; 0 where unknown.
+    """
+
+    sources: FileSet = field(default_factory=FileSet)
+    skeletons: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    partition_paths: list[str] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    mtimes_ms: list[int] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        """Slices."""
+        return len(self.names)
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """All files of a snapshot: adopted slices, and base files that hold whole rows."""
+
+    adopted: Adopted = field(default_factory=Adopted)
+    whole: FileSet = field(default_factory=FileSet)
+
+
+def gather(table: Table, view: FileSystemView, partitions: Iterable[str]) -> Snapshot:
+    """Return the files of the latest slices of some partitions.
+
+    Costs one listing per partition, and per partition with skeletons one look into the index.
+
+    Raises:
+        UnsupportedTableError: `read/log-files-not-built`.
+        CorruptFileError: `read/skeleton-not-indexed`.
+        PlanError: a partition path is none of the table's (`partition/…`).
+    """
+    snapshot = Snapshot()
+    for path in partitions:
+        values = parse_partition(path, table.partition, table.layout) if table.partition else ()
+        partition = Partition(path=path, values=values)
+        for each in view.latest_slices(path):
+            _take(snapshot, table, each, partition)
+    return snapshot
+
+
+def local_path(uri: str) -> str:
+    """Return the plain path of a file on this machine, given a path or a `file:` URI.
+
+    As in Hadoop, the text after `file:` is taken as it is, with no percent decoding, and `..` is
+    folded as text.
+
+    Raises:
+        NotYetBuiltError: `storage/scheme-not-built`.
+    """
+    path = _ROOT.sub("/", uri, count=1)
+    if path.startswith("/"):
+        return path if _UNTIDY.search(path) is None else _tidy(path)
+    raise NotYetBuiltError(
+        "storage/scheme-not-built",
+        "Spark reads files of this machine only in this version",
+        where=Where(file=uri),
+        remedy="Use a location such as /data/lake/flights.",
+    )
+
+
+def _tidy(path: str) -> str:
+    """Return an absolute path without empty, `.` and `..` levels."""
+    kept: list[str] = []
+    for level in path.split("/"):
+        if level == "..":
+            del kept[-1:]
+        elif level not in {"", "."}:
+            kept.append(level)
+    return "/" + "/".join(kept)
+
+
+def _take(snapshot: Snapshot, table: Table, found: FileSlice, partition: Partition) -> None:
+    """Put one slice where it belongs."""
+    if found.logs or found.base is None:
+        raise _has_logs(table, found)
+    if found.bootstrap is not None:
+        _take_adopted(snapshot.adopted, table, found, partition)
+        return
+    path = _location(table, found.base.path)
+    if found.base_instant == BOOTSTRAP_INSTANT and table.properties.bootstrap_base_path:
+        _refuse_lost_skeleton(table, found, path)
+    snapshot.whole.add(path, partition)
+
+
+def _take_adopted(adopted: Adopted, table: Table, found: FileSlice, partition: Partition) -> None:
+    """Put a skeleton and its source beside the others."""
+    source = found.bootstrap
+    if found.base is None or source is None:
+        return
+    adopted.sources.add(local_path(source.uri), partition)
+    adopted.skeletons.append(_location(table, found.base.path))
+    adopted.names.append(name_of(found.base.path))
+    adopted.partition_paths.append(partition.path)
+    adopted.sizes.append(source.size)
+    adopted.mtimes_ms.append(source.mtime_ms)
+
+
+def _location(table: Table, path: str) -> str:
+    """Return the absolute path of a file of the table."""
+    return join(local_path(table.storage.location), path)
+
+
+def _refuse_lost_skeleton(table: Table, found: FileSlice, path: str) -> None:
+    """Refuse a base file of the bootstrap that has only meta columns and no source.
+
+    Its rows would come back as nulls. A full file's id ends in `-0`, a skeleton's does not, so
+    few footers are read.
+    """
+    if found.base is None or found.group.file_id.endswith("-0"):
+        return
+    with table.storage.open_input(found.base.path) as file:
+        names = pq.ParquetFile(file).schema_arrow.names
+    if set(names) <= set(META_COLUMNS):
+        raise CorruptFileError(
+            "read/skeleton-not-indexed",
+            "the bootstrap index does not know this skeleton, so its source file is unknown",
+            where=Where(file=path, partition=found.group.partition_path),
+            remedy=f"Restore the index below {table.storage.location}/.hoodie/.aux/.bootstrap.",
+        )
+
+
+def _has_logs(table: Table, found: FileSlice) -> UnsupportedTableError:
+    """Return the error for a slice with records in log files."""
+    name = str(found.logs[0].name) if found.logs else found.group.file_id
+    return UnsupportedTableError(
+        "read/log-files-not-built",
+        f"file group {found.group.file_id} has updates in log files ({name}),"
+        " which this version cannot read",
+        where=Where(table=table.storage.location, partition=found.group.partition_path),
+        remedy="Let Apache Hudi compact the table, or read it with Apache Hudi.",
+    )

@@ -1,0 +1,100 @@
+"""The few classes of Spark that a native scan of listed files needs and PySpark does not show.
+
+They are the same in Spark 3.5 and 4.1. Everything that is private in PySpark is touched here only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import DataFrame
+
+from framework.errors import NotYetBuiltError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+__all__ = ["Jvm"]
+
+# No path holds NUL, so one text carries any number of paths in one call.
+_BETWEEN: Final = "\0"
+
+
+class Jvm:
+    """Spark's classes as seen from one session; each method is a fixed number of calls to Java."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        """Take a session.
+
+        Raises:
+            NotYetBuiltError: `spark/connect-not-built` for a session of Spark Connect.
+        """
+        self.spark = spark
+        if getattr(spark, "_jsparkSession", None) is None:
+            raise NotYetBuiltError(
+                "spark/connect-not-built",
+                "this version reads tables in Spark's own process, not over Spark Connect",
+                remedy="Use a session that was started with a master.",
+            )
+        self.session: Any = spark._jsparkSession  # noqa: SLF001 - see the module's docstring
+        root: Any = spark._jvm  # noqa: SLF001 - see the module's docstring
+        self.root = root
+        self.sources = root.org.apache.spark.sql.execution.datasources
+        self._python = root.org.apache.spark.api.python.PythonUtils
+        self._texts = root.org.apache.hadoop.util.StringUtils
+
+    def private_session(self, settings: Mapping[str, str]) -> Any:
+        """Return a Java session with the settings of this one and some of its own.
+
+        It shares everything else; what is set in it reaches only relations that are made with it.
+        """
+        clone = self.session.cloneSession()
+        for key, value in settings.items():
+            clone.conf().set(key, value)
+        return clone
+
+    def paths(self, texts: Sequence[str]) -> Any:
+        """Return plain paths as a Scala list of Hadoop paths; nothing in them is an escape."""
+        array = self._texts.getStrings(_BETWEEN.join(texts), _BETWEEN)
+        return self.root.scala.Predef.genericWrapArray(self._texts.stringToPath(array)).toList()
+
+    def strings(self, array: Any) -> list[str]:
+        """Return a Java array of paths as Python texts."""
+        text: str = self._texts.join(_BETWEEN, array)
+        return text.split(_BETWEEN) if text else []
+
+    def struct(self, schema: StructType) -> Any:
+        """Return a schema as Spark's own."""
+        return self.session.parseDataType(schema.json())
+
+    def some(self, value: Any) -> Any:
+        """Return `Some(value)`."""
+        return self.root.scala.Option.apply(value)
+
+    @property
+    def none(self) -> Any:
+        """Scala's `None`."""
+        return self.module(self.root.scala, "None")
+
+    def module(self, package: Any, name: str) -> Any:
+        """Return a Scala object."""
+        return getattr(getattr(package, f"{name}$"), "MODULE$")
+
+    def options(self, entries: Mapping[str, str]) -> Any:
+        """Return a Scala map of texts."""
+        return self._python.toScalaMap(dict(entries))
+
+    def sequence(self, values: Sequence[Any]) -> Any:
+        """Return Java objects as a Scala sequence; costs one call for each."""
+        return self._python.toSeq(list(values))
+
+    def rows(self, frame: DataFrame) -> Any:
+        """Return the rows of a small local frame as a Java array of internal rows."""
+        return frame._jdf.queryExecution().executedPlan().executeCollect()  # noqa: SLF001 - see above
+
+    def frame(self, relation: Any) -> DataFrame:
+        """Return a relation as a data frame of this session."""
+        return DataFrame(self.session.baseRelationToDataFrame(relation), self.spark)

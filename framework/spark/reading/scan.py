@@ -1,0 +1,162 @@
+"""Spark's own Parquet scan over exactly the files that a snapshot names.
+
+Spark lists each named file once, for its size; it does no globbing and guesses no types. Partition
+values come from the table's paths, so any layout is pruned: Spark itself takes folders of
+`column=value` apart, which is fast for many, and is told the values of all others.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+from pyspark.sql import types as t
+
+from framework.errors import SourceDriftError, Where
+from framework.hudi.keygen.spark_sql import quote_name
+from framework.hudi.table.partition_path import value_text
+from framework.spark.reading.columns import constants
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame
+
+    from framework.hudi.table.partition_path import PartitionValue
+    from framework.spark.reading.files import FileSet
+    from framework.spark.reading.jvm import Jvm
+
+__all__ = ["Scan", "Scanner", "private_settings"]
+
+_STRICT: Final = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
+_DISCOVERY: Final = "spark.sql.sources.parallelPartitionDiscovery"
+_LISTED_HERE: Final = 20_000
+_FAR_APART: Final = 1 << 44
+_FILE_ROOT: Final = re.compile("^file:/+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """A scan and how it names its files.
+
+    Attributes:
+        frame: file columns, then partition columns.
+        texts: for each of the given paths in order, the text of `_metadata.file_path`.
+    """
+
+    frame: DataFrame
+    texts: list[str]
+
+
+def private_settings(parallelism: int, files_per_split: int | None) -> dict[str, str]:
+    """Return the settings of the session that lists and scans, and of no other.
+
+    Left to itself Spark lists 10,500 explicit files in as many tasks. With `files_per_split` files
+    are so far apart that none is cut and only so many fit into one task.
+    """
+    settings = {
+        f"{_DISCOVERY}.threshold": str(_LISTED_HERE),
+        f"{_DISCOVERY}.parallelism": str(parallelism),
+        "spark.sql.files.ignoreMissingFiles": "false",
+        "spark.sql.files.ignoreCorruptFiles": "false",
+    }
+    if files_per_split is not None:
+        settings |= {
+            "spark.sql.files.openCostInBytes": str(_FAR_APART),
+            "spark.sql.files.maxPartitionBytes": str((2 * files_per_split - 1) * _FAR_APART // 2),
+            "spark.sql.files.minPartitionNum": "1",
+        }
+    return settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scanner:
+    """Makes scans of one table.
+
+    Attributes:
+        jvm: of the caller's session, to which the frames belong.
+        session: a private Java session, whose settings the scans obey.
+        partition: the partition columns.
+        takes_folders_apart: whether folders are `column=value` in Hive's encoding.
+    """
+
+    jvm: Jvm
+    session: Any
+    partition: t.StructType
+    takes_folders_apart: bool
+
+    @property
+    def without_partitions(self) -> Scanner:
+        """A scanner to which folders mean nothing."""
+        return replace(self, partition=t.StructType(), takes_folders_apart=False)
+
+    def scan(self, files: FileSet, columns: t.StructType) -> Scan:
+        """Return a scan of `columns` (those in the files) and all partition columns.
+
+        Raises:
+            SourceDriftError: `source/drift`; a file vanished since it was listed.
+        """
+        jvm, sources = self.jvm, self.jvm.sources
+        root = files.root if self.takes_folders_apart else None
+        options = jvm.options(_STRICT if root is None else {**_STRICT, "basePath": root})
+        both = t.StructType([*columns, *self.partition])
+        index = sources.InMemoryFileIndex(
+            self.session,
+            jvm.paths(files.paths),
+            options,
+            jvm.some(jvm.struct(both)),
+            jvm.module(sources, "NoopCache"),
+            jvm.none if root else jvm.some(self._partitions(files.folders)),
+            jvm.none,
+        )
+        texts = _texts(files.paths, jvm.strings(index.inputFiles()))
+        relation = sources.HadoopFsRelation(
+            index,
+            index.partitionSchema(),
+            jvm.struct(columns),
+            jvm.none,
+            sources.parquet.ParquetFileFormat(),
+            options,
+            self.session,
+        )
+        return Scan(frame=jvm.frame(relation), texts=texts)
+
+    def _partitions(self, folders: Mapping[str, tuple[PartitionValue, ...]]) -> Any:
+        """Return Spark's partition specification; costs three calls to Java per folder."""
+        sources = self.jvm.sources
+        if not self.partition:
+            return sources.PartitionSpec.emptySpec()
+        columns = {
+            name: [value_text(values[at]) for values in folders.values()]
+            for at, name in enumerate(self.partition.names)
+        }
+        casts = [
+            f"cast({quote_name(f.name)} as {f.dataType.simpleString()}) as {quote_name(f.name)}"
+            for f in self.partition
+        ]
+        rows = self.jvm.rows(constants(self.jvm.spark, columns).selectExpr(*casts))
+        made = [
+            sources.PartitionPath.apply(row, f"file:{folder}")
+            for folder, row in zip(folders, rows, strict=True)
+        ]
+        return sources.PartitionSpec(self.jvm.struct(self.partition), self.jvm.sequence(made))
+
+
+def _texts(paths: list[str], listed: list[str]) -> list[str]:
+    """Return Spark's text for each path; the listing must have found them all, and no other.
+
+    Texts are percent-encoded by Java's rule, so they are taken from Spark and decoded, never made.
+    """
+    by_path = {unquote(text): text for text in (_FILE_ROOT.sub("file:/", t) for t in listed)}
+    texts = [by_path.get(f"file:{path}", "") for path in paths]
+    if "" in texts or len(by_path) != len(set(paths)):
+        lost = next((p for p, text in zip(paths, texts, strict=True) if not text), None)
+        raise SourceDriftError(
+            "source/drift",
+            "Spark does not find the files that the table names",
+            where=Where(file=lost),
+            remedy="Restore the file, then read again.",
+        )
+    return texts

@@ -1,0 +1,45 @@
+"""Carrying out a spec on a session of the caller's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from framework.engine.prepare import Bench, Request, prepare
+from framework.engine.runner import RunResult
+from framework.engine.runner import run as carry_out
+from framework.spark.tasks import SparkTasks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+__all__ = ["run"]
+
+
+def run(
+    spark: SparkSession,
+    spec: str | Path,
+    *,
+    target: str | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> RunResult:
+    """Carry out a spec file and return what was done; nothing new is no error.
+
+    The session is used as it is: the spec's section `spark` is not applied, and it stays open. A
+    run that was cut off is resumed when spec and source are the same, else undone and begun again.
+
+    Raises:
+        SpecError, PlanError: the spec is faulty, or does not fit what is there.
+        AuditFailedError: the gate refused; the table is as it was.
+        RetryableError, EngineError: nothing was published.
+        AfterCommitError: published, but a later step failed.
+        OutcomeUnknownError: nobody can tell; nothing was deleted.
+    """
+    request = Request(path=Path(spec), target=target, variables=variables or {})
+    tasks = SparkTasks(spark)
+    with TemporaryDirectory() as scratch:
+        plan = prepare(request, Bench(tasks=tasks, scratch=Path(scratch))).plan
+        return carry_out(plan, tasks) if plan.has_changes else RunResult.unchanged(plan)

@@ -1,0 +1,263 @@
+"""The Spark session: the caller's own where there is one, else one of ours, quiet and local.
+
+A session that we did not start is used as it is and never stopped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from framework.errors import EngineError, PlanError, Where
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["DEFAULT_MASTER", "OpenSession", "check_speculation", "open_session"]
+
+_LOGGER: Final = logging.getLogger(__name__)
+
+DEFAULT_MASTER: Final = "local[*,4]"
+"""All cores of this machine; a task gets four attempts, as it would on a cluster."""
+
+_APP_NAME: Final = "run-pipeline"
+_MINIMUM_JAVA: Final = 17
+_NO_CONF: Final[Mapping[str, str]] = MappingProxyType({})
+_PYTHON: Final = "PYSPARK_PYTHON"
+_JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+_QUIET: Final = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.log.level": "WARN",
+}
+_LOOPBACK: Final = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+_LOG4J: Final = """\
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {log}
+appender.file.append = true
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{yyyy-MM-dd'T'HH:mm:ss.SSS}} %p %c{{1}}: %m%n%ex
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenSession:
+    """A session to work with, as a context manager that stops it only if it is ours.
+
+    Attributes:
+        spark: the session.
+        is_ours: whether `open_session` started it.
+        log_file: where Spark's log goes, None where another started the session.
+    """
+
+    spark: SparkSession
+    is_ours: bool
+    log_file: Path | None
+
+    def close(self) -> None:
+        """Stop the session if it is ours; one whose JVM has ended is forgotten."""
+        if not self.is_ours:
+            return
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # says what the branch below deals with
+            try:
+                self.spark.stop()
+            except (Py4JError, OSError):
+                _forget()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_session(
+    *,
+    master: str | None = None,
+    conf: Mapping[str, str] = _NO_CONF,
+    log_folder: Path | None = None,
+) -> OpenSession:
+    """Return the active session, or start one.
+
+    Args:
+        master: None means `DEFAULT_MASTER`, or the active session's.
+        conf: settings that beat our own; a running session keeps the ones it has.
+        log_folder: where Spark's log is written; None makes a folder for temporary files.
+
+    Raises:
+        PlanError: `spark/speculation-refused`, `spark/other-master`.
+        EngineError: `spark/java-missing`, `spark/not-started`.
+    """
+    _refuse_speculation(conf.get("spark.speculation"))
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        _check_master(running, master)
+        check_speculation(running)
+        return OpenSession(spark=running, is_ours=False, log_file=None)
+    _check_java()
+    folder = log_folder or Path(tempfile.mkdtemp(prefix="run-pipeline-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    log = folder / "spark.log"
+    spark = _start(_settings(master or DEFAULT_MASTER, conf, _log4j(folder, log)), log)
+    return OpenSession(spark=spark, is_ours=True, log_file=log)
+
+
+def _forget() -> None:
+    """Let PySpark start another JVM, after the one that it knows has ended."""
+    SparkSession._instantiatedSession = None  # noqa: SLF001  `stop` does not come so far
+    SparkSession._activeSession = None  # noqa: SLF001
+    SparkContext._gateway = None  # noqa: SLF001
+    SparkContext._jvm = None  # noqa: SLF001
+
+
+def check_speculation(spark: SparkSession) -> None:
+    """Refuse a session that runs tasks twice on purpose.
+
+    A late twin writes files after its task was counted as done (reliability.md, B6).
+
+    Raises:
+        PlanError: `spark/speculation-refused`.
+    """
+    _refuse_speculation(spark.sparkContext.getConf().get("spark.speculation"))
+
+
+def _refuse_speculation(value: str | None) -> None:
+    """Raise if `value`, a setting's text, switches speculation on."""
+    if (value or "false").strip().lower() == "true":
+        raise PlanError(
+            "spark/speculation-refused",
+            "spark.speculation=true runs the same task twice at once",
+            remedy="Set spark.speculation=false for this application.",
+        )
+
+
+def _check_master(running: SparkSession, master: str | None) -> None:
+    """Refuse another master than the running session's, which cannot be changed."""
+    actual = running.sparkContext.master
+    if master is not None and master != actual:
+        raise PlanError(
+            "spark/other-master",
+            f"a session with master {actual} is running; {master} was asked for",
+            remedy="Leave the master out, or stop that session first.",
+        )
+
+
+def _check_java() -> None:
+    """Refuse to start Spark without a Java that it runs on."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if java is None or not Path(java).is_file():
+        raise _no_java("Java was not found")
+    found = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603 - the Java that Spark would start
+    match = re.search(r'version "(?:1\.)?(\d+)', found.stderr)
+    if match is None or int(match[1]) < _MINIMUM_JAVA:
+        first = found.stderr.strip().splitlines()[:1] or ["it says nothing"]
+        raise _no_java(f"{java} is not Java {_MINIMUM_JAVA} or later ({first[0]})")
+
+
+def _no_java(message: str) -> EngineError:
+    """Return the error for a missing or old Java."""
+    return EngineError(
+        "spark/java-missing",
+        message,
+        remedy=f"Spark needs Java {_MINIMUM_JAVA}+: `apt install openjdk-17-jre-headless` (Debian),"
+        " `dnf install java-17-openjdk-headless` (Fedora), `brew install openjdk@17` (macOS).",
+    )
+
+
+def _log4j(folder: Path, log: Path) -> Path:
+    """Write the logging configuration and return where it is."""
+    path = folder / "log4j2.properties"
+    path.write_text(_LOG4J.format(log=log))
+    return path
+
+
+def _settings(master: str, conf: Mapping[str, str], log4j: Path) -> dict[str, str]:
+    """Return the settings of a new session; the caller's beat ours, Java options are joined."""
+    ours = {**_QUIET, **(_LOOPBACK if master.startswith("local") else {})}
+    java = f"-Dlog4j2.configurationFile={log4j.as_uri()} {conf.get(_JAVA_OPTIONS, '')}".strip()
+    fixed = {"spark.master": master, _JAVA_OPTIONS: java}
+    return {"spark.app.name": _APP_NAME, **ours, **conf, **fixed}
+
+
+def _start(settings: Mapping[str, str], log: Path) -> SparkSession:
+    """Start a session with exactly these settings."""
+    configured = SparkConf().setAll(list(settings.items()))
+    try:
+        with _stderr_into(log), _this_python(settings["spark.master"]):
+            spark = SparkSession.builder.config(conf=configured).getOrCreate()
+    except (PySparkException, OSError, RuntimeError) as error:
+        raise EngineError(
+            "spark/not-started",
+            f"Spark did not start: {error}",
+            where=Where(file=str(log)),
+            remedy="The log named above says why.",
+        ) from error
+    _log_faults_of_accumulators(spark)
+    return spark
+
+
+def _log_faults_of_accumulators(spark: SparkSession) -> None:
+    """Let the server for accumulators log a JVM that has ended; it would print a traceback."""
+    server: Any = getattr(spark.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda *_: _LOGGER.warning("accumulators: %r", sys.exception())
+
+
+@contextlib.contextmanager
+def _stderr_into(log: Path) -> Iterator[None]:
+    """Let processes that are started meanwhile inherit `log` as their standard error.
+
+    The JVM and its Python workers keep it, so that a terminal stays free for progress.
+    """
+    sys.stderr.flush()
+    kept = os.dup(2)
+    handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        os.dup2(handle, 2)
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def _this_python(master: str) -> Iterator[None]:
+    """Let a local session's workers run this interpreter, which has what tasks import.
+
+    Spark reads the variable once, when it starts; its default is the first `python3` of the path.
+    """
+    if _PYTHON in os.environ or not master.startswith("local"):
+        yield
+        return
+    os.environ[_PYTHON] = sys.executable
+    try:
+        yield
+    finally:
+        del os.environ[_PYTHON]

@@ -1,0 +1,101 @@
+"""How a fault travels from a task to the driver: as JSON, in a status or in an exception's text.
+
+A fault that another attempt cannot mend comes back as a status, so Spark does not try again. One
+that may pass by itself is raised in the task, so Spark tries again, and its text carries the same
+JSON between two marks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from framework import errors
+from framework.errors import (
+    AuditFailedError,
+    FrameworkError,
+    SpecError,
+    StorageError,
+    TaskError,
+    Where,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["FaultInTaskError", "FirstCauseError", "fault_of", "from_text", "is_lasting", "revive"]
+
+_BEGIN: Final = "<<lakestrap-fault "
+_END: Final = " lakestrap-fault>>"
+_RAISED: Final = re.compile(
+    r"^[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Iteration)\b.*$", re.MULTILINE
+)
+_TELLING: Final = re.compile(
+    r"^.*(?:exited unexpectedly|Caused by|OutOfMemory|crashed).*$", re.MULTILINE
+)
+_TRACEBACK: Final = "Traceback (most recent call last)"
+_HEADLINE_CHARS: Final = 500
+
+
+class FirstCauseError(Exception):
+    """What went wrong inside a task, as text; the cause of a `TaskError`."""
+
+
+class FaultInTaskError(Exception):
+    """Carries a passing fault out of a task; its text is what `from_text` looks for."""
+
+    def __init__(self, error: FrameworkError) -> None:
+        super().__init__(f"{_BEGIN}{json.dumps(fault_of(error))}{_END}")
+
+
+def is_lasting(error: FrameworkError) -> bool:
+    """Whether the next attempt would meet the same fault."""
+    return not isinstance(error, StorageError)
+
+
+def fault_of(error: FrameworkError) -> dict[str, Any]:
+    """Return an error as JSON-ready values, for `revive`."""
+    report = error.report if isinstance(error, AuditFailedError) else None
+    return {"class": type(error).__name__, "report": report, **error.as_json()}
+
+
+def revive(fault: Mapping[str, Any]) -> FrameworkError:
+    """Return the error that `fault_of` described, of its own class.
+
+    A `SpecError` comes back as a `TaskError`: tasks know no specs.
+    """
+    kind: type[FrameworkError] | None = getattr(errors, str(fault["class"]), None)
+    if kind is None or issubclass(kind, SpecError):
+        return _task_error(str(fault["message"]), json.dumps(fault))
+    named: dict[str, Any] = {"where": Where(**fault["where"]), "remedy": fault["remedy"]}
+    if issubclass(kind, AuditFailedError):
+        named["report"] = fault["report"]
+    return kind(fault["condition"], fault["message"], **named)
+
+
+def from_text(text: str) -> FrameworkError:
+    """Return the error for a failed job, given the text of Spark's exception."""
+    start = text.find(_BEGIN)
+    stop = text.find(_END, start)
+    if start < 0 or stop < 0:
+        return _task_error(_headline(text), text)
+    return revive(json.loads(text[start + len(_BEGIN) : stop]))
+
+
+def _task_error(message: str, cause: str) -> TaskError:
+    """Return the error for something unforeseen."""
+    error = TaskError(
+        "task/failed",
+        f"a task failed on each of its attempts: {message}",
+        remedy="Spark's log has the whole trace.",
+    )
+    error.__cause__ = FirstCauseError(cause)
+    return error
+
+
+def _headline(text: str) -> str:
+    """Return the line of a Spark exception that says most."""
+    python = text.partition(_TRACEBACK)[2]
+    found = _RAISED.findall(python)[:1] or _TELLING.findall(text)[:1] or text.split("\n")[:1]
+    return found[0].strip()[:_HEADLINE_CHARS]

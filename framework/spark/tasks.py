@@ -1,0 +1,156 @@
+"""Tasks over Spark: the pure function and its descriptors travel, statuses come back.
+
+Spark moves only descriptors and statuses; files are read and written by the tasks themselves.
+A Python task costs about 0.1 s of CPU, so whoever packs descriptors gives each one much to do.
+A few jobs of at most `parallelism` tasks are under way at a time: while the last task of one still
+runs, those of the next have begun, and the statuses of each arrive when it is done.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from threading import Event
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
+
+from framework.errors import EngineError, TaskError
+from framework.spark.carrier import STATUS_SCHEMA, carry, name_of, status_of
+from framework.spark.session import check_speculation
+from framework.spark.task_faults import from_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from framework.errors import FrameworkError
+
+__all__ = ["SparkTasks"]
+
+_JOBS_AT_A_TIME: Final = 3
+_CANCEL_AGAIN_S: Final = 0.2
+_INHERITED: Final = ("spark.scheduler.pool", "spark.jobGroup.id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """What the jobs of one `run` have in common."""
+
+    name: str
+    tag: str
+    stopped: Event
+    local: Mapping[str, str]
+
+
+class SparkTasks:
+    """Runs tasks on the executors of a session, which stays open and as it was."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        """Take a session.
+
+        Raises:
+            PlanError: `spark/speculation-refused`.
+        """
+        check_speculation(spark)
+        self._spark = spark
+        self._parallelism = max(1, spark.sparkContext.defaultParallelism)
+
+    @property
+    def parallelism(self) -> int:
+        """Cores of all executors, as Spark counts them when the tasks are made."""
+        return self._parallelism
+
+    def run(self, work: Callable[[str], str], descriptors: Sequence[str]) -> Iterator[str]:
+        """Yield statuses, job by job as jobs complete.
+
+        `work` is found by its name on the executors, where this package must be installed.
+        Leaving the iterator early, by an error or an interruption too, cancels what is under way.
+        """
+        name, size = name_of(work), self._parallelism
+        chunks = [descriptors[at : at + size] for at in range(0, len(descriptors), size)]
+        tag, stopped = f"lakestrap-{uuid4().hex}", Event()
+        with ThreadPoolExecutor(_JOBS_AT_A_TIME) as pool:
+            job = partial(self._job, _Job(name=name, tag=tag, stopped=stopped, local=self._local()))
+            pending: set[Future[list[str]]] = {pool.submit(job, chunk) for chunk in chunks}
+            try:
+                while pending:
+                    done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        yield from map(status_of, future.result())
+            finally:
+                stopped.set()
+                self._cancel(tag, pending)
+
+    def _job(self, job: _Job, chunk: Sequence[str]) -> list[str]:
+        """Run one job on this thread and return its outcomes; none once it is stopped."""
+        if job.stopped.is_set():
+            return []
+        context = self._spark.sparkContext
+        with _typed():
+            for key, value in job.local.items():
+                context.setLocalProperty(key, value)
+            context.addJobTag(job.tag)
+            context.setInterruptOnCancel(True)
+            context.setJobDescription(f"{job.name} ({len(chunk)} tasks)")
+            try:
+                rows = [(descriptor,) for descriptor in chunk]
+                frame = self._spark.createDataFrame(rows, "descriptor string")
+                carried = frame.mapInArrow(partial(carry, job.name), STATUS_SCHEMA)
+                outcomes = [row[0] for row in carried.collect()]
+            finally:
+                with suppress(Py4JError):  # where the JVM has ended
+                    context.removeJobTag(job.tag)
+        if len(outcomes) != len(chunk):
+            raise _lost(len(chunk), len(outcomes))
+        return outcomes
+
+    def _local(self) -> dict[str, str]:
+        """Return what jobs inherit from the calling thread: its pool and its job group."""
+        with _typed():
+            found = {key: self._spark.sparkContext.getLocalProperty(key) for key in _INHERITED}
+        return {key: value for key, value in found.items() if value is not None}
+
+    def _cancel(self, tag: str, pending: set[Future[list[str]]]) -> None:
+        """Cancel jobs and wait until none is under way; does nothing where all are done."""
+        for future in pending:
+            future.cancel()
+        while pending:
+            with suppress(Py4JError):  # where the JVM has ended, and the jobs with it
+                self._spark.sparkContext.cancelJobsWithTag(tag)
+            pending = wait(pending, timeout=_CANCEL_AGAIN_S).not_done
+
+
+@contextmanager
+def _typed() -> Iterator[None]:
+    """Turn Spark's errors into ours."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        fault = _fault(error)
+        raise fault from (fault.__cause__ or error)
+
+
+def _fault(error: PySparkException | Py4JError) -> FrameworkError:
+    """Return the error for a job that failed, or for a JVM that is gone."""
+    if isinstance(error, PySparkException | Py4JJavaError):
+        return from_text(str(error))
+    return EngineError(
+        "spark/gone",
+        "Spark's JVM ended in the middle of the work, or cannot be reached any more",
+        remedy="Its log may say why (memory, most often). Run the same command again.",
+    )
+
+
+def _lost(expected: int, found: int) -> TaskError:
+    """Return the error for a job that returned too few or too many statuses."""
+    return TaskError(
+        "task/lost-status",
+        f"{expected} tasks returned {found} statuses",
+        remedy="Run the same command again.",
+    )
