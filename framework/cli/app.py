@@ -1,0 +1,192 @@
+"""The command line: one table of commands, each loaded when it is called.
+
+So `validate` is free of Spark, and `--help` free of everything.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from framework.cli.exits import epilog
+from framework.cli.interrupts import close_stdout, code_of, listen, word_of
+from framework.cli.lazily import attribute
+from framework.cli.usage import is_usage_error, unknown_command, usage_error, usage_fault
+from framework.cli.words import option_value, with_default_command
+from framework.errors import FrameworkError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("framework.cli.init", "Write a first spec, by hand or from a data set (--from)."),
+    "validate": ("framework.cli.validate", "Check specs; starts no Spark and reads no data."),
+    "plan": ("framework.cli.plan", "Show what run would do; changes nothing, needs no Java."),
+    "run": ("framework.cli.run", "Carry out specs, or a saved plan."),
+    "resume": ("framework.cli.resume", "Go on with a run that was cut off."),
+    "status": ("framework.cli.status", "Show a table's state and what endangers it."),
+    "history": ("framework.cli.history", "List a table's instants with their audits."),
+    "schema": ("framework.cli.schema", "Print the JSON Schema of specs, projects, plans."),
+    "doctor": ("framework.cli.doctor", "Check this machine: Python, Java, Spark, memory, disk."),
+}
+
+_ERRORS = "framework.cli.render.errors"
+_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class _Command(TyperCommand):
+    """A command whose help names arguments by what they are, not by their Python type."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments, then options."""
+        sections: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
+        for each in self.get_params(ctx):
+            name, text = each.get_help_record(ctx) or ("", "")
+            if each.param_type_name == "argument":
+                name = name.partition(" <")[0]
+            sections[each.param_type_name].append((name, text))
+        for kind, rows in sections.items():
+            if rows:
+                with formatter.section(f"{kind.capitalize()}s"):
+                    formatter.write_dl(rows)
+
+
+class _Commands(TyperGroup):
+    """A group whose commands are imported by name when they are asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the commands in the order of the table."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command, or None where there is none of that name."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module, summary = COMMANDS[cmd_name]
+        one = typer.Typer(add_completion=False, rich_markup_mode=None)
+        decorate = one.command(
+            name=cmd_name,
+            cls=_Command,
+            short_help=summary,
+            epilog=epilog(),
+            context_settings=_SETTINGS,
+        )
+        decorate(attribute(module, "command"))
+        return typer.main.get_command(one)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return name, command and the other words.
+
+        Raises:
+            SpecError: `usage/unknown-command`.
+        """
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise unknown_command(args[0], COMMANDS)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands without importing any of them."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+_app = typer.Typer(
+    cls=_Commands,
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    epilog=epilog(),
+    context_settings=_SETTINGS,
+)
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        version = attribute("importlib.metadata", "version")
+        sys.stdout.write(f"run-pipeline {version('lakestrap')}\n")
+        raise typer.Exit
+
+
+@_app.callback()
+def _root(
+    directory: Annotated[
+        Path,
+        typer.Option(
+            "-C", metavar="FOLDER", help="Work as if started in this folder.", show_default=False
+        ),
+    ] = Path(),
+    show_version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Adopt Parquet as Apache Hudi tables and keep them, from YAML specs.
+
+    `run-pipeline SPEC` means `run-pipeline run SPEC`. A folder means all specs below it.
+    """
+    del show_version
+    try:
+        os.chdir(directory)
+    except OSError as error:
+        raise usage_error("folder", f"-C {directory}: {error.strerror}") from error
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code; errors are drawn on stderr."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    listen()
+    try:
+        code = _invoke(with_default_command(words, COMMANDS))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return close_stdout()
+    except KeyboardInterrupt as stop:
+        notes = list(getattr(stop, "__notes__", []))
+        tell = attribute(_ERRORS, "tell_interrupted")
+        return int(tell(word_of(stop), code_of(stop), notes, _voice(words)))
+    except Exception as error:  # noqa: BLE001  the last line of defence, and it says so
+        return _failed(error, words)
+    return code
+
+
+def _invoke(words: list[str]) -> int:
+    """Run a command without the library's own handling of errors and interruptions."""
+    group = typer.main.get_command(_app)
+    try:
+        with group.make_context("run-pipeline", words) as context:
+            result = group.invoke(context)
+    except typer.Exit as done:
+        return int(done.exit_code)
+    return result if isinstance(result, int) else 0
+
+
+def _failed(error: Exception, words: list[str]) -> int:
+    """Draw an error; the library's own refusals would exit with 2, which here means changes."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        sys.stderr.write(f"{error}\n")
+        return 1
+    if is_usage_error(error):
+        error = usage_fault(error)
+    name = "fail" if isinstance(error, FrameworkError) else "fail_unexpected"
+    return int(attribute(_ERRORS, name)(error, _voice(words)))
+
+
+def _voice(words: list[str]) -> Any:
+    """How the command was asked to speak, as far as its words tell."""
+    return attribute(_ERRORS, "Voice")(
+        json_result=option_value(words, "--format") == "json",
+        json_log=option_value(words, "--log-format") == "json",
+    )

@@ -1,0 +1,199 @@
+"""`run-pipeline init`: the files that a repository of specs begins with."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from framework.cli.options import Format, JsonFormat
+from framework.cli.render.console import err, out, write
+from framework.engine.first_spec import FirstLook, look
+from framework.errors import PlanError, StorageError, Where
+from framework.vocabulary import PartitionType, SourceLayout
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["command"]
+
+_EXAMPLE = FirstLook(
+    layout=SourceLayout.HIVE,
+    partition_by=(("month", PartitionType.INT),),
+    columns=(),
+    key_guess=("id",),
+)
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_NOT_NAME = re.compile(r"[^A-Za-z0-9]+")
+_WORDS = {"true", "false", "null", "yes", "no", "on", "off"}
+
+
+def command(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where to write; made if missing.")
+    ] = Path(),
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="PATH", help="A Parquet data set to write the spec for."),
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", metavar="A,B", help="Columns of the record key.")
+    ] = None,
+    form: Format = JsonFormat.TEXT,
+) -> int:
+    """Write a spec, a pre-commit configuration and a workflow that validates pull requests.
+
+    With --from the folders and one footer are read, and the spec fits them. Files that exist are
+    left alone.
+    """
+    found = look(str(source.resolve())) if source else _EXAMPLE
+    given = tuple(word.strip() for word in (key or "").split(",") if word.strip())
+    keys = given or found.key_guess or found.columns[:1]
+    _check_keys(keys, found, source)
+    name = _NOT_NAME.sub("_", source.resolve().name if source else "example").strip("_").lower()
+    spec = folder / "pipelines" / f"{name or 'table'}.pipeline.yml"
+    path = _seen_from(spec.parent, source) if source else "../raw/example"
+    contents = {
+        spec: spec_text(found, name=name or "table", path=path, keys=keys),
+        folder / "schemas/pipeline.schema.json": _packaged("pipeline.schema.json"),
+        folder / ".pre-commit-config.yaml": _PRE_COMMIT,
+        folder / ".github/workflows/pipelines.yml": _WORKFLOW,
+    }
+    _tell(*_write(contents), spec, form, guess=() if given else keys)
+    return 0
+
+
+def _tell(
+    written: list[str], kept: list[str], spec: Path, form: JsonFormat, *, guess: Sequence[str]
+) -> None:
+    if form is JsonFormat.JSON:
+        document = {"written": written, "kept": kept, "spec": str(spec), "guess": list(guess)}
+        sys.stdout.write(json.dumps(document) + "\n")
+        return
+    for line in [f"wrote {p}" for p in written] + [f"kept  {p} (it exists)" for p in kept]:
+        write(out(), line)
+    if guess:
+        write(err(), f"The record key ({', '.join(guess)}) is a guess: look at it, then prove it.")
+    write(err(), f"next: run-pipeline plan {spec} --prove-keys")
+
+
+def spec_text(found: FirstLook, *, name: str, path: str, keys: Sequence[str]) -> str:
+    """Return the YAML of a first spec; `path` is written as it is, the table beside it."""
+    partition = ", ".join(f"{_scalar(c)}: {t.value}" for c, t in found.partition_by)
+    lines = [
+        "# yaml-language-server: $schema=../schemas/pipeline.schema.json",
+        "version: 1",
+        "table:",
+        f"  name: lake.{name}",
+        f"  location: {_scalar(path + '_hudi')}  # where the table will lie, beside its source",
+        "  type: copy_on_write",
+        *([f"  partition_by: {{{partition}}}"] if partition else []),
+        "  record_key:",
+        *([f"    # columns there are: {_comment(found.columns)}"] if found.columns else []),
+        f"    columns: [{', '.join(_scalar(k) for k in keys)}]",
+        "    unique_within: table  # proven before anything is published",
+        "bootstrap:",
+        f"  path: {_scalar(path)}  # Parquet that stays where it is, unchanged",
+        f"  layout: {found.layout.value}",
+        "  mode: metadata_only",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _seen_from(folder: Path, source: Path) -> str:
+    """Return a source as a spec in `folder` names it: relative within one tree, else absolute."""
+    here, there = folder.resolve(), source.resolve()
+    root = here.parent
+    if there.is_relative_to(root):
+        return f"../{there.relative_to(root).as_posix()}"
+    return str(there)
+
+
+def _comment(columns: Sequence[str]) -> str:
+    return ", ".join("".join(c if c.isprintable() else "?" for c in name) for name in columns)
+
+
+def _scalar(text: str) -> str:
+    """The text as a YAML scalar; quoted (as JSON, which is YAML) unless it is plainly a word."""
+    words = [w for w in text.split("/") if w not in {"", ".."}]
+    plain = words and all(_PLAIN.fullmatch(w.replace(".", "_")) for w in words)
+    if plain and text.lower() not in _WORDS:
+        return text
+    return json.dumps(text, ensure_ascii=False).replace("${", "$${")
+
+
+def _check_keys(keys: Sequence[str], found: FirstLook, source: Path | None) -> None:
+    missing = [k for k in keys if source and k not in found.columns]
+    if missing:
+        raise PlanError(
+            "key/missing-column",
+            f"no column {', '.join(missing)} in the data set",
+            where=Where(file=str(source)),
+            remedy=f"Columns: {', '.join(found.columns)}.",
+        )
+
+
+def _packaged(name: str) -> str:
+    """Return a JSON Schema from the project's `schemas` folder, as packaged."""
+    inside = files("framework").joinpath("schemas", name)
+    if inside.is_file():
+        return inside.read_text(encoding="utf-8")
+    return (Path(__file__).parents[2] / "schemas" / name).read_text(encoding="utf-8")
+
+
+def _write(contents: Mapping[Path, str]) -> tuple[list[str], list[str]]:
+    """Write each file that is not there; return the names written, and those kept.
+
+    Raises:
+        StorageError: a file or folder cannot be made (`storage/failed`).
+    """
+    written, kept = [], []
+    for path, text in contents.items():
+        if path.exists():
+            kept.append(str(path))
+            continue
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
+            written.append(str(path))
+        except OSError as error:
+            message = f"cannot be written: {error.strerror}"
+            raise StorageError("storage/failed", message, where=Where(file=str(path))) from error
+    return written, kept
+
+
+_PRE_COMMIT = """\
+repos:
+  - repo: local
+    hooks:
+      - id: run-pipeline-validate
+        name: validate pipeline specs
+        entry: run-pipeline validate
+        language: system
+        files: \\.pipeline\\.yml$
+"""
+
+_WORKFLOW = """\
+name: pipelines
+on:
+  pull_request:
+    paths: ["pipelines/**", "run-pipeline.yml"]
+permissions: {}
+jobs:
+  validate:
+    runs-on: ubuntu-latest
+    timeout-minutes: 10
+    permissions: {contents: read}
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with: {python-version: "3.11"}
+      - run: python -m pip install lakestrap
+      - run: run-pipeline validate --format github
+"""

@@ -1,0 +1,115 @@
+"""Options that several commands share, each declared once."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from framework.errors import Finding, SpecError, Where
+
+__all__ = [
+    "Conf",
+    "Format",
+    "InProcess",
+    "JsonFormat",
+    "LogFormat",
+    "LogOption",
+    "Master",
+    "Place",
+    "Specs",
+    "Target",
+    "Variables",
+    "pairs",
+]
+
+
+class JsonFormat(StrEnum):
+    """Words for people, or one JSON document."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class LogFormat(StrEnum):
+    """How a command reports its progress on stderr."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+Specs = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="SPEC|FOLDER",
+        help="Specs, or folders of *.pipeline.yml; none means all below this folder.",
+    ),
+]
+Place = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SPEC|LOCATION",
+        help="A spec, or the folder of a table; none means all specs below this folder.",
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "-t",
+        "--target",
+        metavar="NAME",
+        envvar="RUN_PIPELINE_TARGET",
+        help="Target of the project file.",
+    ),
+]
+Variables = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--var", metavar="NAME=VALUE", help="Set a variable; beats the target's. May be repeated."
+    ),
+]
+Format = Annotated[JsonFormat, typer.Option("--format", help="Form of the result on stdout.")]
+LogOption = Annotated[
+    LogFormat, typer.Option("--log-format", help="Form of progress and errors on stderr.")
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        "--master", metavar="URL", help="Spark master, e.g. local[4] or yarn; beats the spec's."
+    ),
+]
+Conf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--conf", metavar="KEY=VALUE", help="Spark setting; beats the spec's. May be repeated."
+    ),
+]
+InProcess = Annotated[
+    bool, typer.Option("--in-process", help="Work on threads of this process, without Spark.")
+]
+
+
+def pairs(words: list[str] | None, option: str) -> dict[str, str]:
+    """Return `KEY=VALUE` words as a mapping; the last of a name wins.
+
+    Raises:
+        SpecError: `usage/not-a-pair`, a finding for each word without `=`.
+    """
+    split = [word.partition("=") for word in words or []]
+    bad = [name for name, equals, _ in split if not equals or not name]
+    if bad:
+        raise SpecError(
+            tuple(
+                Finding(
+                    rule="usage/not-a-pair",
+                    key_path=option,
+                    where=Where(),
+                    message=f"{option} {name!r} is not NAME=VALUE",
+                    suggestion=f"{option} {name or 'NAME'}=VALUE",
+                )
+                for name in bad
+            )
+        )
+    return {name: value for name, _, value in split}

@@ -1,0 +1,131 @@
+"""`run-pipeline plan`: what `run` would do, without doing it and without Java."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from framework.cli.options import LogFormat, LogOption, Specs, Target, Variables, pairs
+from framework.cli.preparing import each_file, in_process
+from framework.cli.render.console import out
+from framework.cli.render.errors import Voice
+from framework.cli.render.plan import write_plan
+from framework.cli.render.progress import reporting
+from framework.cli.usage import usage_error
+from framework.engine.events import Note
+from framework.engine.prepare import Bench, Request, prepare
+from framework.engine.proving import prove_source
+from framework.errors import StorageError, Where
+from framework.plan.explain import explain_json, explain_markdown
+from framework.plan.saved import save_plan
+from framework.spec.loading import find_specs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from framework.engine.events import Events
+    from framework.engine.prepare import Prepared
+
+__all__ = ["command"]
+
+_CHANGES = 2
+
+
+class PlanFormat(StrEnum):
+    """Forms of a plan; Markdown is for the comment on a pull request."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+def command(
+    specs: Specs = None,
+    target: Target = None,
+    var: Variables = None,
+    prove_keys: Annotated[
+        bool,
+        typer.Option("--prove-keys", help="Read the key columns and prove the keys unique."),
+    ] = False,
+    save: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Save the plan of one spec; `run` takes it."),
+    ] = None,
+    detailed_exitcode: Annotated[
+        bool, typer.Option("--detailed-exitcode", help="Exit 2 when there are changes.")
+    ] = False,
+    form: Annotated[
+        PlanFormat, typer.Option("--format", help="Form of the plan on stdout.")
+    ] = PlanFormat.TEXT,
+    log_format: LogOption = LogFormat.TEXT,
+) -> int:
+    """Show what run would do: stages, rows, bytes, readers.
+
+    Changes nothing and needs no Java. With --format json several plans are one line each.
+    """
+    paths = find_specs(specs or [])
+    if save and len(paths) > 1:
+        raise usage_error("one-spec", f"--out saves the plan of one spec, not of {len(paths)}")
+    variables = pairs(var, "--var")
+    changes: list[bool] = []
+
+    def one(path: Path) -> int:
+        request = Request(path=path, target=target, variables=variables)
+        with tempfile.TemporaryDirectory() as scratch:
+            bench = Bench(tasks=in_process(), scratch=Path(scratch))
+            with reporting(log_format, str(path)) as events:
+                prepared = prepare(request, replace(bench, events=events))
+            changes.append(prepared.plan.has_changes)
+            if form is PlanFormat.TEXT:
+                write_plan(out(), prepared.plan)
+            with reporting(log_format, str(path)) as events:
+                if prove_keys:
+                    _prove(prepared, replace(bench, events=events))
+                if save:
+                    _save(save, prepared, request, events)
+        if form is not PlanFormat.TEXT:
+            _write_document(prepared, form, several=len(paths) > 1)
+        return 0
+
+    voice = Voice(json_result=form is PlanFormat.JSON, json_log=log_format is LogFormat.JSON)
+    code = each_file(paths, one, voice)
+    return _CHANGES if code == 0 and detailed_exitcode and any(changes) else code
+
+
+def _prove(prepared: Prepared, bench: Bench) -> None:
+    """Prove the keys of a plan that takes files; of another there is nothing to prove."""
+    if prepared.plan.inventory is None or not prepared.plan.taken.files:
+        text = "nothing to prove: this plan takes no file; `history` shows earlier proofs"
+        bench.events(Note(level="info", message=text))
+        return
+    proof: Mapping[str, object] = prove_source(prepared.plan, bench)
+    text = f"keys proven: {proof['rows']:,} keys are unique and not null"
+    bench.events(Note(level="info", message=text))
+
+
+def _write_document(prepared: Prepared, form: PlanFormat, *, several: bool) -> None:
+    if form is PlanFormat.MARKDOWN:
+        sys.stdout.write(explain_markdown(prepared.plan).rstrip("\n") + "\n\n")
+        return
+    text = explain_json(prepared.plan)
+    sys.stdout.write((json.dumps(json.loads(text)) if several else text) + "\n")
+
+
+def _save(file: Path, prepared: Prepared, request: Request, events: Events) -> None:
+    text = save_plan(prepared.plan, prepared.observation.table, request.invocation)
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(
+            "storage/failed",
+            f"the plan cannot be saved: {error.strerror}",
+            where=Where(file=str(file)),
+        ) from error
+    events(Note(level="info", message=f"saved; carry it out with `run-pipeline run {file}`"))

@@ -1,0 +1,77 @@
+"""Consoles for results (stdout) and for everything else (stderr), and how long lines are laid."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Console
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["clean", "err", "out", "write"]
+
+_LABEL: Final = re.compile(r"\s*(?:! |\S+(?: \S+)*\s{2,})?")
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_DEEPEST: Final = 28
+
+
+class _Terminal(Console):
+    """A console that leaves it to its caller what happens when its reader goes away."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise what Rich would turn into an exit of its own."""
+        raise BrokenPipeError
+
+
+def out() -> Console:
+    """Return the console of results: stdout, plain when it is not a terminal."""
+    return _Terminal(file=sys.stdout, highlight=False, soft_wrap=True)
+
+
+def err() -> Console:
+    """Return the console of everything else: stderr, likewise."""
+    return _Terminal(file=sys.stderr, highlight=False, soft_wrap=True)
+
+
+def write(console: Console, text: Text | str, *, hang: int | None = None) -> None:
+    """Write text, broken between words on a terminal and never off it, so that grep finds it.
+
+    Continued lines are indented by `hang` columns; None means below what follows the line's label.
+    """
+    text = Text(text) if isinstance(text, str) else text
+    for line in text.split("\n", allow_blank=True):
+        for piece in _laid(console, line, hang) if console.is_terminal else [line]:
+            console.print(piece)
+
+
+def clean(text: object) -> str:
+    """Return foreign text with control characters escaped, so that it cannot steer a terminal."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", str(text))
+
+
+def _laid(console: Console, line: Text, hang: int | None) -> Iterator[Text]:
+    if line.cell_len <= console.width:
+        yield line
+        return
+    indent = _hang(line.plain) if hang is None else hang
+    indent = indent if indent <= min(_DEEPEST, console.width // 2) else _leading(line.plain) + 2
+    head, body = line[:indent], line[indent:]
+    room = max(1, console.width - head.cell_len)
+    for number, piece in enumerate(body.wrap(console, room)):
+        piece.rstrip()
+        yield (Text(" " * head.cell_len) if number else head) + piece
+
+
+def _hang(plain: str) -> int:
+    """Return where the text after a label begins: two columns in where there is no label."""
+    found = _LABEL.match(plain)
+    width = found.end() if found else 0
+    return width if width > _leading(plain) else width + 2
+
+
+def _leading(plain: str) -> int:
+    return len(plain) - len(plain.lstrip())

@@ -1,0 +1,142 @@
+"""Findings in the forms that tools read: JSON, GitHub annotations, SARIF 2.1.0, JUnit."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+from xml.etree import ElementTree as ET
+
+from framework.cli.render.as_json import finding_as_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from framework.errors import Finding
+
+__all__ = ["RENDERERS"]
+
+_NOT_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+_SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def _json(findings: Sequence[Finding], paths: Sequence[Path]) -> str:
+    return (
+        json.dumps(
+            {"specs": [str(p) for p in paths], "findings": [finding_as_json(f) for f in findings]},
+            indent=2,
+        )
+        + "\n"
+    )
+
+
+def _github(findings: Sequence[Finding], paths: Sequence[Path]) -> str:
+    """One workflow command a finding; `%`, CR and LF are escaped as the runner asks."""
+    del paths
+    return "".join(
+        f"::{each.severity} {_place(each)}title={_property(each.rule)}::{_data(_sentence(each))}\n"
+        for each in findings
+    )
+
+
+def _place(finding: Finding) -> str:
+    """Return `file=…,line=…,col=…,`, or nothing where the fault is in no file."""
+    where = finding.where
+    if where.file is None:
+        return ""
+    return f"file={_property(where.file)},line={where.line or 1},col={where.column or 1},"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _sentence(finding: Finding) -> str:
+    hint = f" ({finding.suggestion})" if finding.suggestion else ""
+    return finding.message + hint
+
+
+def _sarif(findings: Sequence[Finding], paths: Sequence[Path]) -> str:
+    del paths
+    run = {
+        "tool": {
+            "driver": {
+                "name": "run-pipeline",
+                "rules": [{"id": rule} for rule in sorted({f.rule for f in findings})],
+            }
+        },
+        "results": [_sarif_result(f) for f in findings],
+    }
+    return json.dumps({"$schema": _SARIF, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _sarif_result(finding: Finding) -> dict[str, object]:
+    column = finding.where.column or 1
+    region = {
+        "startLine": finding.where.line or 1,
+        "startColumn": column,
+        "endColumn": column + max(1, finding.length),
+    }
+    return {
+        "ruleId": finding.rule,
+        "level": finding.severity,
+        "message": {"text": _sentence(finding)},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": _uri(finding.where.file)},
+                    "region": region,
+                }
+            }
+        ],
+    }
+
+
+def _uri(file: str | None) -> str:
+    """Return a path as SARIF wants it: a relative reference, or a `file:` URI."""
+    path = PurePath(file or ".")
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
+
+
+def _junit(findings: Sequence[Finding], paths: Sequence[Path]) -> str:
+    """One test case a file, also for a project file at fault; its errors are its failures."""
+    errors: dict[str, list[Finding]] = {str(path): [] for path in paths}
+    for finding in findings:
+        if finding.severity == "error":
+            errors.setdefault(finding.where.file or "", []).append(finding)
+    failed = sum(map(bool, errors.values()))
+    suite = ET.Element(
+        "testsuite",
+        name="run-pipeline validate",
+        tests=str(len(errors)),
+        failures=str(failed),
+        errors="0",
+    )
+    for file, mine in errors.items():
+        case = ET.SubElement(suite, "testcase", classname="spec", name=_xml(file))
+        for finding in mine:
+            failure = ET.SubElement(
+                case, "failure", type=finding.rule, message=_xml(finding.message)
+            )
+            failure.text = _xml(f"{finding.where}: {_sentence(finding)}")
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _xml(text: str) -> str:
+    """Return the text without the characters that XML 1.0 cannot hold."""
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+RENDERERS: dict[str, Callable[[Sequence[Finding], Sequence[Path]], str]] = {
+    "json": _json,
+    "github": _github,
+    "sarif": _sarif,
+    "junit": _junit,
+}

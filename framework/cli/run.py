@@ -1,0 +1,71 @@
+"""`run-pipeline run`: carry out specs, or a saved plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from framework.cli.options import (
+    Conf,
+    Format,
+    InProcess,
+    JsonFormat,
+    LogFormat,
+    LogOption,
+    Master,
+    Specs,
+    Target,
+    Variables,
+    pairs,
+)
+from framework.cli.preparing import each_file
+from framework.cli.render.errors import Voice
+from framework.cli.running import Order, carry_out, carry_out_saved
+from framework.cli.usage import usage_error
+from framework.engine.prepare import Request
+from framework.plan.build import Earlier
+from framework.spec.loading import find_specs
+
+__all__ = ["command"]
+
+_SAVED = ".json"
+
+
+def command(
+    specs: Specs = None,
+    target: Target = None,
+    var: Variables = None,
+    fresh: Annotated[
+        bool,
+        typer.Option("--fresh", help="Undo a run that was cut off; do not resume it."),
+    ] = False,
+    master: Master = None,
+    conf: Conf = None,
+    in_process: InProcess = False,
+    form: Format = JsonFormat.TEXT,
+    log_format: LogOption = LogFormat.TEXT,
+) -> int:
+    """Carry out specs, or plans (*.json) that `plan --out` saved.
+
+    A run that was cut off is resumed when spec and source are the same, else undone and begun
+    again. Nothing new is no error. With --format json each result is one line.
+    """
+    voice = Voice(json_result=form is JsonFormat.JSON, json_log=log_format is LogFormat.JSON)
+    order = Order(master=master, conf=pairs(conf, "--conf"), in_process=in_process, voice=voice)
+    variables = pairs(var, "--var")
+    saved = [path for path in specs or [] if path.suffix == _SAVED]
+    if saved and (target or variables or fresh):
+        raise usage_error("saved-plan", "a saved plan has its own target and variables")
+    others = [path for path in specs or [] if path not in saved]
+    files = [*saved, *(find_specs(others) if others or not saved else ())]
+    earlier = Earlier.FRESH if fresh else Earlier.AUTO
+
+    def one(path: Path) -> int:
+        if path in saved:
+            return carry_out_saved(path, order)
+        request = Request(path=path, target=target, variables=variables, earlier=earlier)
+        return carry_out(request, order)
+
+    return each_file(files, one, voice)

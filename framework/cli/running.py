@@ -1,0 +1,116 @@
+"""What run and resume share: prepare, open Spark only where there is work, carry out, report."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from framework.cli.lazily import attribute
+from framework.cli.options import LogFormat
+from framework.cli.preparing import in_process
+from framework.cli.render.console import clean, out, write
+from framework.cli.render.errors import Voice
+from framework.cli.render.plan import write_outcome
+from framework.cli.render.progress import reporting
+from framework.engine.aftermath import aftermath
+from framework.engine.events import Note
+from framework.engine.prepare import Bench, Prepared, Request, prepare, prepare_saved
+from framework.engine.runner import RunResult, run
+from framework.plan.explain import explain_text
+from framework.plan.words import size_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from framework.engine.events import Events
+    from framework.engine.tasks import Tasks
+
+__all__ = ["Order", "carry_out", "carry_out_saved"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """How a run is carried out and told of."""
+
+    master: str | None
+    conf: Mapping[str, str]
+    in_process: bool
+    voice: Voice
+
+    @property
+    def log_format(self) -> LogFormat:
+        """The form of progress."""
+        return LogFormat.JSON if self.voice.json_log else LogFormat.TEXT
+
+
+def carry_out(request: Request, order: Order) -> int:
+    """Prepare and carry out one spec; the exit code is 0, all else is an error."""
+    return _carry_out(lambda bench: prepare(request, bench), order, str(request.path))
+
+
+def carry_out_saved(path: Path, order: Order) -> int:
+    """Carry out a saved plan, if it is what would be planned now."""
+    return _carry_out(lambda bench: prepare_saved(path, bench), order, str(path))
+
+
+def _carry_out(preparing: Callable[[Bench], Prepared], order: Order, name: str) -> int:
+    with tempfile.TemporaryDirectory() as scratch, reporting(order.log_format, name) as events:
+        bench = Bench(tasks=in_process(), scratch=Path(scratch), events=events)
+        prepared = preparing(bench)
+        result = _run(prepared, order, events) if prepared.plan.has_changes else None
+    _tell(result, prepared, order)
+    return 0
+
+
+def _run(prepared: Prepared, order: Order, events: Events) -> RunResult:
+    """Carry out the plan; an interruption is told what it left behind."""
+    plan = prepared.plan
+    events(Note(level="info", message=explain_text(plan)[0].text))
+    try:
+        with _tasks(prepared, order, events) as tasks:
+            return run(plan, tasks, events=events)
+    except KeyboardInterrupt as stop:
+        left = aftermath(plan.target.location, prepared.observation.table.completed)
+        stop.add_note(left.sentence(str(prepared.request.path)))
+        raise
+
+
+@contextmanager
+def _tasks(prepared: Prepared, order: Order, events: Events) -> Iterator[Tasks]:
+    """Give tasks on Spark, or on threads where that was asked for."""
+    if order.in_process:
+        yield in_process()
+        return
+    spark_tasks = attribute("framework.cli.spark_tasks", "spark_tasks")
+    with spark_tasks(prepared, order, events) as tasks:
+        yield tasks
+
+
+def _tell(result: RunResult | None, prepared: Prepared, order: Order) -> None:
+    if order.voice.json_result:
+        document = asdict(result or RunResult.unchanged(prepared.plan))
+        spec = str(prepared.request.path)
+        sys.stdout.write(json.dumps({"spec": spec, **document}) + "\n")
+    elif result is None:
+        write_outcome(out(), prepared.plan)
+    else:
+        _say(result, clean(prepared.plan.target.name))
+
+
+def _say(result: RunResult, name: str) -> None:
+    if result.instant is None:
+        write(out(), Text.assemble((f"{name}: ", "bold"), "the earlier run is settled"))
+        return
+    done = (
+        f"{result.rows:,} rows in {result.files:,} files, "
+        f"{size_text(result.bytes_written)} written, "
+        f"published at {result.instant} in {result.seconds:.1f} s"
+    )
+    write(out(), Text.assemble((f"{name}: ", "bold"), done), hang=2)

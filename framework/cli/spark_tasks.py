@@ -1,0 +1,77 @@
+"""Tasks over Spark for run and resume: a session is opened, used, and stopped if it is ours."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from framework.engine.events import Note
+from framework.errors import EngineError, FrameworkError
+from framework.spark.session import open_session
+from framework.spark.tasks import SparkTasks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from framework.cli.running import Order
+    from framework.engine.events import Events
+    from framework.engine.prepare import Prepared
+    from framework.engine.tasks import Tasks
+
+__all__ = ["spark_tasks"]
+
+
+@contextmanager
+def spark_tasks(prepared: Prepared, order: Order, events: Events) -> Iterator[Tasks]:
+    """Give tasks on the session that `--master` and `--conf`, then the spec, ask for.
+
+    Spark's log is kept, and its path told, when the run fails other than by the gate's refusal.
+    """
+    spec = prepared.spec.spark
+    conf = {**(spec.revealed_conf() if spec else {}), **order.conf}
+    folder = Path(tempfile.mkdtemp(prefix="run-pipeline-"))
+    keep_log = False
+    try:
+        with (
+            _logging_into(folder / "spark.log"),
+            open_session(
+                master=order.master or (spec.master if spec else None), conf=conf, log_folder=folder
+            ) as session,
+        ):
+            context = session.spark.sparkContext
+            where = f"Spark {session.spark.version} on {context.master}"
+            events(Note(level="info", message=where))
+            yield SparkTasks(session.spark)
+    except BaseException as error:
+        log = folder / "spark.log"
+        keep_log = log.is_file() and _is_of_interest(error)
+        if keep_log:
+            error.add_note(f"Spark's log: {log}")
+        raise
+    finally:
+        if not keep_log:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _logging_into(log: Path) -> Iterator[None]:
+    """Put what PySpark and Py4J log in this process beside what the JVM logs."""
+    handler = logging.FileHandler(log, delay=True)
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        handler.close()
+
+
+def _is_of_interest(error: BaseException) -> bool:
+    """Whether Spark's log may say more: failures of the engine and of this program do."""
+    return isinstance(error, EngineError) or (
+        isinstance(error, Exception) and not isinstance(error, FrameworkError)
+    )

@@ -1,0 +1,140 @@
+"""`run-pipeline status`: a table's state and what endangers it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from framework.cli.options import Format, JsonFormat, Place, Target, Variables, pairs
+from framework.cli.places import locations_of
+from framework.cli.render.console import clean, out, write
+from framework.engine.neighbours import OptionsForm, hudi_options, table_ddl
+from framework.engine.status import table_status
+from framework.plan.words import count_text, size_text
+
+if TYPE_CHECKING:
+    from framework.engine.status import Slices, TableStatus
+
+__all__ = ["command"]
+
+
+def command(
+    place: Place = None,
+    target: Target = None,
+    var: Variables = None,
+    options: Annotated[
+        OptionsForm | None,
+        typer.Option("--hudi-options", help="Print what an Apache Hudi writer must set."),
+    ] = None,
+    ddl: Annotated[
+        bool, typer.Option("--ddl", help="Print CREATE TABLE for Spark SQL with Apache Hudi.")
+    ] = False,
+    form: Format = JsonFormat.TEXT,
+) -> int:
+    """Show a table's state. Exit 1 when something may lose or hide rows; starts no Spark.
+
+    No table is no danger: exit 0. With --format json each table is one line.
+    """
+    locations = locations_of(place, target, pairs(var, "--var"))
+    endangered = False
+    for number, location in enumerate(locations):
+        if options or ddl:
+            _write_neighbour(location, options, ddl=ddl, form=form)
+            continue
+        status = table_status(location)
+        endangered = endangered or bool(status.dangers)
+        if form is JsonFormat.JSON:
+            sys.stdout.write(json.dumps(_as_json(status)) + "\n")
+        else:
+            _write(status, first=number == 0)
+    return 1 if endangered else 0
+
+
+def _write_neighbour(
+    location: str, options: OptionsForm | None, *, ddl: bool, form: JsonFormat
+) -> None:
+    """Write what an Apache Hudi job needs: its options, the declaration of the table, or both."""
+    found = {
+        "hudi_options": hudi_options(location, options) if options else None,
+        "ddl": table_ddl(location) if ddl else None,
+    }
+    texts = {name: text for name, text in found.items() if text is not None}
+    if form is JsonFormat.JSON:
+        sys.stdout.write(json.dumps({"location": location, **texts}) + "\n")
+    else:
+        sys.stdout.write("".join(texts.values()))
+
+
+def _as_json(status: TableStatus) -> dict[str, Any]:
+    document = {
+        name: getattr(status, name) for name in ("location", "exists", "pending", "lease", "source")
+    }
+    return document | {
+        "completed": list(status.completed),
+        "properties": dict(status.properties.raw) if status.properties else None,
+        "drift": asdict(status.drift) if status.drift else None,
+        "slices": asdict(status.slices) if status.slices else None,
+        "dangers": [asdict(d) for d in status.dangers],
+    }
+
+
+def _write(status: TableStatus, *, first: bool) -> None:
+    console = out()
+    if not first:
+        console.print()
+    for name, text in _rows(status):
+        write(console, Text.assemble((f"{name:<11}", "dim"), clean(text)), hang=11)
+    for danger in status.dangers:
+        parts = ("danger", "bold red"), (f"[{danger.condition}]", "red")
+        write(console, Text.assemble(*parts, f": {clean(danger.message)}"), hang=2)
+        write(console, Text.assemble(("  help: ", "cyan"), clean(danger.remedy)), hang=8)
+    if status.exists and not status.dangers:
+        write(console, Text("all is well", style="green"))
+
+
+def _rows(status: TableStatus) -> list[tuple[str, str]]:
+    properties = status.properties
+    if properties is None:
+        return [("location", status.location), ("table", "none"), *_live(status)]
+    name = f"{properties.database}.{properties.name}" if properties.database else properties.name
+    rows = [
+        ("table", f"{name}  {properties.table_type.value}, version {properties.version}"),
+        ("location", status.location),
+    ]
+    if status.completed:
+        count = count_text(len(status.completed), "instant")
+        text = f"{count}, the last {status.completed[-1]}"
+        rows.append(("timeline", text))
+    if status.slices:
+        rows.append(("slices", _slices(status.slices)))
+    if status.source:
+        drift = "unchanged" if status.drift and not any(_drift(status)) else "see below"
+        rows.append(("source", f"{status.source}  {drift if status.drift else 'not compared'}"))
+    return rows + _live(status)
+
+
+def _slices(found: Slices) -> str:
+    kinds = [
+        (found.skeletons, "skeletons"),
+        (found.full, "full"),
+        (found.log_only, "log only"),
+        (found.with_logs, "with logs"),
+    ]
+    parts = ", ".join(f"{number:,} {word}" for number, word in kinds if number)
+    where = count_text(found.partitions, "partition")
+    return f"{parts or 'none'} in {where}; {size_text(found.bytes)}"
+
+
+def _drift(status: TableStatus) -> tuple[int, ...]:
+    drift = status.drift
+    return (drift.new_files, drift.missing_files, drift.changed_files) if drift else ()
+
+
+def _live(status: TableStatus) -> list[tuple[str, str]]:
+    found = (("pending", status.pending), ("at work", status.lease))
+    return [(name, text) for name, text in found if text]

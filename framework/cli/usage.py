@@ -1,0 +1,79 @@
+"""What is wrong with a command line, said like any other fault."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from framework.errors import Finding, SpecError, Where
+from framework.spec.findings import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["is_usage_error", "unknown_command", "usage_error", "usage_fault"]
+
+_QUOTED: Final = re.compile(r"'([^']*)'")
+
+
+def usage_error(rule: str, message: str, suggestion: str | None = None) -> SpecError:
+    """Return the error for a command line that cannot be carried out; it exits with 1."""
+    finding = Finding(
+        rule=f"usage/{rule}", key_path="", where=Where(), message=message, suggestion=suggestion
+    )
+    return SpecError((finding,))
+
+
+def unknown_command(word: str, commands: Iterable[str]) -> SpecError:
+    """Return the error for a first word that is neither a command nor a file."""
+    known = list(commands)
+    close = nearest(word, known)
+    hint = f"did you mean `run-pipeline {close}`?" if close else f"commands: {', '.join(known)}"
+    return usage_error("unknown-command", f"{word!r} is neither a command nor a file", hint)
+
+
+def is_usage_error(error: Exception) -> bool:
+    """Whether the command-line library refused the words (it may carry its own copy of click)."""
+    return hasattr(error, "format_message") and hasattr(error, "exit_code")
+
+
+def usage_fault(error: Any) -> SpecError:
+    """Return the library's refusal as an error of ours, with the nearest right spelling."""
+    help_line = _help_line(error)
+    match type(error).__name__:
+        case "NoSuchOption":
+            return _unknown_option(error, help_line)
+        case "MissingParameter":
+            return usage_error("missing-argument", _sentence(error), help_line)
+        case "BadParameter":
+            return _bad_value(error, help_line)
+        case _:
+            return usage_error("not-understood", _sentence(error), help_line)
+
+
+def _unknown_option(error: Any, help_line: str) -> SpecError:
+    name = str(error.option_name)
+    context = getattr(error, "ctx", None)
+    known = [o for p in context.command.params for o in p.opts] if context else []
+    close = nearest(name, known)
+    hint = f"did you mean {close}?" if close else help_line
+    return usage_error("unknown-option", f"there is no option {name}", hint)
+
+
+def _bad_value(error: Any, help_line: str) -> SpecError:
+    """A value outside an option's choices; the library's message quotes the value, then them."""
+    quoted = _QUOTED.findall(str(error.message))
+    close = nearest(quoted[0], quoted[1:]) if quoted else None
+    hint = f"did you mean {close}?" if close else help_line
+    return usage_error("bad-value", _sentence(error), hint)
+
+
+def _sentence(error: Any) -> str:
+    text = str(error.format_message()).replace("Value error, ", "").rstrip(".")
+    return text[:1].lower() + text[1:]
+
+
+def _help_line(error: Any) -> str:
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "run-pipeline"
+    return f"`{path} --help` shows what it takes"

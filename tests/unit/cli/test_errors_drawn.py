@@ -1,0 +1,129 @@
+"""Errors on stderr and as JSON: all findings, audits with their rows, faults of ours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from framework.cli.render.errors import Voice, fail, fail_unexpected, tell_interrupted
+from framework.errors import EngineError, Finding, SpecError, Where
+from tests.support.scenes import Scene, a_document, a_scene
+from tests.support.sources import ids
+
+if TYPE_CHECKING:
+    import pytest
+
+    from tests.unit.cli.conftest import Command
+
+
+def test_findings_of_the_planner_are_all_drawn_as_frames(command: Command, tmp_path: Path) -> None:
+    """A spec that does not fit its source in two ways shows both, each at its line."""
+    document = a_document(key=("nokey", "nope"))
+    scene = a_scene(tmp_path / "scene", {"p=1/a.parquet": ids(1)}, document)
+    told = command("plan", scene.spec)
+    assert told.code == 1
+    assert told.err.count("-->") >= 2
+    assert "nokey" in told.err
+    assert "nope" in told.err
+    assert told.err.count("| ^") + told.err.count("|    ^") >= 2
+
+
+def test_findings_of_the_planner_are_in_the_json(command: Command, tmp_path: Path) -> None:
+    """With rule, line and column."""
+    document = a_document(key=("nokey", "nope"))
+    scene = a_scene(tmp_path / "scene", {"p=1/a.parquet": ids(1)}, document)
+    error = command("plan", scene.spec, "--format", "json").document["error"]
+    assert error["exit_code"] == 1
+    assert {f["rule"] for f in error["findings"]} == {error["condition"]}
+    assert len({f["message"] for f in error["findings"]}) == 2
+    assert all(f["file"] == str(scene.spec) and f["line"] > 1 for f in error["findings"])
+
+
+def test_refused_duplicates_show_key_files_and_rows(command: Command, duplicates: Scene) -> None:
+    """One line a key, rows counted from 0; exit 3."""
+    told = command("run", "--in-process", duplicates.spec)
+    assert told.code == 3
+    assert "[audit/duplicate-keys]" in told.err
+    (line,) = [each for each in told.err.splitlines() if each.startswith("  2  ")]
+    assert "p=1/a.parquet row 1" in line
+    assert "p=2/a.parquet row 0" in line
+    assert not duplicates.location.exists()
+
+
+def test_refused_nulls_show_files_and_rows(command: Command, tmp_path: Path) -> None:
+    """A row without a key has no key to show."""
+    scene = a_scene(tmp_path / "scene", {"p=1/a.parquet": ids(1, None)})
+    told = command("run", "--in-process", scene.spec)
+    assert told.code == 3
+    assert "[audit/null-keys]" in told.err
+    assert "p=1/a.parquet row 1" in told.err
+    assert "None" not in told.err
+
+
+def test_report_of_the_audit_is_in_the_json(command: Command, duplicates: Scene) -> None:
+    """The whole of it, beside the condition."""
+    told = command("run", "--in-process", duplicates.spec, "--format", "json")
+    assert told.code == 3
+    assert told.document["error"]["report"]["groups"] == 1
+
+
+def test_unexpected_error_keeps_its_traceback_in_a_file(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Exit 70, and the file is named in words and in JSON."""
+    assert fail_unexpected(ZeroDivisionError("oops"), Voice(json_result=True)) == 70
+    told = capsys.readouterr()
+    error = json.loads(told.out)["error"]
+    report = Path(error["traceback"])
+    assert "ZeroDivisionError" in report.read_text()
+    assert str(report) in told.err
+    assert error["exit_code"] == 70
+    report.unlink()
+
+
+def test_notes_of_an_error_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Such as where Spark's log lies."""
+    error = EngineError("spark/not-started", "it did not start")
+    error.add_note("Spark's log: /somewhere/spark.log")
+    assert fail(error, Voice(json_log=True, json_result=True)) == 5
+    told = capsys.readouterr()
+    assert json.loads(told.out)["error"]["notes"] == ["Spark's log: /somewhere/spark.log"]
+    assert json.loads(told.err)["event"] == "error"
+    assert fail(error, Voice()) == 5
+    assert "/somewhere/spark.log" in capsys.readouterr().err
+
+
+def test_control_characters_of_a_message_cannot_steer_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Keys and file names are foreign text."""
+    fail(EngineError("source/odd", "a\x1b]0;title\x07b", remedy="c\x9bd"), Voice())
+    told = capsys.readouterr().err
+    assert "\x1b" not in told
+    assert "\x9b" not in told
+    assert "a\\x1b]0;title\\x07b" in told
+
+
+def test_caret_stands_below_wide_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    """A column counts characters, a terminal cells: 表 takes two."""
+    finding = Finding(
+        rule="spec/odd",
+        key_path="",
+        where=Where(file="a.yml", line=3, column=4),
+        message="odd",
+        source_line="表 : x",
+        length=1,
+    )
+    fail(SpecError((finding,)), Voice())
+    lines = capsys.readouterr().err.splitlines()
+    assert "3 | 表 : x" in lines
+    assert lines[lines.index("3 | 表 : x") + 1] == "  |     ^"
+
+
+def test_interruption_is_one_line_with_its_code(capsys: pytest.CaptureFixture[str]) -> None:
+    """In words by default, else as JSON."""
+    assert tell_interrupted("terminated", 143, ["Nothing was published."], Voice()) == 143
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    tell_interrupted("interrupted", 130, [], Voice(json_log=True))
+    assert json.loads(capsys.readouterr().err)["exit_code"] == 130

@@ -1,0 +1,209 @@
+"""`plan`: forms, saved plans, proofs, and the exit code for changes."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.support.scenes import Scene, adopt, snapshot
+from tests.support.sources import a_source, ids
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.unit.cli.conftest import Command
+
+
+def test_plan_changes_nothing(command: Command, scene: Scene) -> None:
+    """Neither source nor target, whatever it is asked to show."""
+    assert scene.spec.exists()
+    before = snapshot(scene.folder)
+    told = command("plan", scene.spec, "--prove-keys")
+    assert told.code == 0
+    assert "1 table to bootstrap" in told.out
+    assert "2" not in told.err.split("keys proven:")[0].split("rows")[-1]
+    assert snapshot(scene.folder) == before
+
+
+def test_plan_needs_no_java(
+    command: Command, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Footers are read on threads of this process."""
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert command("plan", scene.spec).code == 0
+
+
+def test_plan_json_is_one_document(command: Command, scene: Scene) -> None:
+    """Also where keys are proven: what is said of that goes to stderr."""
+    told = command("plan", scene.spec, "--format", "json", "--prove-keys")
+    assert told.code == 0
+    assert told.document["case"] == "bootstrap"
+
+
+def test_several_plans_are_a_json_line_each(
+    command: Command, scene: Scene, duplicates: Scene
+) -> None:
+    """In the order of the specs."""
+    told = command("plan", scene.spec, duplicates.spec, "--format", "json")
+    assert [each["case"] for each in told.documents] == ["bootstrap"] * 2
+
+
+def test_plan_markdown_is_a_table_for_a_pull_request(command: Command, scene: Scene) -> None:
+    """It starts with a heading and has the name."""
+    told = command("plan", scene.spec, "--format", "markdown")
+    assert told.code == 0
+    assert told.out.startswith("#")
+    assert "odd.rows" in told.out
+
+
+def test_detailed_exit_code_tells_changes(command: Command, scene: Scene) -> None:
+    """2 while there is something to do, 0 after it was done."""
+    assert command("plan", scene.spec, "--detailed-exitcode").code == 2
+    adopt(scene)
+    assert command("plan", scene.spec, "--detailed-exitcode").code == 0
+
+
+def test_refused_keys_exit_with_3_and_write_nothing(command: Command, duplicates: Scene) -> None:
+    """The plan is shown, then the duplicates."""
+    told = command("plan", duplicates.spec, "--prove-keys")
+    assert told.code == 3
+    assert "[audit/duplicate-keys]" in told.err
+    assert not duplicates.location.exists()
+
+
+def test_proof_of_an_adopted_table_is_no_error(command: Command, scene: Scene) -> None:
+    """There is nothing to prove, so a folder of specs can be proven in CI again and again."""
+    adopt(scene)
+    assert command("plan", scene.spec, "--prove-keys").code == 0
+
+
+def test_saved_plan_runs_from_its_folder(command: Command, scene: Scene, tmp_path: Path) -> None:
+    """And a second time, when it is already carried out."""
+    saved = tmp_path / "plan.json"
+    assert command("plan", scene.spec, "--out", saved).code == 0
+    assert command("run", "--in-process", saved).code == 0
+    assert command("status", scene.location).code == 0
+    assert command("run", "--in-process", saved).code == 0
+
+
+def test_stale_saved_plan_exits_with_4(command: Command, scene: Scene, tmp_path: Path) -> None:
+    """Nothing is done that was not shown."""
+    saved = tmp_path / "plan.json"
+    assert command("plan", scene.spec, "--out", saved).code == 0
+    a_source(scene.source, {"p=3/new.parquet": ids(9)})
+    told = command("run", "--in-process", saved)
+    assert told.code == 4
+    assert "[plan/stale]" in told.err
+    assert not scene.location.exists()
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"format": "other"}', "\x00"])
+def test_file_that_is_no_plan_exits_with_5(command: Command, tmp_path: Path, text: str) -> None:
+    """It says so, without a traceback."""
+    (tmp_path / "plan.json").write_text(text)
+    told = command("run", "--in-process", "plan.json", "--format", "json")
+    assert told.code == 5
+    assert told.document["error"]["condition"] == "saved-plan/not-readable"
+
+
+def test_missing_plan_file_exits_with_5(command: Command) -> None:
+    """Not with a fault of ours."""
+    assert command("run", "--in-process", "plan.json").code == 5
+
+
+def test_plan_of_several_specs_is_not_saved(
+    command: Command, scene: Scene, duplicates: Scene
+) -> None:
+    """One file holds one plan."""
+    told = command("plan", scene.spec, duplicates.spec, "--out", "plan.json")
+    assert told.code == 1
+    assert "[usage/one-spec]" in told.err
+
+
+def test_plan_that_cannot_be_saved_exits_with_5(command: Command, scene: Scene) -> None:
+    """The folder is not there."""
+    told = command("plan", scene.spec, "--out", "no/folder/plan.json")
+    assert told.code == 5
+    assert "[storage/failed]" in told.err
+
+
+def test_plan_of_a_grown_source_tells_the_new_files(command: Command, scene: Scene) -> None:
+    """They are counted, and are no change that a run would make."""
+    adopt(scene)
+    a_source(scene.source, {"p=3/new.parquet": ids(9)})
+    told = command("plan", scene.spec, "--detailed-exitcode")
+    assert told.code == 0
+    assert "p=3/new.parquet" in told.out
+
+
+def test_plan_without_specs_takes_all_below(command: Command, scene: Scene) -> None:
+    """A folder or no argument means all specs."""
+    assert scene.spec.exists()
+    assert "odd.rows" in command("plan").out
+    assert "odd.rows" in command("plan", scene.folder).out
+
+
+def test_plan_where_there_is_no_spec_exits_with_1(command: Command) -> None:
+    """And says how to begin."""
+    told = command("plan")
+    assert told.code == 1
+    assert "[spec/no-specs]" in told.err
+
+
+def test_variables_and_target_reach_the_spec(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--var` beats the target, the environment names one."""
+    a_source(tmp_path / "prod" / "raw", {"a.parquet": ids(1)})
+    (tmp_path / "run-pipeline.yml").write_text(
+        "version: 1\nvariables: {lake: /nowhere}\ntargets:\n  prod: {variables: {lake: prod}}\n"
+    )
+    (tmp_path / "x.pipeline.yml").write_text(
+        json.dumps(
+            {
+                "version": 1,
+                "table": {
+                    "name": "a.b",
+                    "location": "${var.lake}/table",
+                    "type": "copy_on_write",
+                    "record_key": {"columns": ["id"], "unique_within": "table"},
+                },
+                "bootstrap": {
+                    "path": "${var.lake}/raw",
+                    "layout": "none",
+                    "mode": "metadata_only",
+                },
+            }
+        )
+    )
+    assert command("plan").code == 1
+    assert command("plan", "-t", "prod").code == 0
+    assert command("plan", "--var", f"lake={tmp_path}/prod").code == 0
+    monkeypatch.setenv("RUN_PIPELINE_TARGET", "prod")
+    assert command("plan").code == 0
+
+
+def test_unreadable_source_exits_with_5(command: Command, scene: Scene) -> None:
+    """A footer that is none, named with its file."""
+    (scene.source / "p=1" / "broken.parquet").write_bytes(b"PAR1 not really PAR1")
+    told = command("plan", scene.spec, "--format", "json")
+    assert told.code == 5
+    assert "broken.parquet" in told.document["error"]["where"]["file"]
+
+
+def test_footers_alone_are_read(command: Command, scene: Scene) -> None:
+    """A plan tells the rows of a file whose data pages are gone."""
+    path = scene.source / "p=1" / "a.parquet"
+    rows = pq.read_metadata(path).num_rows
+    data = bytearray(path.read_bytes())
+    data[8:24] = bytes(16)
+    facts = path.stat()
+    path.write_bytes(data)
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    assert rows == 2
+    assert command("plan", scene.spec).code == 0

@@ -1,0 +1,34 @@
+"""`schema` prints what the repository's `schemas` folder holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Command
+
+SCHEMAS = Path(__file__).parents[3] / "schemas"
+
+
+@pytest.mark.parametrize("name", ["pipeline", "project", "plan"])
+def test_schema_is_the_committed_one(command: Command, name: str) -> None:
+    """Editors and this command tell the same."""
+    told = command("schema", name)
+    assert told.code == 0
+    assert told.document == json.loads((SCHEMAS / f"{name}.schema.json").read_text())
+
+
+def test_schema_of_specs_is_the_default(command: Command) -> None:
+    """`--format json` changes nothing."""
+    assert command("schema").out == command("schema", "pipeline", "--format", "json").out
+
+
+def test_unknown_document_exits_with_1(command: Command) -> None:
+    """With the nearest one."""
+    told = command("schema", "pln")
+    assert told.code == 1
+    assert "plan" in told.err

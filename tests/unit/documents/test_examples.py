@@ -1,0 +1,81 @@
+"""The README's example is run, and every YAML block of README and guide loads."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from framework.cli.app import main
+from framework.spec.loading import load_spec
+from tools.demo import lay_flights
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[3]
+DOCUMENTS = (ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md")))
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+
+
+def blocks(path: Path, language: str) -> list[str]:
+    """Return the code blocks of one language."""
+    return [text for kind, text in BLOCK.findall(path.read_text("utf-8")) if kind == language]
+
+
+def yaml_blocks() -> Iterator[tuple[str, str]]:
+    """Yield name and text of every YAML block; those of `specs.md` have a test of their own."""
+    for path in DOCUMENTS:
+        if path.name != "specs.md":
+            yield from ((path.name, text) for text in blocks(path, "yaml"))
+
+
+@pytest.mark.parametrize(("name", "text"), list(yaml_blocks()))
+def test_yaml_of_documents_loads(tmp_path: Path, name: str, text: str) -> None:
+    """Whatever a reader may copy is a valid spec."""
+    path = tmp_path / "x.pipeline.yml"
+    path.write_text(text)
+    assert load_spec(path).warnings == (), name
+
+
+def test_readme_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each of its commands ends with 0, on the real flights, and the table is there."""
+    monkeypatch.chdir(tmp_path)
+    rows = lay_flights(tmp_path / "lake" / "raw" / "flights")
+    readme = ROOT / "README.md"
+    (spec,) = blocks(readme, "yaml")
+    assert len(spec.splitlines()) <= 10
+    (tmp_path / "flights.pipeline.yml").write_text(spec)
+    lines = [line for text in blocks(readme, "console") for line in text.splitlines()]
+    commands = [shlex.split(line)[2:] for line in lines if line.startswith("$ run-pipeline")]
+    assert [words[0] for words in commands] == ["validate", "plan", "run", "status"]
+    for words in commands:
+        extra = ["--in-process"] if words[0] == "run" else []
+        assert main([*words, *extra]) == 0, words
+    assert f"{rows:,} rows" in capsys.readouterr().out
+    assert (tmp_path / "lake" / "flights" / ".hoodie" / "hoodie.properties").is_file()
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+def test_links_of_documents_lead_somewhere(path: Path) -> None:
+    """Within the repository."""
+    missing = [
+        to for to in LINK.findall(path.read_text("utf-8")) if not (path.parent / to).exists()
+    ]
+    assert missing == []
+
+
+def test_picture_of_the_readme_shows_real_commands() -> None:
+    """And nothing of the machine on which it was drawn but its temporary folder."""
+    picture = (ROOT / "docs" / "img" / "demo.svg").read_text("utf-8")
+    text = re.sub(r"<[^>]+>", "", picture).replace("&#160;", " ")
+    for words in ("plan", "run", "status"):
+        assert f"run-pipeline {words} flights.pipeline.yml" in text
+    assert "/home/" not in text
+    assert "/work" not in text
