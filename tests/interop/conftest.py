@@ -1,0 +1,64 @@
+"""Fixtures: one judge process per release for the session, and our own Spark beside them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.interop.differences import RELEASES
+from tests.interop.judge import JUDGE_ENVIRONMENT, ROOT, Judge, judge_jar
+from tests.interop.support import adopt_case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.interop.cases import Case
+
+
+@pytest.fixture(scope="session")
+def judge_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the judges log and work; the bundles are fetched first where they are missing."""
+    if not all(judge_jar(release).is_file() for release in RELEASES):
+        python = JUDGE_ENVIRONMENT / "bin" / "python"
+        if not python.is_file():
+            pytest.fail(f"no judge's environment at {JUDGE_ENVIRONMENT}: run `make interop`")
+        script = ROOT / "tests" / "interop" / "fetch_judge.py"
+        subprocess.run([str(python), str(script)], check=True, stdout=sys.stderr)
+    return tmp_path_factory.mktemp("judges")
+
+
+@pytest.fixture(scope="session", params=RELEASES)
+def judge(request: pytest.FixtureRequest, judge_folder: Path) -> Iterator[Judge]:
+    """One release of Apache Hudi, warm for the whole session."""
+    with Judge(str(request.param), judge_folder / str(request.param)) as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def adopted(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Case], Path]:
+    """Adopt a case once for the session and return the table's location; never write to it."""
+    done: dict[str, Path] = {}
+
+    def adopt_once(case: Case) -> Path:
+        if case.name not in done:
+            done[case.name] = adopt_case(case, tmp_path_factory.mktemp(case.name))
+        return done[case.name]
+
+    return adopt_once
+
+
+@pytest.fixture
+def table_copy(adopted: Callable[[Case], Path], tmp_path: Path) -> Callable[[Case], Path]:
+    """Return a copy of an adopted table that Apache Hudi may write to; its source is shared."""
+
+    def copy(case: Case) -> Path:
+        target = tmp_path / "copy"
+        shutil.copytree(adopted(case), target)
+        return target
+
+    return copy

@@ -1,0 +1,166 @@
+"""What the judge can be asked to do, as one table of functions over its Spark session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.types import StructType
+
+from tests.interop.canonical import canonical_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["OPERATIONS"]
+
+Pairs = Mapping[str, str]
+
+
+def read(
+    spark: SparkSession,
+    location: str,
+    columns: Sequence[str] | None = None,
+    where: str | None = None,
+    options: Pairs | None = None,
+) -> dict[str, object]:
+    """Return `{columns, rows}` of a Hudi table; `columns=[]` counts and returns no row."""
+    frame = spark.read.format("hudi").options(**(options or {})).load(location)
+    frame = frame if where is None else frame.where(where)
+    if columns is not None and not columns:
+        return {"columns": [], "rows": [], "count": frame.count()}
+    return _rows(frame if columns is None else frame.select(*map(_quoted, columns)))
+
+
+def schema(spark: SparkSession, location: str) -> list[list[str]]:
+    """Return (column, Spark type) of a Hudi table as Apache Hudi sees it."""
+    return [list(pair) for pair in spark.read.format("hudi").load(location).dtypes]
+
+
+def plain(spark: SparkSession, path: str, options: Pairs | None = None) -> dict[str, object]:
+    """Return the rows of a Parquet data set as Spark itself reads it."""
+    return _rows(spark.read.options(**(options or {})).parquet(path))
+
+
+def write(
+    spark: SparkSession, location: str, batch: str, options: Pairs, mode: str = "append"
+) -> None:
+    """Write the rows of the Parquet file `batch` into a Hudi table."""
+    frame = spark.read.parquet(batch)
+    frame.write.format("hudi").options(**options).mode(mode).save(location)
+
+
+def bootstrap(spark: SparkSession, location: str, options: Pairs) -> None:
+    """Run Apache Hudi's own bootstrap; `options` names the source."""
+    empty = spark.createDataFrame([], StructType([]))
+    every = {"hoodie.datasource.write.operation": "bootstrap", **options}
+    empty.write.format("hudi").options(**every).mode("overwrite").save(location)
+
+
+def sql(
+    spark: SparkSession, statements: Sequence[str], conf: Pairs | None = None
+) -> dict[str, object]:
+    """Run SQL statements under `conf`, undone afterwards; return the rows of the last one."""
+    for name, value in (conf or {}).items():
+        spark.conf.set(name, value)
+    try:
+        for statement in statements[:-1]:
+            spark.sql(statement)
+        return _rows(spark.sql(statements[-1]))
+    finally:
+        for name in conf or {}:
+            spark.conf.unset(name)
+
+
+def lookup(
+    spark: SparkSession, location: str, groups: Sequence[Sequence[str]]
+) -> dict[str, str | None]:
+    """Return the source file of each (partition path, file id), one look-up for each group."""
+    jvm = _jvm(spark)
+    found: dict[str, str | None] = {}
+    index_class = jvm.org.apache.hudi.common.bootstrap.index.hfile.HFileBootstrapIndex
+    index = index_class(_meta_client(spark, location))
+    for partition, file_id in groups:
+        group = jvm.org.apache.hudi.common.model.HoodieFileGroupId(partition, file_id)
+        reader = index.createReader()
+        mappings = reader.getSourceFileMappingForFileIds(
+            jvm.java.util.Arrays.asList(_array(spark, group))
+        )
+        mapping = mappings.get(group)
+        found[file_id] = (
+            None if mapping is None else mapping.getBootstrapFileStatus().getPath().getUri()
+        )
+        reader.close()
+    return found
+
+
+def lookup_partitions(spark: SparkSession, location: str) -> dict[str, list[str]]:
+    """Return what the index says by partition: partition path to sorted file ids."""
+    index_class = _jvm(spark).org.apache.hudi.common.bootstrap.index.hfile.HFileBootstrapIndex
+    reader = index_class(_meta_client(spark, location)).createReader()
+    answer = {
+        partition: sorted(
+            mapping.getFileId() for mapping in reader.getSourceFileMappingForPartition(partition)
+        )
+        for partition in reader.getIndexedPartitionPaths()
+    }
+    reader.close()
+    return answer
+
+
+def bloom_holds(spark: SparkSession, text: str, kind: str, keys: Sequence[str]) -> list[bool]:
+    """Say for each key whether Apache Hudi finds it in a serialized bloom filter."""
+    factory = _jvm(spark).org.apache.hudi.common.bloom.BloomFilterFactory
+    bloom = factory.fromString(text, kind)
+    return [bool(bloom.mightContain(key)) for key in keys]
+
+
+def _rows(frame: DataFrame) -> dict[str, object]:
+    """Collect a frame in canonical form."""
+    rows = canonical_rows([tuple(row) for row in frame.collect()])
+    return {"columns": frame.columns, "rows": rows, "count": len(rows)}
+
+
+def _quoted(column: str) -> str:
+    """Return a column name that may hold odd characters, or a path into a struct."""
+    return column if "`" in column or "." in column else f"`{column}`"
+
+
+def _jvm(spark: SparkSession) -> Any:
+    """Return the py4j view of the JVM."""
+    return spark.sparkContext._jvm  # noqa: SLF001 - the judge asks Apache Hudi's classes
+
+
+def _array(spark: SparkSession, *items: object) -> object:
+    """Return a Java object array."""
+    gateway: Any = spark.sparkContext._gateway  # noqa: SLF001 - see _jvm
+    array = gateway.new_array(_jvm(spark).java.lang.Object, len(items))
+    for place, item in enumerate(items):
+        array[place] = item
+    return array
+
+
+def _meta_client(spark: SparkSession, location: str) -> object:
+    """Open a table in the JVM; both releases take a storage configuration."""
+    jvm = _jvm(spark)
+    context: Any = spark.sparkContext
+    hadoop = context._jsc.hadoopConfiguration()  # noqa: SLF001 - see _jvm
+    conf = jvm.org.apache.hudi.storage.hadoop.HadoopStorageConfiguration(hadoop)
+    client = jvm.org.apache.hudi.common.table.HoodieTableMetaClient
+    return client.builder().setConf(conf).setBasePath(location).build()
+
+
+OPERATIONS: Mapping[str, Callable[..., object]] = {
+    operation.__name__: operation
+    for operation in (
+        read,
+        schema,
+        plain,
+        write,
+        bootstrap,
+        sql,
+        lookup,
+        lookup_partitions,
+        bloom_holds,
+    )
+}

@@ -1,0 +1,33 @@
+"""Cases as pytest parameters: the sample, and the rest with the marker `full`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.interop.cases import CASES, Case
+
+if TYPE_CHECKING:
+    from _pytest.mark.structures import ParameterSet
+
+__all__ = ["case_params", "upsert_params"]
+
+
+def case_params() -> list[ParameterSet]:
+    """Return every case; those outside the sample carry the marker `full`."""
+    return [pytest.param(case, id=case.name, marks=_marks(case)) for case in CASES]
+
+
+def upsert_params() -> list[ParameterSet]:
+    """Return every (case, index) pair."""
+    return [
+        pytest.param(case, index, id=f"{case.name}-{index.lower()}", marks=_marks(case))
+        for case in CASES
+        for index in case.indexes
+    ]
+
+
+def _marks(case: Case) -> list[pytest.MarkDecorator]:
+    """Return the markers of a case."""
+    return [pytest.mark.interop] if case.sample else [pytest.mark.interop, pytest.mark.full]

@@ -1,0 +1,40 @@
+"""From a case of the matrix to an adopted table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from framework.engine.prepare import Bench, Request, prepare
+from framework.engine.runner import run
+from framework.engine.tasks import InProcessTasks
+from tests.interop.sources import write_source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tests.interop.cases import Case
+
+__all__ = ["adopt", "adopt_case"]
+
+
+def adopt_case(case: Case, folder: Path) -> Path:
+    """Write the source of a case below `folder`, adopt it, and return the table's location."""
+    source, location = folder / "source", folder / "table"
+    write_source(case.files, source)
+    return adopt(case.spec(source=str(source), location=str(location)), folder)
+
+
+def adopt(document: Mapping[str, Any], folder: Path) -> Path:
+    """Run a pipeline spec in this process, without Spark; return the table's location.
+
+    A spec in JSON is a spec in YAML, so the document is written as it stands.
+    """
+    spec, scratch = folder / "case.pipeline.yml", folder / "scratch"
+    spec.write_text(json.dumps(document, indent=1))
+    scratch.mkdir()
+    tasks = InProcessTasks(2)
+    prepared = prepare(Request(path=spec), Bench(tasks=tasks, scratch=scratch))
+    run(prepared.plan, tasks)
+    return Path(document["table"]["location"])

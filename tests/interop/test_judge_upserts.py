@@ -1,0 +1,75 @@
+"""Apache Hudi goes on writing an adopted table; it and we read the result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from framework.spark import read
+from tests.interop.canonical import canonical_rows
+from tests.interop.differences import Effect, effect_of
+from tests.interop.judge import JudgeError
+from tests.interop.matrix import upsert_params
+from tests.interop.queries import Query, expected_rows
+from tests.interop.upserts import upsert_for, write_batch, writer_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from tests.interop.cases import Case
+    from tests.interop.judge import Judge
+
+BOOTSTRAP_INSTANT = "00000000000001"
+COMMIT_TIME = ("_hoodie_record_key", "_hoodie_commit_time")
+COMPACT = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
+
+
+@pytest.mark.parametrize(("case", "index"), upsert_params())
+def test_upsert_by_the_judge_is_read_right_by_the_judge_and_by_us(
+    *,
+    case: Case,
+    index: str,
+    judge: Judge,
+    table_copy: Callable[[Case], Path],
+    spark: SparkSession,
+    tmp_path: Path,
+) -> None:
+    """Updated, inserted, moved and untouched rows are right; the table stays at version 6."""
+    _readable(case, judge)
+    location = table_copy(case)
+    upsert = upsert_for(case, index=index)
+    batch = write_batch(case, upsert, tmp_path / "batch.parquet")
+    query = Query(name="data", columns=tuple(case.schema.names))
+    if effect_of(case.exceptions, judge.version, Effect.WRITE_FAILS, index=index):
+        with pytest.raises(JudgeError):
+            judge.upsert(location, batch, _options(case, index))
+        assert judge.rows(location, query.columns) == expected_rows(case, case.rows, query)
+        return
+    judge.upsert(location, batch, _options(case, index))
+    expected = expected_rows(case, upsert.expected, query)
+    if effect_of(case.exceptions, judge.version, Effect.WRITE_IS_WRONG):
+        assert judge.rows(location, query.columns) != expected
+        return
+    assert judge.rows(location, query.columns) == expected
+    ours = read(spark, str(location)).select(*query.columns)
+    assert canonical_rows([tuple(row) for row in ours.collect()]) == expected
+    assert "hoodie.table.version=6\n" in (location / ".hoodie/hoodie.properties").read_text()
+    untouched = [row for row in judge.rows(location, COMMIT_TIME) if row[0] not in upsert.touched]
+    assert {row[1] for row in untouched} <= {BOOTSTRAP_INSTANT}
+
+
+def _readable(case: Case, judge: Judge) -> None:
+    """Skip what the release cannot read in the first place."""
+    for effect in (Effect.READ_FAILS, Effect.ESCAPED_VALUE):
+        if effect_of(case.exceptions, judge.version, effect):
+            pytest.skip(f"{judge.version}: {effect.value}")
+
+
+def _options(case: Case, index: str) -> dict[str, str]:
+    """Return the writer's options; merge-on-read tables are compacted at once."""
+    merge_on_read = case.table_type == "merge_on_read"
+    return {**writer_options(case, index), **(COMPACT if merge_on_read else {})}
