@@ -1,0 +1,178 @@
+"""Bootstrap side by side: Lakestrap, Apache Hudi's METADATA_ONLY, a plain rewrite, the floor.
+
+Warm session against warm session on the same files, alternating, median of the runs; one warm-up
+of each is dropped. Ratios are of CPU time of the whole process tree unless a target says wall.
+The last line is one JSON object `{bench, ratios, targets, missed}`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from contest import HERE, ROOT, start_side
+from datasets import DataSet, prepare
+from report import BOOTSTRAP_TARGETS, finish, print_row
+from side_process import Measured, Side, SideError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["main"]
+
+CONTENDERS = {
+    "ours-bloom": ("ours", "bloom"),
+    "hudi-bloom": ("hudi", "bloom"),
+    "hudi-bloom-zstd": ("hudi", "bloom-zstd"),
+    "ours-none": ("ours", "none"),
+    "hudi-none": ("hudi", "no-bloom"),
+    "hudi-none-zstd": ("hudi", "no-bloom-zstd"),
+    "ours-default": ("ours", "default"),
+    "hudi-default": ("hudi", "defaults"),
+    "plain": ("plain", "rewrite"),
+    "floor": ("floor", "floor"),
+}
+"""Name of a row to (side, variant). `ours-bloom` has the very filter that Hudi writes."""
+MANY = ("ours-bloom", "hudi-bloom", "plain", "floor")
+"""What runs on the many-files set, where each Hudi run takes minutes."""
+
+
+Sample: TypeAlias = "tuple[Measured, int, int]"
+"""Cost of one run, bytes in Parquet files, and all bytes in the target."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """Medians of one contender on one set."""
+
+    wall_s: float
+    cpu_s: float
+    peak_mb: float
+    parquet_bytes: int
+    bytes_written: int
+
+
+def main() -> int:
+    """Run the bench; with `--check`, 1 when a target is missed."""
+    options = _options()
+    costs: dict[tuple[str, str], Cost] = {}
+    for name in options.sets.split(","):
+        source = prepare(name, scale=options.scale, data_dir=options.data)
+        costs |= {(name, row): cost for row, cost in _bench(source, name, options)}
+    ratios = {
+        target.name: target.ratio(costs)
+        for target in BOOTSTRAP_TARGETS
+        if target.applies(costs, options.scale)
+    }
+    missed = finish("bootstrap", ratios, BOOTSTRAP_TARGETS)
+    return int(bool(missed) and options.check)
+
+
+def _options() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", default="lineitem,wide,many", help="comma list of data sets")
+    parser.add_argument("--scale", type=int, default=5, help="TPC-H scale of lineitem")
+    parser.add_argument("--runs", type=int, default=5, help="measured runs of each contender")
+    parser.add_argument("--many-runs", type=int, default=1, help="the same for the many-files set")
+    parser.add_argument("--only", default="", help="comma list of contenders")
+    parser.add_argument("--data", type=Path, default=HERE / "data")
+    parser.add_argument("--work", type=Path, default=HERE / "data" / "work")
+    parser.add_argument("--cores", default="2")
+    parser.add_argument("--memory", default="4g", help="driver memory of each Spark session")
+    parser.add_argument("--ours", type=Path, default=ROOT / ".venv", help="our environment")
+    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
+    options = parser.parse_args()
+    options.work = options.work.resolve()
+    return options
+
+
+def _bench(source: DataSet, name: str, options: argparse.Namespace) -> Iterator[tuple[str, Cost]]:
+    """Yield the medians of each contender on one data set."""
+    runs = options.many_runs if name == "many" else options.runs
+    samples: dict[str, list[Sample]] = {row: [] for row in _contenders(name, options)}
+    with ExitStack() as stack:
+        sides = {
+            side: stack.enter_context(start_side(side, options))
+            for side in sorted({CONTENDERS[row][0] for row in samples})
+        }
+        if name != "many":
+            _turn(sides, samples, source, options)
+        for measured in samples.values():
+            measured.clear()
+        for _ in range(runs):
+            _turn(sides, samples, source, options)
+    for row, measured in samples.items():
+        cost = _median(measured)
+        print_row(source.name, row, measured, cost)
+        yield row, cost
+
+
+def _turn(
+    sides: Mapping[str, Side],
+    samples: dict[str, list[Sample]],
+    source: DataSet,
+    options: argparse.Namespace,
+) -> None:
+    """Let each contender run once; one that fails is reported and left out from then on."""
+    for row in list(samples):
+        try:
+            samples[row].append(_run(sides[CONTENDERS[row][0]], row, source, options))
+        except SideError as error:
+            print(f"{source.name} {row} failed: {error}", file=sys.stderr)
+            del samples[row]
+
+
+def _contenders(name: str, options: argparse.Namespace) -> list[str]:
+    """Return which contenders run on a set."""
+    chosen = options.only.split(",") if options.only else list(CONTENDERS)
+    return [row for row in chosen if name != "many" or row in MANY]
+
+
+def _run(side: Side, row: str, source: DataSet, options: argparse.Namespace) -> Sample:
+    """Bootstrap into a new folder; return the cost, Parquet bytes and all bytes there.
+
+    A bootstrap of a hundred tiny files goes before it, unmeasured: Spark ends Python workers that
+    idled for a minute, and the other contenders may well take that long.
+    """
+    tiny = prepare("tiny-100", scale=1, data_dir=options.data)
+    _bootstrap(side, row, tiny, options)
+    measured = _bootstrap(side, row, source, options)
+    files = [path for path in _target(row, options).rglob("*") if path.is_file()]
+    parquet = sum(path.stat().st_size for path in files if path.suffix == ".parquet")
+    return measured, parquet, sum(path.stat().st_size for path in files)
+
+
+def _bootstrap(side: Side, row: str, source: DataSet, options: argparse.Namespace) -> Measured:
+    """Bootstrap into the contender's folder, emptied first."""
+    target = _target(row, options)
+    shutil.rmtree(target, ignore_errors=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    variant = CONTENDERS[row][1]
+    return side.run("bootstrap", **source.facts(), target=str(target), variant=variant)
+
+
+def _target(row: str, options: argparse.Namespace) -> Path:
+    """Return where a contender writes."""
+    return Path(options.work) / "targets" / row
+
+
+def _median(measured: list[Sample]) -> Cost:
+    """Return the medians of the runs."""
+    return Cost(
+        wall_s=statistics.median(sample.wall_s for sample, _, _ in measured),
+        cpu_s=statistics.median(sample.cpu_s for sample, _, _ in measured),
+        peak_mb=max(sample.peak_mb for sample, _, _ in measured),
+        parquet_bytes=measured[-1][1],
+        bytes_written=measured[-1][2],
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

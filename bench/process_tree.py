@@ -1,0 +1,88 @@
+"""What a process and all its descendants cost, read from `/proc` (Linux).
+
+The tree of a side is its Python worker, the JVM below it and Spark's Python workers below that.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from pathlib import Path
+
+__all__ = ["cpu_s", "driver_peaks_mb", "peak_mb", "reset_peaks"]
+
+PROC = Path("/proc")
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_s(root: int) -> float:
+    """Return CPU seconds of the living tree and of its children that ended, so far."""
+    return sum(_ticks(pid) for pid in _members(root)) / TICKS_PER_S
+
+
+def reset_peaks(root: int) -> None:
+    """Let the high-water mark of each member's memory start again at its present size."""
+    for pid in _members(root):
+        try:
+            (PROC / str(pid) / "clear_refs").write_text("5")
+        except OSError:
+            continue
+
+
+def peak_mb(root: int) -> float:
+    """Return the sum of the members' resident high-water marks: an upper bound of the peak."""
+    return sum(_status_kb(pid, "VmHWM") for pid in _members(root)) / 1024
+
+
+def driver_peaks_mb(root: int) -> tuple[float, float]:
+    """Return high-water marks of the driver: of `root` itself, and of the JVM below it.
+
+    In local mode the JVM also carries the tasks of the JVM side; Python workers are not in it.
+    """
+    java = sum(_status_kb(pid, "VmHWM") for pid in _members(root) if _name(pid) == "java")
+    return _status_kb(root, "VmHWM") / 1024, java / 1024
+
+
+def _members(root: int) -> list[int]:
+    """Return `root` and its living descendants."""
+    children: dict[int, list[int]] = defaultdict(list)
+    for entry in PROC.iterdir():
+        if entry.name.isdigit() and (fields := _stat(int(entry.name))):
+            children[int(fields[1])].append(int(entry.name))
+    found, waiting = [], [root]
+    while waiting:
+        pid = waiting.pop()
+        found.append(pid)
+        waiting += children[pid]
+    return found
+
+
+def _ticks(pid: int) -> int:
+    """Return user and system time of a process and of the children it has waited for."""
+    fields = _stat(pid)
+    return sum(map(int, fields[11:15])) if fields else 0
+
+
+def _stat(pid: int) -> list[str]:
+    """Return the fields of `/proc/<pid>/stat` after the name; none when it has ended."""
+    try:
+        return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _name(pid: int) -> str:
+    """Return the name of a process; empty when it has ended."""
+    try:
+        return (PROC / str(pid) / "comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _status_kb(pid: int, field: str) -> int:
+    """Return one field of `/proc/<pid>/status` in KiB; 0 when the process has ended."""
+    try:
+        lines = (PROC / str(pid) / "status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(field)), 0)

@@ -1,0 +1,150 @@
+"""Reads side by side, on one adopted table: Lakestrap, Apache Hudi's reader, plain Spark.
+
+Plain Spark reads the source files. All sides run the same Spark release, warm and alternating;
+one warm-up of each query is dropped. Planning is timed apart: the call that makes the frame, up
+to its physical plan. The last line is one JSON object `{bench, ratios, targets, missed}`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contest import HERE, JUDGE, start_side
+from datasets import DataSet, prepare
+from queries import QUERIES
+from report import READ_TARGETS, finish
+from side_process import Side, SideError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["main"]
+
+SIDES = ("plain", "ours", "hudi")
+META_QUERIES = frozenset({"full-scan-meta"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadCost:
+    """Medians of one query on one side; planning is within the wall time."""
+
+    wall_s: float
+    cpu_s: float
+    planning_s: float
+
+
+def main() -> int:
+    """Run the bench; with `--check`, 1 when a target is missed."""
+    options = _options()
+    costs: dict[tuple[str, str], ReadCost] = {}
+    for name in options.sets.split(","):
+        source = prepare(name, scale=options.scale, data_dir=options.data)
+        costs |= {(name, row): cost for row, cost in _bench(source, options)}
+    ratios = {t.name: t.ratio(costs) for t in READ_TARGETS if t.applies(costs, options.scale)}
+    missed = finish("read", ratios, READ_TARGETS)
+    return int(bool(missed) and options.check)
+
+
+def _options() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", default="lineitem,tiny-100,tiny-10000,tiny-100000")
+    parser.add_argument("--scale", type=int, default=1, help="TPC-H scale of lineitem")
+    parser.add_argument("--runs", type=int, default=5, help="measured runs of each query")
+    parser.add_argument("--sides", default=",".join(SIDES))
+    parser.add_argument("--data", type=Path, default=HERE / "data")
+    parser.add_argument("--work", type=Path, default=HERE / "data" / "work")
+    parser.add_argument("--cores", default="2")
+    parser.add_argument("--memory", default="4g", help="driver memory of each Spark session")
+    parser.add_argument("--ours", type=Path, default=JUDGE, help="environment of plain and ours")
+    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
+    options = parser.parse_args()
+    options.work = options.work.resolve()
+    return options
+
+
+def _bench(source: DataSet, options: argparse.Namespace) -> Iterator[tuple[str, ReadCost]]:
+    """Yield the cost of each query on each side, as rows `<side> <query>`."""
+    tiny = source.name.startswith("tiny")
+    names = [side for side in options.sides.split(",") if not (tiny and side == "hudi")]
+    with ExitStack() as stack:
+        sides = {name: stack.enter_context(start_side(name, options)) for name in names}
+        locations = _locations(sides, source, options)
+        for query in ("plan",) if tiny else ("plan", *QUERIES):
+            for side, cost in _contest(sides, locations, source, query, options.runs):
+                print(
+                    f"{source.name:14} {side:6} {query:15} wall {cost.wall_s:7.3f} s  "
+                    f"cpu {cost.cpu_s:7.3f} s  planning {cost.planning_s:6.3f} s",
+                    flush=True,
+                )
+                yield f"{side} {query}", cost
+
+
+def _locations(
+    sides: Mapping[str, Side], source: DataSet, options: argparse.Namespace
+) -> dict[str, str]:
+    """Adopt the source once, and say what each side reads."""
+    table = options.work / "targets" / f"read-{source.name}"
+    shutil.rmtree(table, ignore_errors=True)
+    table.parent.mkdir(parents=True, exist_ok=True)
+    if "ours" in sides:
+        facts = source.facts()
+        sides["ours"].run("bootstrap", **{**facts, "target": str(table), "variant": "none"})
+    return {side: str(source.path if side == "plain" else table) for side in sides}
+
+
+def _contest(
+    sides: Mapping[str, Side],
+    locations: Mapping[str, str],
+    source: DataSet,
+    query: str,
+    runs: int,
+) -> Iterator[tuple[str, ReadCost]]:
+    """Yield each side's medians for one query; answers must agree."""
+    samples: dict[str, list[ReadCost]] = {side: [] for side in sides}
+    answers: dict[str, object] = {}
+    for turn in range(runs + 1):
+        for side, process in sides.items():
+            sample, answers[side] = _sample(process, locations[side], source, query)
+            if turn:
+                samples[side].append(sample)
+    if len(set(map(str, answers.values()))) > 1:
+        message = f"{source.name} {query}: the sides disagree: {answers}"
+        raise SideError(message)
+    for side, measured in samples.items():
+        yield side, _median(measured)
+
+
+def _sample(process: Side, location: str, source: DataSet, query: str) -> tuple[ReadCost, object]:
+    """Run one query once."""
+    point = " and ".join(f"{name} = {value}" for name, value in source.point.items())
+    measured = process.run(
+        "query",
+        location=location,
+        name=query,
+        measure=source.measure,
+        keys=list(source.keys),
+        where=point,
+    )
+    planning, answer = measured.value
+    return ReadCost(wall_s=measured.wall_s, cpu_s=measured.cpu_s, planning_s=planning), answer
+
+
+def _median(measured: list[ReadCost]) -> ReadCost:
+    """Return the medians of several runs."""
+    return ReadCost(
+        wall_s=statistics.median(sample.wall_s for sample in measured),
+        cpu_s=statistics.median(sample.cpu_s for sample in measured),
+        planning_s=statistics.median(sample.planning_s for sample in measured),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

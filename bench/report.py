@@ -1,0 +1,147 @@
+"""Rows, targets and the closing JSON line of the benches."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["BOOTSTRAP_TARGETS", "READ_TARGETS", "SCALE_TARGETS", "Target", "finish", "print_row"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """At least `least`, or at most `most`: rival's measure over ours, or ours over a unit."""
+
+    name: str
+    set: str
+    ours: str
+    rival: str | None = None
+    measure: str = "cpu_s"
+    least: float | None = None
+    most: float | None = None
+    scale: int | None = None
+    divisor: float = 1.0
+
+    def applies(self, costs: Mapping[tuple[str, str], Any], scale: int) -> bool:
+        """Say whether this run measured what the target compares."""
+        needed = [self.ours, *([self.rival] if self.rival else [])]
+        at_scale = self.scale is None or (self.scale == 1) == (scale == 1)
+        return at_scale and all((self.set, row) in costs for row in needed)
+
+    def ratio(self, costs: Mapping[tuple[str, str], Any]) -> float:
+        """Return rival over ours, or ours over the divisor where there is no rival."""
+        ours = float(getattr(costs[self.set, self.ours], self.measure))
+        if self.rival is None:
+            return round(ours / self.divisor, 3)
+        return round(float(getattr(costs[self.set, self.rival], self.measure)) / ours, 2)
+
+    def missed(self, ratio: float) -> bool:
+        """Say whether a measured ratio misses this target."""
+        low = self.least is not None and ratio < self.least
+        return low or (self.most is not None and ratio > self.most)
+
+
+def _pair(name: str, data: str, rows: str, least: float, **more: Any) -> Target:
+    """Return a target that compares two rows, written `ours/rival`."""
+    ours, _, rival = rows.partition("/")
+    return Target(name=name, set=data, ours=ours, rival=rival, least=least, **more)
+
+
+BOOTSTRAP_TARGETS: Sequence[Target] = (
+    _pair("lineitem SF1, bloom", "lineitem", "ours-bloom/hudi-bloom", 2.5, scale=1),
+    _pair("lineitem SF5, bloom", "lineitem", "ours-bloom/hudi-bloom", 3.5, scale=5),
+    _pair("lineitem, no bloom", "lineitem", "ours-none/hudi-none", 3.0),
+    _pair("lineitem, defaults", "lineitem", "ours-default/hudi-default", 4.0),
+    _pair("lineitem, plain rewrite", "lineitem", "ours-default/plain", 3.0),
+    _pair("wide, bloom", "wide", "ours-bloom/hudi-bloom", 2.5),
+    _pair("wide, no bloom", "wide", "ours-none/hudi-none", 3.0),
+    _pair("wide, defaults", "wide", "ours-default/hudi-default", 4.0),
+    _pair("wide, plain rewrite", "wide", "ours-default/plain", 8.0),
+    _pair("many files, CPU", "many", "ours-bloom/hudi-bloom", 4.0),
+    _pair("many files, wall", "many", "ours-bloom/hudi-bloom", 8.0, measure="wall_s"),
+    Target(
+        name="lineitem SF1, bytes per record without bloom",
+        set="lineitem",
+        ours="ours-none",
+        measure="parquet_bytes",
+        divisor=6_001_215,
+        most=2.0,
+        scale=1,
+    ),
+)
+
+
+def _within(query: str, most: float, *, plain: str | None = None) -> Target:
+    """Return a target on ours over plain Spark, on lineitem."""
+    return Target(
+        name=f"lineitem, {query}: ours / plain Spark",
+        set="lineitem",
+        ours=f"plain {plain or query}",
+        rival=f"ours {query}",
+        most=most,
+    )
+
+
+def _planning(data: str, most: float) -> Target:
+    """Return a target on our seconds of planning."""
+    name = f"{data}, seconds of planning"
+    return Target(name=name, set=data, ours="ours plan", measure="planning_s", most=most)
+
+
+READ_TARGETS: Sequence[Target] = (
+    _within("filtered-sum", 1.1),
+    _within("full-scan", 1.1),
+    _within("point", 1.1),
+    _within("full-scan-meta", 2.0, plain="full-scan"),
+    _pair(
+        "lineitem, full-scan-meta: Apache Hudi / ours",
+        "lineitem",
+        "ours full-scan-meta/hudi full-scan-meta",
+        2.0,
+    ),
+    _planning("lineitem", 0.2),
+    _planning("tiny-100", 0.2),
+    _planning("tiny-10000", 1.5),
+    _planning("tiny-100000", 10.0),
+)
+
+
+SCALE_TARGETS: Sequence[Target] = (
+    Target(
+        name="driver memory at 100,000 files over that at 1,000",
+        set="scale",
+        ours="tiny-1000",
+        rival="tiny-100000",
+        measure="driver_mb",
+        most=1.2,
+    ),
+)
+
+
+def print_row(data: str, row: str, samples: Sequence[Any], cost: Any) -> None:
+    """Print one contender's medians, with the spread of the wall time."""
+    walls = [measured.wall_s for measured, _, _ in samples]
+    print(
+        f"{data:14} {row:16} n={len(samples)} wall {cost.wall_s:7.2f} s "
+        f"[{min(walls):.2f}-{max(walls):.2f}]  cpu {cost.cpu_s:7.2f} s  "
+        f"peak {cost.peak_mb:6.0f} MB  parquet {cost.parquet_bytes / 1e6:8.2f} MB  "
+        f"all {cost.bytes_written / 1e6:8.2f} MB",
+        flush=True,
+    )
+
+
+def finish(bench: str, ratios: Mapping[str, float], targets: Sequence[Target]) -> list[str]:
+    """Print each ratio beside its target, then the JSON line; return the missed ones."""
+    known = {target.name: target for target in targets if target.name in ratios}
+    missed = [name for name, target in known.items() if target.missed(ratios[name])]
+    for name, target in known.items():
+        bar = f">= {target.least}" if target.least is not None else f"<= {target.most}"
+        verdict = "MISSED" if name in missed else "met"
+        print(f"{name:48} {ratios[name]:8.2f}  target {bar:8} {verdict}")
+    bars = {name: target.least or target.most for name, target in known.items()}
+    print(json.dumps({"bench": bench, "ratios": ratios, "targets": bars, "missed": missed}))
+    return missed

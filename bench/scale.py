@@ -1,0 +1,88 @@
+"""Driver memory as the number of files grows, and a table of very many files opened by Hudi.
+
+Each size runs in its own new session. The driver's peak is that of its Python process; the JVM's
+is shown beside it. `--large` adopts that many files once and lets Apache Hudi open the table.
+The last line is one JSON object `{bench, ratios, targets, missed}`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contest import HERE, ROOT, start_side
+from datasets import prepare
+from report import SCALE_TARGETS, finish
+
+if TYPE_CHECKING:
+    from datasets import DataSet
+    from side_process import Measured
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Run the bench; with `--check`, 1 when a target is missed."""
+    options = _options()
+    sizes = [*options.sizes.split(","), *([options.large] if options.large else [])]
+    costs: dict[tuple[str, str], Measured] = {}
+    for size in sizes:
+        source = prepare(f"tiny-{size}", scale=1, data_dir=options.data)
+        table = options.work / "targets" / source.name
+        costs["scale", source.name] = _adopt(source, table, options)
+        if size == options.large:
+            _open(source, table, options)
+    ratios = {t.name: t.ratio(costs) for t in SCALE_TARGETS if t.applies(costs, 1)}
+    missed = finish("scale", ratios, SCALE_TARGETS)
+    return int(bool(missed) and options.check)
+
+
+def _options() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", default="1000,100000", help="comma list of numbers of files")
+    parser.add_argument("--large", default="", help="a number of files to adopt and open once")
+    parser.add_argument("--data", type=Path, default=HERE / "data")
+    parser.add_argument("--work", type=Path, default=HERE / "data" / "work")
+    parser.add_argument("--cores", default="2")
+    parser.add_argument("--memory", default="4g", help="driver memory of each Spark session")
+    parser.add_argument("--ours", type=Path, default=ROOT / ".venv", help="our environment")
+    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
+    options = parser.parse_args()
+    options.work = options.work.resolve()
+    return options
+
+
+def _adopt(source: DataSet, table: Path, options: argparse.Namespace) -> Measured:
+    """Adopt a source in a new session and print what it took."""
+    shutil.rmtree(table, ignore_errors=True)
+    table.parent.mkdir(parents=True, exist_ok=True)
+    with start_side("ours", options) as side:
+        measured = side.run("bootstrap", **source.facts(), target=str(table), variant="none")
+    _print(source.name, "adopt", measured)
+    return measured
+
+
+def _open(source: DataSet, table: Path, options: argparse.Namespace) -> None:
+    """Let Apache Hudi open an adopted table and count it, in a new session."""
+    with start_side("hudi", options) as side:
+        measured = side.run(
+            "query", location=str(table), name="count", measure=source.measure, keys=[], where=""
+        )
+    _print(source.name, "Hudi opens", measured)
+
+
+def _print(name: str, what: str, measured: Measured) -> None:
+    """Print one row."""
+    print(
+        f"{name:14} {what:10} wall {measured.wall_s:8.2f} s  cpu {measured.cpu_s:8.2f} s  "
+        f"driver {measured.driver_mb:6.0f} MB  JVM {measured.jvm_mb:6.0f} MB",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

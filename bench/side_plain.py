@@ -1,0 +1,29 @@
+"""Plain Spark: the rewrite that a bootstrap saves, and the scans it is compared with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from queries import run_query
+from spark_session import session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["start"]
+
+
+def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
+    """Start the session; actions are `bootstrap` (a rewrite) and `query`."""
+    spark = session(settings)
+
+    def bootstrap(source: str, target: str, partition: str, **_: object) -> None:
+        """Read all columns and write them again, partitioned, as snappy Parquet."""
+        frame = spark.read.parquet(source)
+        frame.write.partitionBy(partition).option("compression", "snappy").parquet(target)
+
+    def query(location: str, name: str, **facts: object) -> object:
+        """Run one query on the source files."""
+        return run_query(lambda: spark.read.parquet(location), name, facts)
+
+    return {"bootstrap": bootstrap, "query": query}

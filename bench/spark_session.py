@@ -1,0 +1,30 @@
+"""The Spark session that all Spark sides share the settings of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import SparkSession
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["session"]
+
+
+def session(settings: Mapping[str, str], extra: Mapping[str, str] | None = None) -> SparkSession:
+    """Start `local[cores]` with the bench's memory, UTC and no user interface."""
+    conf = {
+        "spark.master": f"local[{settings['cores']}]",
+        "spark.app.name": "bench",
+        "spark.driver.memory": settings["memory"],
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": settings["cores"],
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": settings["work_dir"],
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+        **(extra or {}),
+    }
+    started = SparkSession.builder.config(map=conf).getOrCreate()
+    started.sparkContext.setLogLevel("ERROR")
+    return started

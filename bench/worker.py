@@ -1,0 +1,70 @@
+"""One side of a bench in its own process, warm between actions.
+
+`python bench/worker.py SIDE JSON` starts the side with its settings and answers one JSON line
+for each JSON line `{"action": …, "args": {…}}`. The clock runs here, around the action alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import traceback
+from typing import TYPE_CHECKING, TextIO
+
+import side_floor
+import side_hudi
+import side_ours
+import side_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["main"]
+
+SIDES = {
+    "floor": side_floor.start,
+    "hudi": side_hudi.start,
+    "ours": side_ours.start,
+    "plain": side_plain.start,
+}
+
+
+def main(side: str, settings: str) -> None:
+    """Serve actions of one side until standard input ends."""
+    answers = _claim_stdout()
+    actions = SIDES[side](json.loads(settings))
+    _send(answers, {"value": sorted(actions)})
+    for line in sys.stdin:
+        _send(answers, _timed(actions, json.loads(line)))
+
+
+def _claim_stdout() -> TextIO:
+    """Return the real standard output, and send what the JVM prints to standard error."""
+    own = os.dup(1)
+    os.dup2(2, 1)
+    return os.fdopen(own, "w", encoding="utf-8", buffering=1)
+
+
+def _timed(
+    actions: Mapping[str, Callable[..., object]], request: dict[str, object]
+) -> dict[str, object]:
+    """Run one action; a failure is an answer too."""
+    arguments: dict[str, object] = request["args"]  # type: ignore[assignment]
+    began = time.perf_counter()
+    try:
+        value = actions[str(request["action"])](**arguments)
+    except Exception:  # noqa: BLE001 - the bench reports every failure of a side
+        return {"error": traceback.format_exc(limit=-4)[-4000:]}
+    return {"value": value, "wall_s": time.perf_counter() - began}
+
+
+def _send(answers: TextIO, answer: dict[str, object]) -> None:
+    """Write one answer as one line."""
+    answers.write(json.dumps(answer) + "\n")
+    answers.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
