@@ -111,12 +111,14 @@ def run(
             course = _timed(work, course, stage)
     except (AfterCommitError, OutcomeUnknownError):
         raise
-    except FrameworkError:
-        abandon(work, course, keep_files=False)
+    except FrameworkError as error:
+        lost = abandon(work, course, error)
         remove_empty(parents)
-        raise
+        if lost is None:
+            raise
+        raise lost from error
     except BaseException:
-        abandon(work, course, keep_files=True)
+        leave(work, course)
         raise
     written = course.audited.written if course.audited else None
     return RunResult(

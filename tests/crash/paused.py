@@ -1,7 +1,7 @@
 """A run that is paused just before one of its steps, while another one takes over and ends the job.
 
-`python paused.py FOLDER STEP...`; one line of JSON a step. The paused run's clock is behind, so that
-its lease is over for everybody else at once, as if it had been paused for longer than that.
+`python paused.py FOLDER STEP...`; one line of JSON a step. The paused run's clock is behind, so
+that its lease is over for everybody else at once, as if it had been paused for longer than that.
 """
 
 from __future__ import annotations

@@ -178,8 +178,12 @@ def _drop(work: Run, lease: Lease) -> None:
     write_id = lease.owner.write_id
     holder, pending = current_lease(work.storage), find_pending(work.storage)
     is_held = holder is not None and holder.owner.write_id == write_id
-    is_pending = pending is not None and pending.kind is PendingKind.DEAD_RUN
-    if not is_held and not (is_pending and pending.write_id == write_id):
+    is_pending = (
+        pending is not None
+        and pending.kind is PendingKind.DEAD_RUN
+        and pending.write_id == write_id
+    )
+    if not is_held and not is_pending:
         Staging(write_id=write_id).remove(work.storage)
 
 

@@ -114,8 +114,8 @@ def _inflight(table: Path) -> None:
 CLEANERS: list[tuple[Callable[[Path], None], int]] = [
     (_staged_files, 4),
     (_staged_statuses, 5),
-    (_staging, 5),
-    (shutil.rmtree, 5),
+    (_staging, 4),  # the lease went with it
+    (shutil.rmtree, 4),
     (_inflight, 4),
 ]
 
