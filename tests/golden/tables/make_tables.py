@@ -129,10 +129,14 @@ def _pack(judge: Judge, name: str, folders: Sequence[str]) -> None:
 
 
 def _add(archive: tarfile.TarFile, path: Path, name: str) -> None:
-    """Add one file with its modification time and no owner."""
+    """Add one file with no owner and its modification time, which an index has in milliseconds.
+
+    Half of one is added: what unpacks it counts in floating-point seconds.
+    """
     entry = tarfile.TarInfo(name)
     data = path.read_bytes()
-    entry.size, entry.mtime = len(data), int(path.stat().st_mtime)
+    seconds, rest = divmod(path.stat().st_mtime_ns // 1_000_000, 1000)
+    entry.size, entry.pax_headers = len(data), {"mtime": f"{seconds}.{rest:03}5"}
     archive.addfile(entry, io.BytesIO(data))
 
 
