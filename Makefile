@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 # pytest's own temporary folders, so that two checkouts never meet
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup hooks java judge format lint types unit spark test demo interop interop-full bench coverage schemas crash check ci clean
+.PHONY: help setup hooks java judge format lint types unit spark test demo older-spark interop interop-full bench coverage schemas crash check ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1|/' | awk -F'|' '{printf "  %-13s %s\n", $$1, $$2}'
@@ -51,6 +51,9 @@ test: unit spark ## all tests but the judge's
 demo: setup java ## adopt 336,776 real flights and show the gate at work
 	@$(BIN)/python tools/demo.py
 
+older-spark: setup judge ## the Spark tests on PySpark 3.5
+	$(JUDGE)/bin/python -m pytest -q -m "spark and not crash and not full and not interop" tests/spark
+
 interop: setup judge ## Apache Hudi reads and continues our tables (a sample)
 	$(JUDGE)/bin/python -m pytest -q -m "interop and not full"
 
@@ -74,7 +77,7 @@ crash: setup ## the whole fault suite
 
 check: lint types test ## what a change must pass
 
-ci: check interop ## what .ci/run calls
+ci: check older-spark interop ## what .ci/run calls
 
 clean: ## remove what the others made
 	rm -rf $(VENV) $(JUDGE) demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench/data bench/results

@@ -103,10 +103,12 @@ def _bench(source: DataSet, name: str, options: argparse.Namespace) -> Iterator[
             for side in sorted({CONTENDERS[row][0] for row in samples})
         }
         if name != "many":
+            print(f"{source.name}: warm-up", file=sys.stderr)
             _turn(sides, samples, source, options)
         for measured in samples.values():
             measured.clear()
-        for _ in range(runs):
+        for number in range(runs):
+            print(f"{source.name}: run {number + 1} of {runs}", file=sys.stderr)
             _turn(sides, samples, source, options)
     for row, measured in samples.items():
         cost = _median(measured)

@@ -134,21 +134,26 @@ def check_columns(target: Target, schema: Any) -> Iterator[Fault]:
         in_path = fault.condition.startswith("partition/")
         yield Fault(
             condition=fault.condition,
-            key_path="table.partition_by" if in_path else "table.record_key.columns",
+            key_path="table.partition_by" if in_path else _key_place(target, fault.column),
             message=fault.message,
             remedy=fault.remedy,
         )
     yield from _ordering_faults(target, schema)
 
 
+def _key_place(target: Target, column: str) -> str:
+    """Return where the spec names a key column."""
+    return f"table.record_key.columns[{target.key_rule.record_key.index(column)}]"
+
+
 def _ordering_faults(target: Target, schema: Any) -> Iterator[Fault]:
     """Yield a fault for each ordering column that is neither in the files nor in the folders."""
     known = {*schema.names, *target.partition_types}
-    for column in target.ordering:
+    for at, column in enumerate(target.ordering):
         if column not in known:
             yield Fault(
                 condition="ordering/column-missing",
-                key_path="table.ordering.columns",
+                key_path=f"table.ordering.columns[{at}]",
                 message=f"ordering column '{column}' is in neither the files nor the folders",
                 remedy=f"Columns are {', '.join(schema.names)}.",
             )
@@ -173,7 +178,7 @@ def check_null_keys(
         if nulls:
             yield Fault(
                 condition="key/null",
-                key_path="table.record_key.columns",
+                key_path=_key_place(target, column),
                 message=(
                     f"key column '{column}' is null in {listing(nulls, limit=_NAMED_AT_MOST)}"
                 ),

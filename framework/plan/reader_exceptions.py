@@ -29,6 +29,8 @@ class Trait(StrEnum):
     TIME = "time"
     FLOAT16 = "float16"
     FIXED_BINARY = "fixed_binary"
+    LIST = "list"
+    WIDENED = "widened"
     ESCAPED_PATH_ONLY = "escaped_path_only"
     TYPED_PATH_ONLY = "typed_path_only"
     DATE_PATH_ONLY = "date_path_only"
@@ -159,6 +161,19 @@ EXCEPTIONS: Final[tuple[ReaderException, ...]] = (
         message=(
             "reads are right, but a write fails on binary values of a fixed length "
             "(HoodieAvroSchemaException): {detail}"
+        ),
+        full_record=_TYPE_STAYS,
+    ),
+    ReaderException(
+        name="null-in-list",
+        traits=frozenset({Trait.LIST}),
+        readers=_HUDI,
+        reads=None,
+        continues=None,
+        message=(
+            "a write that rewrites a file with a null element inside a list fails "
+            "(NullPointerException) unless Spark's Hadoop option "
+            "parquet.avro.write-old-list-structure is false: {detail}"
         ),
         full_record=_TYPE_STAYS,
     ),

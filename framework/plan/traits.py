@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from framework.hudi.bootstrap.source_schema import SourceTrait
 from framework.hudi.keygen.rule import KeyGenerator
 from framework.hudi.table.partition_path import HIVE_DEFAULT
+from framework.hudi.table.schema import is_widened
 from framework.plan.reader_exceptions import Trait
 from framework.plan.words import count_text, listing
 from framework.vocabulary import BootstrapMode, PartitionType, TableType
@@ -28,6 +29,7 @@ _TYPES: Final[Mapping[Trait, re.Pattern[str]]] = {
     Trait.TIME: re.compile(r"time(32|64)\["),
     Trait.FLOAT16: re.compile(r"halffloat"),
     Trait.FIXED_BINARY: re.compile(r"fixed_size_binary\["),
+    Trait.LIST: re.compile(r"\blist<"),
 }
 _OF_FILES: Final = {
     Trait.INT96: SourceTrait.INT96,
@@ -54,6 +56,7 @@ def traits_of(
     return {
         **{trait: "" for trait, present in flags.items() if present},
         **_type_traits(types),
+        **_widened_trait(source, skeletons, schema),
         **_file_traits(source, skeletons),
         **_path_traits(target, types, skeletons),
         **_ordering_traits(target, types),
@@ -75,6 +78,21 @@ def _type_traits(types: Mapping[str, str]) -> dict[Trait, str]:
         for trait, pattern in _TYPES.items()
     }
     return {trait: f"column {listing(names)}" for trait, names in hits.items() if names}
+
+
+def _widened_trait(
+    source: SourceInventory, skeletons: Sequence[PartitionPlan], schema: Any
+) -> dict[Trait, str]:
+    """Return the trait of columns that a file with a skeleton has in a narrower type."""
+    paths = {p.partition_path for p in skeletons}
+    taken = {at for s in source.partitions if s.partition_path in paths for at in s.schemas}
+    names = {
+        field.name
+        for at in sorted(taken)
+        for field in source.schemas[at].schema
+        if schema is not None and is_widened(field.type, schema.field(field.name).type)
+    }
+    return {Trait.WIDENED: f"column {listing(tuple(sorted(names)))}"} if names else {}
 
 
 def _file_traits(source: SourceInventory, skeletons: Sequence[PartitionPlan]) -> dict[Trait, str]:

@@ -1,8 +1,7 @@
 """Where the releases of Apache Hudi differ by themselves, as a table of named exceptions.
 
 A case of the matrix names what it meets; the tests then assert the difference, so that a
-release that changes its ways is noticed. Names are those of the reader gate wherever it prints
-the exception.
+release that changes its ways is noticed. Names are those of the reader gate.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One exception: the releases it holds for, its effect, and whether the gate prints it.
+    """One exception: the releases it holds for and its effect; the reader gate prints it.
 
     `index_prefix` confines it to writes with an index whose name begins so.
     """
@@ -40,7 +39,6 @@ class Difference:
     releases: tuple[str, ...]
     effect: Effect
     says: str
-    in_reader_gate: bool = True
     index_prefix: str = ""
 
 
@@ -92,14 +90,12 @@ DIFFERENCES: Final[Mapping[str, Difference]] = {
         effect=Effect.WRITE_FAILS,
         says="an upsert with a global index fails where it meets a skeleton of a merge-on-read "
         "table",
-        in_reader_gate=False,
         index_prefix="GLOBAL",
     ),
     "null-in-list": Difference(
         releases=RELEASES,
         effect=Effect.WRITE_FAILS,
         says="rewriting a row fails where a list has a null element",
-        in_reader_gate=False,
     ),
     "int96-cannot-be-rewritten": Difference(
         releases=RELEASES,

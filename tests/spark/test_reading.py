@@ -211,6 +211,15 @@ def test_wide_files_are_read_row_by_row_alike(spark: SparkSession, tmp_path: Pat
     assert [row["_hoodie_record_key"] for row in found] == ["1", "2", "3"]
 
 
+def test_relative_location_starts_at_the_working_folder(
+    spark: SparkSession, adopted: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As any path that a user types."""
+    location = adopted("plain")
+    monkeypatch.chdir(location.parent)
+    assert read(spark, location.name).count() == 13
+
+
 def test_table_without_files_has_its_columns(spark: SparkSession, tmp_path: Path) -> None:
     """A table of which only empty files were adopted has no rows and all columns."""
     table = adopt(SourceLake(files={"a.parquet": things(0, 0)}), tmp_path)

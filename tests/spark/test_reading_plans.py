@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,14 +15,16 @@ from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.table.layout import META_COLUMNS
 from framework.hudi.view.listing import ListingView
 from framework.spark import read
+from framework.spark.reading import snapshot
 from framework.spark.reading.adopted import scan_adopted
-from framework.spark.reading.columns import partition_schema
-from framework.spark.reading.files import FileSet, gather
+from framework.spark.reading.columns import partition_schema, struct_of
+from framework.spark.reading.files import Adopted, FileSet, gather
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.scan import Scan, Scanner, private_settings
 from framework.spark.reading.table import open_table
+from framework.spark.reading.widened import as_stored
 from framework.vocabulary import SourceLayout
-from tests.support.source_lakes import adopt, hive_lake, mixed_lake, positional_lake
+from tests.support.source_lakes import adopt, hive_lake, mixed_lake, positional_lake, widened_lake
 from tests.support.tables import changed_settings
 
 if TYPE_CHECKING:
@@ -101,6 +104,35 @@ def test_filters_on_both_sides_drop_the_same_rows(spark: SparkSession, hive_tabl
     assert frame.where(f"_hoodie_file_name = '{name}'").count() == 6
 
 
+def test_old_spark_reads_widened_columns_group_by_group(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each set of types is one scan with casts, and gives the rows that Spark 4 gives in one."""
+    location = adopt(widened_lake(), tmp_path)
+    frame = read(spark, location)
+    assert plan_of(frame).count("FileScan") == (1 if spark.version >= "4" else 4)
+    as_old = partial(as_stored, spark_version="3.5.8")
+    monkeypatch.setattr(snapshot, "as_stored", lambda table, files, _: as_old(table, files))
+    grouped = read(spark, location)
+    assert plan_of(grouped).count("FileScan") == 4
+    assert grouped.schema == frame.schema
+    assert sorted(map(str, grouped.collect())) == sorted(map(str, frame.collect()))
+
+
+def test_table_knows_whether_a_file_is_narrower(hive_table: Path, tmp_path: Path) -> None:
+    """Footers are looked at only where it matters."""
+    assert not open_table(str(hive_table)).has_widened
+    assert open_table(str(adopt(widened_lake(), tmp_path))).has_widened
+
+
+def test_widened_file_that_is_gone_is_drift(tmp_path: Path) -> None:
+    """A footer that cannot be read names its file."""
+    table = open_table(str(adopt(widened_lake(), tmp_path)))
+    lost = Adopted(names=["x"], sources=FileSet(paths=[str(tmp_path / "gone.parquet")]))
+    with pytest.raises(SourceDriftError, match=r"gone\.parquet"):
+        list(as_stored(table, lost, "3.5.8"))
+
+
 class _Forgetful(Scanner):
     """A scanner that names its files otherwise than Spark does."""
 
@@ -123,7 +155,8 @@ def test_rows_of_an_unknown_file_raise(spark: SparkSession, hive_table: Path) ->
         partition=partition_schema(table.partition),
         takes_folders_apart=table.layout is SourceLayout.HIVE,
     )
-    frame = scan_adopted(scanner, table, found.adopted)
+    columns = struct_of(table.file_fields)
+    frame = scan_adopted(scanner, table, found.adopted, columns)
     assert frame.select("id").count() == 48
     for column in set(META_COLUMNS) - {"_hoodie_commit_time", "_hoodie_record_key"}:
         with pytest.raises((PySparkException, Py4JError), match="does not name"):

@@ -32,6 +32,7 @@ __all__ = [
     "positional_lake",
     "things",
     "typed_lake",
+    "widened_lake",
     "yearly_lake",
 ]
 
@@ -207,6 +208,37 @@ def typed_lake() -> SourceLake:
     )
 
 
+def widened_lake() -> SourceLake:
+    """Return files whose columns grow wider, in lists and structs too, beside one that stays."""
+
+    def rows(first: int, number: pa.DataType, real: pa.DataType, money: pa.DataType) -> pa.Table:
+        ids = range(first, first + 6)
+        pairs = [None if i % 4 == 1 else {"a": i, "b": f"b{i}"} for i in ids]
+        return pa.table(
+            {
+                "id": pa.array(ids, pa.int64()),
+                "n": pa.array([None if i % 3 == 0 else i * 7 for i in ids], number),
+                "ratio": pa.array([None if i % 5 == 0 else i / 4 for i in ids], real),
+                "price": pa.array([Decimal(i) / 4 for i in ids], money),
+                "pair": pa.array(pairs, pa.struct([("a", number), ("b", pa.string())])),
+                "marks": pa.array([[i, None, -i] for i in ids], pa.list_(number)),
+            }
+        )
+
+    narrow = (pa.int32(), pa.float32(), pa.decimal128(9, 2))
+    wide = (pa.int64(), pa.float64(), pa.decimal128(18, 2))
+    return SourceLake(
+        files={
+            "p=1/a.parquet": rows(0, *narrow),
+            "p=1/b.parquet": rows(6, *wide),
+            "p=2/c.parquet": rows(12, pa.int16(), *narrow[1:]),
+            "p=3/d.parquet": rows(18, *narrow).drop_columns(["ratio"]),
+        },
+        partition_by={"p": "int"},
+        layout="hive",
+    )
+
+
 def clock_lake() -> SourceLake:
     """Return a lake with instants and local times."""
     rows = pa.table(
@@ -235,5 +267,6 @@ LAKES: Final = {
     "typed": typed_lake,
     "clock": clock_lake,
     "mixed": mixed_lake,
+    "widened": widened_lake,
 }
 """Builders by name."""

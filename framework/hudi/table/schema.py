@@ -19,7 +19,7 @@ from framework.hudi.table.schema_check import (
     full_record_schema,
     millisecond_columns,
 )
-from framework.hudi.table.schema_union import SchemaConflict, UnifiedSchema, unify
+from framework.hudi.table.schema_union import SchemaConflict, UnifiedSchema, is_widened, unify
 
 __all__ = [
     "SchemaConflict",
@@ -30,6 +30,7 @@ __all__ = [
     "check_schema",
     "full_record_schema",
     "int96_columns",
+    "is_widened",
     "millisecond_columns",
     "parquet_schema",
     "sanitize_name",

@@ -10,7 +10,7 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["SchemaConflict", "UnifiedSchema", "unify"]
+__all__ = ["SchemaConflict", "UnifiedSchema", "is_widened", "unify"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +51,20 @@ def unify(schemas: Iterable[pa.Schema]) -> UnifiedSchema:
     for index, schema in enumerate(schemas):
         union.add(schema, index)
     return UnifiedSchema(schema=pa.schema(union.fields()), conflicts=tuple(union.conflicts))
+
+
+def is_widened(narrow: pa.DataType, wide: pa.DataType) -> bool:
+    """Whether a leaf of `narrow` has another type in `wide`, which `unify` made of it and others.
+
+    Fields that only `wide` has count not.
+    """
+    if pa.types.is_struct(narrow) and pa.types.is_struct(wide):
+        return any(is_widened(f.type, wide.field(f.name).type) for f in narrow)
+    if pa.types.is_map(narrow) and pa.types.is_map(wide):
+        return is_widened(narrow.item_type, wide.item_type)
+    if pa.types.is_list(narrow) and pa.types.is_list(wide):
+        return is_widened(narrow.value_type, wide.value_type)
+    return bool(narrow != wide)
 
 
 class _Union:

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.functions import broadcast, col
 
 from framework.hudi.filegroup.names import BaseFileName
-from framework.hudi.keygen.spark_sql import key_sql, quote_literal
+from framework.hudi.keygen.spark_sql import key_sql, quote_literal, quote_name
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, MetaField
 from framework.spark.reading.columns import META_SCHEMA, constants, quoted, struct_of
 from framework.spark.reading.files import FileSet
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import types as t
 
     from framework.hudi.keygen.rule import KeyRule
     from framework.spark.reading.files import Adopted
@@ -39,12 +40,17 @@ _PARTITION: Final = "_lakestrap_partition"
 _NAME: Final = "_lakestrap_name"
 
 
-def scan_adopted(scanner: Scanner, table: Table, adopted: Adopted) -> DataFrame:
-    """Return the rows of adopted slices: meta columns, then the table's columns."""
+def scan_adopted(
+    scanner: Scanner, table: Table, adopted: Adopted, columns: t.StructType
+) -> DataFrame:
+    """Return the rows of adopted slices: meta columns, then the table's columns.
+
+    `columns` are those that are read from files, in types that the files have or Spark widens.
+    """
     spark = scanner.jvm.spark
-    scan = scanner.scan(adopted.sources, struct_of(table.file_fields))
+    scan = scanner.scan(adopted.sources, columns)
     rows = scan.frame.select(
-        *quoted(table.schema.names),
+        *_in_table_types(table, columns),
         col("_metadata.file_path").alias(_FILE),
         col("_metadata.row_index").alias(_ROW),
     )
@@ -57,6 +63,16 @@ def scan_adopted(scanner: Scanner, table: Table, adopted: Adopted) -> DataFrame:
         found = _with_skeletons(found, skeletons.frame)
         meta = _read()
     return found.selectExpr(*meta, *quoted(table.schema.names))
+
+
+def _in_table_types(table: Table, columns: t.StructType) -> list[str | Column]:
+    """Return the table's columns; those that are read in another type are cast."""
+    casts: dict[str, Column] = {}
+    for read_as, wanted in zip(columns, struct_of(table.file_fields), strict=True):
+        if read_as.dataType != wanted.dataType:
+            name = quote_name(wanted.name)
+            casts[wanted.name] = col(name).cast(wanted.dataType).alias(wanted.name)
+    return [casts.get(name, quote_name(name)) for name in table.schema.names]
 
 
 def _our_constants(spark: SparkSession, scan: Scan, adopted: Adopted) -> DataFrame:

@@ -13,7 +13,7 @@ from framework.hudi.table.layout import BOOTSTRAP_INSTANT, META_COLUMNS, join, n
 from framework.hudi.table.partition_path import parse_partition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from framework.hudi.filegroup.slices import FileSlice
     from framework.hudi.table.partition_path import PartitionValue
@@ -58,6 +58,13 @@ class FileSet:
             below = f"/{partition.path}"
             self.roots.add(folder.removesuffix(below) if folder.endswith(below) else "")
 
+    def some(self, places: Sequence[int]) -> FileSet:
+        """Return the files at these places, in their order."""
+        paths = [self.paths[at] for at in places]
+        kept = {parent_of(path) for path in paths}
+        folders = {folder: values for folder, values in self.folders.items() if folder in kept}
+        return FileSet(paths=paths, folders=folders, roots=set(self.roots))
+
     @property
     def root(self) -> str | None:
         """The one folder below which all files lie at their partition paths, if there is one."""
@@ -87,6 +94,17 @@ class Adopted:
     def __len__(self) -> int:
         """Slices."""
         return len(self.names)
+
+    def some(self, places: Sequence[int]) -> Adopted:
+        """Return the slices at these places, in their order."""
+        return Adopted(
+            sources=self.sources.some(places),
+            skeletons=[self.skeletons[at] for at in places],
+            names=[self.names[at] for at in places],
+            partition_paths=[self.partition_paths[at] for at in places],
+            sizes=[self.sizes[at] for at in places],
+            mtimes_ms=[self.mtimes_ms[at] for at in places],
+        )
 
 
 @dataclass(slots=True)

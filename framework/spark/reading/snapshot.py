@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
@@ -21,12 +22,12 @@ from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.patterns import choose_partitions
 from framework.spark.reading.scan import Scanner, private_settings
 from framework.spark.reading.table import Table, open_table
+from framework.spark.reading.widened import as_stored
 from framework.spark.tasks import SparkTasks
 from framework.vocabulary import SourceLayout, Verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -52,7 +53,7 @@ def read(
 
     Args:
         spark: the session; its settings stay as they are.
-        location: the table's base path.
+        location: the table's base path; a relative one starts at the working folder.
         partition: a partition path (`month=3`), a folder above some (`year=2013`), or a glob of
             folder names (`month=1*`); None reads all.
         verify: how deep the source files of adopted slices are compared with what they were.
@@ -73,7 +74,8 @@ def read(
             f"files_per_split is {files_per_split}",
             remedy="Pass 1 or more, or leave it out.",
         )
-    table = open_table(str(location))
+    text = str(location)
+    table = open_table(text if ":/" in text else str(Path(text).absolute()))
     found = _snapshot(table, partition)
     verify_sources(found.adopted, verify, SparkTasks(spark) if verify is not Verify.STAT else None)
     settings = private_settings(spark.sparkContext.defaultParallelism, files_per_split)
@@ -115,8 +117,8 @@ class _ListedOnce(LocalStorage):
 def _frame(scanner: Scanner, table: Table, found: Snapshot) -> DataFrame:
     """Return the rows of all files."""
     parts = []
-    if found.adopted.names:
-        parts.append(scan_adopted(scanner, table, found.adopted))
+    for adopted, columns in as_stored(table, found.adopted, scanner.jvm.spark.version):
+        parts.append(scan_adopted(scanner, table, adopted, columns))
     if found.whole.paths:
         columns = t.StructType([*META_SCHEMA, *struct_of(table.file_fields)])
         whole = scanner.scan(found.whole, columns).frame

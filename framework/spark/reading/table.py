@@ -20,6 +20,7 @@ from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.facts import BootstrapFacts
+from framework.plan.reader_exceptions import Trait
 from framework.vocabulary import PartitionType, SourceLayout
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Table:
         schema: columns without meta columns, partition columns included.
         partition: partition columns in folder order; empty for an unpartitioned table.
         rule: how skeletons got their keys, None unless they are proven to be ours.
+        has_widened: whether an adopted file has a column in a narrower type than the table.
     """
 
     storage: Storage
@@ -65,6 +67,7 @@ class Table:
     schema: pa.Schema
     partition: tuple[PartitionField, ...]
     rule: KeyRule | None
+    has_widened: bool
 
     @property
     def layout(self) -> SourceLayout:
@@ -100,7 +103,7 @@ def open_table(location: str) -> Table:
         )
     timeline = load_timeline(storage)
     schema = _schema(storage, timeline)
-    rule = _rule(storage, timeline)
+    rule, has_widened = _adoption(storage, timeline)
     partition = rule.partition if rule else _partition(storage, properties, schema)
     return Table(
         storage=storage,
@@ -109,6 +112,7 @@ def open_table(location: str) -> Table:
         schema=_with_partition_columns(schema, partition),
         partition=partition,
         rule=rule,
+        has_widened=has_widened,
     )
 
 
@@ -145,20 +149,24 @@ def _parsed(storage: Storage, path: str, text: str) -> pa.Schema:
     return pa.schema([field for field in schema if field.name not in META_COLUMNS])
 
 
-def _rule(storage: Storage, timeline: Timeline) -> KeyRule | None:
-    """Return the key rule that our bootstrap left in its commit, None where it was not ours."""
+def _adoption(storage: Storage, timeline: Timeline) -> tuple[KeyRule | None, bool]:
+    """Return the key rule that our bootstrap left in its commit, and whether columns are widened.
+
+    The rule is None where the bootstrap was not ours; then nothing tells of widened columns.
+    """
     found = [each for each in timeline.completed if each.action in DATA_ACTIONS]
     if not found or found[0].requested_time != BOOTSTRAP_INSTANT:
-        return None
+        return None, False
     path = found[0].path
     text = read_commit_head(storage, path).extra.get(FACTS_KEY)
     if text is None:
-        return None
+        return None, False
     facts = BootstrapFacts.from_json(text, where=Where(file=f"{storage.location}/{path}"))
     stored: Mapping[str, object] = json.loads(text)
     if facts.instant != BOOTSTRAP_INSTANT or _RULE not in stored:
-        return None
-    return KeyRule.from_json(stored[_RULE])  # type: ignore[arg-type]  # it checks what it is given
+        return None, False
+    rule = KeyRule.from_json(stored[_RULE])  # type: ignore[arg-type]  # it checks what it is given
+    return rule, Trait.WIDENED in facts.traits
 
 
 def _partition(

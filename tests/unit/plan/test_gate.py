@@ -69,8 +69,7 @@ def test_exceptions_are_those_that_the_judges_found() -> None:
     versions = {reader.key: reader.version for reader in READERS}
     named = {e.name: {versions[key] for key in e.readers} for e in EXCEPTIONS}
     for name, difference in DIFFERENCES.items():
-        if difference.in_reader_gate:
-            assert named[name] & set(RELEASES) == set(difference.releases), name
+        assert named[name] & set(RELEASES) == set(difference.releases), name
 
 
 def test_exceptions_fill_in_each_message() -> None:
@@ -128,6 +127,9 @@ def test_gate_of_a_table_of_full_files_opens_it_to_others() -> None:
         (Trait.DATE_ORDERING, "date-ordering-field", "1.2.0", (YES, NO)),
         (Trait.DATE_ORDERING, None, "1.0.x", (YES, YES)),
         (Trait.CUSTOM_KEYS, "custom-keys-in-sql", "1.2.0", (YES, YES)),
+        (Trait.LIST, "null-in-list", "1.2.0", (YES, YES)),
+        (Trait.LIST, "null-in-list", "0.15.0", (YES, YES)),
+        (Trait.WIDENED, None, "0.15.0", (YES, YES)),
     ],
 )
 def test_gate_of_skeletons_with_a_trait_lowers_just_those_whom_it_concerns(

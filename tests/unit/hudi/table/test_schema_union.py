@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.hudi.table.schema import SchemaConflict, unify
+from framework.hudi.table.schema import SchemaConflict, is_widened, unify
 
 
 def _schema(**types: pa.DataType) -> pa.Schema:
@@ -116,3 +116,29 @@ def test_unified_schema_holds_every_column_of_every_file(schemas: list[pa.Schema
             assert found.field(field.name).type.bit_width >= field.type.bit_width
     assert set(found.names) == {name for schema in schemas for name in schema.names}
     assert unify([found, *schemas]).schema == unify([found, found]).schema
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide", "expected"),
+    [
+        (pa.int32(), pa.int64(), True),
+        (pa.int64(), pa.int64(), False),
+        (pa.list_(pa.float32()), pa.list_(pa.float64()), True),
+        (pa.map_(pa.string(), pa.int32()), pa.map_(pa.string(), pa.int64()), True),
+        (
+            pa.struct([("a", pa.int32())]),
+            pa.struct([("a", pa.int64()), ("b", pa.string())]),
+            True,
+        ),
+        (
+            pa.struct([("a", pa.int32())]),
+            pa.struct([("a", pa.int32()), ("b", pa.string())]),
+            False,
+        ),
+    ],
+)
+def test_column_is_widened_where_a_leaf_has_another_type(
+    narrow: pa.DataType, wide: pa.DataType, *, expected: bool
+) -> None:
+    """A field that a file lacks is no widening: readers fill it in by themselves."""
+    assert is_widened(narrow, wide) is expected

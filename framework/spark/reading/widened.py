@@ -1,0 +1,104 @@
+"""Adopted files whose columns are narrower than the table's, for a Spark that does not widen.
+
+From 4.0 on Spark reads INT32 as a long and FLOAT as a double by itself. Before, each group of files
+is scanned in the types that its footers have, and cast.
+"""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import types as t
+
+from framework.errors import SourceDriftError, Where
+from framework.hudi.bootstrap.source_schema import SchemaCache
+from framework.spark.reading.columns import struct_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from framework.spark.reading.files import Adopted
+    from framework.spark.reading.table import Table
+
+__all__ = ["as_stored"]
+
+_WIDENS_SINCE: Final = 4
+_READERS: Final = 8
+_BATCH: Final = 4096
+
+
+def as_stored(
+    table: Table, adopted: Adopted, spark_version: str
+) -> Iterator[tuple[Adopted, t.StructType]]:
+    """Yield adopted slices with the columns that Spark is to read from their source files.
+
+    One group as a rule, none where nothing is adopted. Where the table has widened columns and
+    Spark is older than 4.0, one group for each set of types; that costs a footer per source file.
+
+    Raises:
+        SourceDriftError: `source/drift`; a source file cannot be read any more.
+    """
+    columns = struct_of(table.file_fields)
+    if not adopted:
+        return
+    if not table.has_widened or int(spark_version.split(".", maxsplit=1)[0]) >= _WIDENS_SINCE:
+        yield adopted, columns
+        return
+    groups: dict[str, list[int]] = {}
+    for at, stored in enumerate(_stored(adopted.sources.paths, columns)):
+        groups.setdefault(stored, []).append(at)
+    for stored, places in groups.items():
+        yield adopted.some(places), t.StructType.fromJson(json.loads(stored))
+
+
+def _stored(paths: list[str], columns: t.StructType) -> Iterator[str]:
+    """Yield for each file, as JSON, the columns in the types that it has."""
+    cache, known = SchemaCache(), dict[str, str]()
+    with ThreadPoolExecutor(_READERS) as pool:
+        for first in range(0, len(paths), _BATCH):
+            for metadata in pool.map(_footer, paths[first : first + _BATCH]):
+                facts = cache.facts(metadata)
+                if facts.hash not in known:
+                    known[facts.hash] = _narrowed(columns, facts.schema).json()
+                yield known[facts.hash]
+
+
+def _footer(path: str) -> pq.FileMetaData:
+    """Return a file's footer."""
+    try:
+        return pq.read_metadata(path)
+    except (OSError, pa.ArrowException) as error:
+        raise SourceDriftError(
+            "source/drift",
+            f"the source file cannot be read any more: {error}",
+            where=Where(file=path),
+            remedy="Restore the file: the table has no copy of its rows.",
+        ) from error
+
+
+def _narrowed(wide: t.StructType, stored: pa.Schema | pa.StructType) -> t.StructType:
+    """Return `wide` with the types of a file; fields that the file lacks stay."""
+    fields = {field.name: field.type for field in stored}
+    return t.StructType(
+        [
+            t.StructField(
+                f.name, _narrow(f.dataType, fields[f.name]) if f.name in fields else f.dataType
+            )
+            for f in wide
+        ]
+    )
+
+
+def _narrow(wide: t.DataType, stored: pa.DataType) -> t.DataType:
+    """Return the Spark type of one column of a file in the shape of the table's."""
+    if isinstance(wide, t.StructType):
+        return _narrowed(wide, stored)
+    if isinstance(wide, t.MapType):
+        return t.MapType(wide.keyType, _narrow(wide.valueType, stored.item_type))
+    if isinstance(wide, t.ArrayType):
+        return t.ArrayType(_narrow(wide.elementType, stored.value_type))
+    return struct_of([pa.field("", stored)])[0].dataType
