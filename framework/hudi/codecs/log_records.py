@@ -1,0 +1,210 @@
+"""Contents of data and delete blocks (format sheet, sections 6.3 and 6.4).
+
+Data blocks in Avro are read, as Apache Hudi writes them; ours are Parquet and need no codec here.
+Delete blocks are written with the ordering value 0 in an `IntWrapper`, which every release takes
+for "always deletes", and read with all of theirs.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import fastavro
+
+from framework.errors import CorruptFileError, UnsupportedTableError, Where
+from framework.hudi.codecs.avro_limits import check_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["ALWAYS", "DeletedRecord", "decode_deletes", "decode_records", "encode_deletes"]
+
+_VERSION: Final = 3
+_INT: Final = struct.Struct(">i")
+_NAMESPACE: Final = "org.apache.hudi.avro.model"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedRecord:
+    """One record that a delete block names.
+
+    Attributes:
+        record_key: its key, None where the writer left it out.
+        partition_path: its partition, None likewise.
+        wrapper: name of the Avro record around the ordering value, `null` where there is none.
+        ordering: the value inside; `ALWAYS` deletes whatever the row's own value is.
+    """
+
+    record_key: str | None
+    partition_path: str | None
+    wrapper: str = "IntWrapper"
+    ordering: object = 0
+
+    @property
+    def is_unconditional(self) -> bool:
+        """Whether it deletes whatever the row's ordering value is."""
+        return (self.wrapper, self.ordering) == ALWAYS or self.wrapper == "null"
+
+
+ALWAYS: Final = ("IntWrapper", 0)
+
+
+def _wrapper(name: str, kind: Any) -> dict[str, Any]:
+    """Return the schema of one wrapper record."""
+    fields = [{"name": "value", "type": kind}]
+    return {"type": "record", "name": name, "namespace": _NAMESPACE, "fields": fields}
+
+
+_DECIMAL: Final = {"type": "bytes", "logicalType": "decimal", "precision": 30, "scale": 15}
+_MICROS: Final = {"type": "long", "logicalType": "timestamp-micros"}
+# In the order of the branches in the file.
+_WRAPPERS: Final = (
+    _wrapper("BooleanWrapper", "boolean"),
+    _wrapper("IntWrapper", "int"),
+    _wrapper("LongWrapper", "long"),
+    _wrapper("FloatWrapper", "float"),
+    _wrapper("DoubleWrapper", "double"),
+    _wrapper("BytesWrapper", "bytes"),
+    _wrapper("StringWrapper", "string"),
+    _wrapper("DateWrapper", {"type": "int", "logicalType": "date"}),
+    _wrapper("DecimalWrapper", _DECIMAL),
+    _wrapper("TimeMicrosWrapper", {"type": "long", "logicalType": "time-micros"}),
+    _wrapper("TimestampMicrosWrapper", _MICROS),
+)
+_NULLABLE_TEXT: Final = ["null", {"type": "string", "avro.java.string": "String"}]
+_DELETES: Final = fastavro.parse_schema(
+    {
+        "type": "record",
+        "name": "HoodieDeleteRecordList",
+        "namespace": _NAMESPACE,
+        "fields": [
+            {
+                "name": "deleteRecordList",
+                "type": {
+                    "type": "array",
+                    "items": {
+                        "type": "record",
+                        "name": "HoodieDeleteRecord",
+                        "fields": [
+                            {"name": "recordKey", "type": _NULLABLE_TEXT, "default": None},
+                            {"name": "partitionPath", "type": _NULLABLE_TEXT, "default": None},
+                            {"name": "orderingVal", "type": ["null", *_WRAPPERS], "default": None},
+                        ],
+                    },
+                },
+            }
+        ],
+    }
+)
+
+
+def encode_deletes(records: Iterable[tuple[str, str]]) -> bytes:
+    """Return the content of a delete block for pairs of record key and partition path."""
+    always = (f"{_NAMESPACE}.{ALWAYS[0]}", {"value": ALWAYS[1]})
+    listed = [
+        {"recordKey": key, "partitionPath": partition, "orderingVal": always}
+        for key, partition in records
+    ]
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, _DELETES, {"deleteRecordList": listed})
+    datum = out.getvalue()
+    return b"".join((_INT.pack(_VERSION), _INT.pack(len(datum)), datum))
+
+
+def decode_deletes(content: bytes, *, where: Where | None = None) -> tuple[DeletedRecord, ...]:
+    """Return what a delete block names, in its order.
+
+    Raises:
+        UnsupportedTableError: `log/delete-version`; releases before 0.14 wrote Java objects.
+        CorruptFileError: `log/content`.
+    """
+    place = where or Where()
+    source = io.BytesIO(content)
+    version = _int(source, place)
+    if version != _VERSION:
+        raise _unsupported("delete", version, place)
+    datum = source.read(_int(source, place))
+    try:
+        rest = io.BytesIO(datum)
+        found: Any = fastavro.schemaless_reader(rest, _DELETES, None, return_record_name=True)
+        return tuple(_deleted(each) for each in found["deleteRecordList"])
+    except _AVRO_FAULTS as error:
+        raise _corrupt(f"a delete block is not readable: {error}", place) from error
+
+
+def decode_records(
+    content: bytes, schema: str, *, where: Where | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield the records of an Avro data block, in its order, meta columns included.
+
+    Args:
+        content: of the block.
+        schema: Avro schema as JSON, from the block's header.
+        where: the place that errors speak of.
+
+    Raises:
+        UnsupportedTableError: `log/data-version`.
+        CorruptFileError: `log/content`.
+    """
+    place = where or Where()
+    source = io.BytesIO(content)
+    version, count = _int(source, place), _int(source, place)
+    if version != _VERSION:
+        raise _unsupported("data", version, place)
+    try:
+        check_schema(schema)
+        parsed = fastavro.parse_schema(json.loads(schema))
+    except (ValueError, fastavro.schema.SchemaParseException) as error:
+        raise _corrupt(f"the schema of a data block is wrong: {error}", place) from error
+    for number in range(count):
+        datum = io.BytesIO(source.read(max(_int(source, place), 0)))
+        try:
+            record: Any = fastavro.schemaless_reader(datum, parsed, None)
+        except _AVRO_FAULTS as error:
+            message = f"record {number} of a data block is not readable: {error}"
+            raise _corrupt(message, place) from error
+        yield record
+
+
+_AVRO_FAULTS: Final = (ValueError, EOFError, IndexError, KeyError, TypeError, OverflowError)
+
+
+def _deleted(fields: dict[str, Any]) -> DeletedRecord:
+    """Return one decoded entry."""
+    ordering = fields["orderingVal"]
+    name, value = ("null", None) if ordering is None else (ordering[0], ordering[1]["value"])
+    return DeletedRecord(
+        record_key=fields["recordKey"],
+        partition_path=fields["partitionPath"],
+        wrapper=name.rpartition(".")[2],
+        ordering=value,
+    )
+
+
+def _int(source: io.BytesIO, place: Where) -> int:
+    """Read a number of four bytes."""
+    data = source.read(_INT.size)
+    if len(data) < _INT.size:
+        raise _corrupt("the content of a log block is cut", place)
+    (value,) = _INT.unpack(data)
+    return int(value)
+
+
+def _corrupt(message: str, place: Where) -> CorruptFileError:
+    """Return the error for a content that is whole but wrong."""
+    remedy = "Let Apache Hudi read or compact the file group, or restore the file."
+    return CorruptFileError("log/content", message, where=place, remedy=remedy)
+
+
+def _unsupported(what: str, version: int, place: Where) -> UnsupportedTableError:
+    """Return the error for a content of another version."""
+    return UnsupportedTableError(
+        f"log/{what}-version",
+        f"a {what} block of version {version}; version {_VERSION} is read",
+        where=place,
+        remedy="Let Apache Hudi compact the file group.",
+    )
