@@ -126,7 +126,7 @@ def decode_deletes(content: bytes, *, where: Where | None = None) -> tuple[Delet
     source = io.BytesIO(content)
     version = _int(source, place)
     if version != _VERSION:
-        raise _unsupported("delete", version, place)
+        raise _unsupported("log/delete-version", version, place)
     datum = source.read(_int(source, place))
     try:
         rest = io.BytesIO(datum)
@@ -154,7 +154,7 @@ def decode_records(
     source = io.BytesIO(content)
     version, count = _int(source, place), _int(source, place)
     if version != _VERSION:
-        raise _unsupported("data", version, place)
+        raise _unsupported("log/data-version", version, place)
     try:
         check_schema(schema)
         parsed = fastavro.parse_schema(json.loads(schema))
@@ -200,11 +200,11 @@ def _corrupt(message: str, place: Where) -> CorruptFileError:
     return CorruptFileError("log/content", message, where=place, remedy=remedy)
 
 
-def _unsupported(what: str, version: int, place: Where) -> UnsupportedTableError:
+def _unsupported(condition: str, version: int, place: Where) -> UnsupportedTableError:
     """Return the error for a content of another version."""
     return UnsupportedTableError(
-        f"log/{what}-version",
-        f"a {what} block of version {version}; version {_VERSION} is read",
+        condition,
+        f"a log block's content is of version {version}; version {_VERSION} is read",
         where=place,
         remedy="Let Apache Hudi compact the file group.",
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -23,7 +25,7 @@ KINDS = st.sampled_from([kind for kind in BlockKind if kind is not BlockKind.COR
 HEADERS = st.dictionaries(st.sampled_from(HeaderKey), st.text(max_size=20), max_size=4)
 BLOCKS = st.tuples(KINDS, HEADERS, st.binary(max_size=64))
 
-Read = tuple[BlockKind, dict[int, str], bytes]
+Read = tuple[BlockKind, dict[Any, str], bytes]
 
 
 def read_all(data: bytes) -> list[Read]:
