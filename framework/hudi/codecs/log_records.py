@@ -126,7 +126,7 @@ def decode_deletes(content: bytes, *, where: Where | None = None) -> tuple[Delet
     source = io.BytesIO(content)
     version = _int(source, place)
     if version != _VERSION:
-        raise _unsupported("log/delete-version", version, place)
+        raise _unsupported("delete-version", version, place)
     datum = source.read(_int(source, place))
     try:
         rest = io.BytesIO(datum)
@@ -154,7 +154,7 @@ def decode_records(
     source = io.BytesIO(content)
     version, count = _int(source, place), _int(source, place)
     if version != _VERSION:
-        raise _unsupported("log/data-version", version, place)
+        raise _unsupported("data-version", version, place)
     try:
         check_schema(schema)
         parsed = fastavro.parse_schema(json.loads(schema))
@@ -203,7 +203,7 @@ def _corrupt(message: str, place: Where) -> CorruptFileError:
 def _unsupported(condition: str, version: int, place: Where) -> UnsupportedTableError:
     """Return the error for a content of another version."""
     return UnsupportedTableError(
-        condition,
+        f"log/{condition}",
         f"a log block's content is of version {version}; version {_VERSION} is read",
         where=place,
         remedy="Let Apache Hudi compact the file group.",
