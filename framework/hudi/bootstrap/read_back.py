@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import TYPE_CHECKING, Any, Final
 
+import google_crc32c
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,8 +30,9 @@ def key_digest(texts: Sequence[Any]) -> KeyDigest:
         _, offsets_buffer, data = array.buffers()
         offsets = np.frombuffer(offsets_buffer, np.int32)[array.offset :][: len(array) + 1]
         rows += len(array)
-        text = zlib.crc32(memoryview(data)[offsets[0] : offsets[-1]], text)
-        lengths = zlib.crc32(np.diff(offsets).data, lengths)
+        begin, end = int(offsets[0]), int(offsets[-1])
+        text = google_crc32c.extend(text, data.slice(begin, end - begin))
+        lengths = google_crc32c.extend(lengths, np.diff(offsets).tobytes())
     return rows, text, lengths
 
 

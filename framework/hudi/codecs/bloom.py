@@ -161,23 +161,30 @@ class BloomBuilder:
         if needed > len(self._bits):
             fresh = np.zeros((needed - len(self._bits), self.spec.bits), np.bool_)
             self._bits = np.concatenate([self._bits, fresh])
-        places = np.arange(self._keys, self._keys + count)
+        limit = most * per_row
+        until = (np.minimum(np.arange(1, most + 1) * per_row, limit) - self._keys).clip(0, count)
+        rows = np.repeat(np.arange(most, dtype=np.uint32), np.diff(until, prepend=0))
         # Hudi's first key past the end goes to row 0, and so does the second: its counter of turns
         # starts only then.
-        in_turn = np.maximum(places - most * per_row - 1, 0) % most
-        return np.where(places < most * per_row, places // per_row, in_turn)
+        past = self._keys + rows.size - limit
+        one_turn = np.roll(np.arange(most, dtype=np.uint32), 1 - past)
+        left = count - rows.size
+        turns = np.tile(one_turn, -(-left // most))[:left]
+        if past == 0:
+            turns[:1] = 0
+        return np.concatenate([rows, turns])
 
     def _add_block(self, block: KeyWords, halves: np.ndarray, rows: np.ndarray | None) -> None:
         """Set the bits of one block and keep its first two rounds in `halves`."""
         flat = self._bits.reshape(-1)
-        base = None if rows is None else rows * self.spec.bits
-        for turn in range(max(2, self.spec.rounds)):
+        base = None if rows is None else rows * np.uint32(self.spec.bits)
+        rounds = self.spec.rounds
+        for turn in range(max(2, rounds)):
             h = block.next_round()
             if turn in {0, 1}:
                 halves[block.places, 1 - turn] = h
-            if turn < self.spec.rounds:
-                at = self._positions.of(h)
-                flat[at if base is None else at + base] = True
+            if turn < rounds:
+                flat[self._positions.of(h, base)] = True
 
 
 class HashedKeys:
@@ -304,8 +311,8 @@ class _Positions:
         self._quotient = np.empty(BLOCK_KEYS, np.uint32)
         self._at = np.empty(BLOCK_KEYS, np.intp)
 
-    def of(self, seeds: np.ndarray) -> np.ndarray:
-        """Return the positions; valid until the next call."""
+    def of(self, seeds: np.ndarray, base: np.ndarray | None = None) -> np.ndarray:
+        """Return the positions, `base` (uint32) added; valid until the next call."""
         a, q, at = (
             self._absolute[: seeds.size],
             self._quotient[: seeds.size],
@@ -317,6 +324,8 @@ class _Positions:
         np.floor_divide(a, self._bits, out=q)  # numpy divides by a constant five times faster
         np.multiply(q, self._bits, out=q)  #      than it takes remainders
         np.subtract(a, q, out=a)
+        if base is not None:
+            np.add(a, base, out=a)
         at[:] = a
         return at
 
