@@ -38,13 +38,12 @@ bootstrap:
 """
 
 QUERY = """\
-from pathlib import Path
 from pyspark.sql import functions as f
 from framework.spark import read
 from framework.spark.session import open_session
 
 spark = open_session(master="local[2]", conf={}).spark
-flights = read(spark, Path("lake/flights").resolve())
+flights = read(spark, "lake/flights")
 (flights.where("dest = 'LAX'").groupBy("carrier")
     .agg(f.count("*").alias("flights"), f.round(f.avg("dep_delay"), 1).alias("mean_delay"))
     .orderBy(f.desc("flights")).show(5))

@@ -25,6 +25,7 @@ FOOTER_FILES_PER_TASK: Final = 500
 _TASKS_PER_CORE: Final = 4
 _ROWS_PER_FILE_COST: Final = {FileKind.SKELETON.value: 4_000, FileKind.FULL.value: 400}
 _LEAST_COST: Final = 400.0
+_MOST_COST: Final = 10_000.0  # some fifteen seconds, after which progress is told and journaled
 _MOST_FILES: Final = 20_000
 _MOST_FOOTERS: Final = 4_096
 
@@ -34,8 +35,8 @@ def pack(
 ) -> list[list[WorkRange]]:
     """Return the ranges cut and grouped into tasks of about equal cost, in order.
 
-    At most a few tasks per core, and no more than their least cost allows; holds one number per
-    file while it works.
+    A few tasks per core, no more than their least cost allows, but for a long run as many as keep
+    each task short; holds one number per file while it works.
     """
     numbers, costs = _costs(handle, ranges)
     if not numbers.size:
@@ -44,6 +45,7 @@ def pack(
     tasks = max(
         min(parallelism * _TASKS_PER_CORE, int(total // _LEAST_COST)),
         min(parallelism, numbers.size, int(total // (_LEAST_COST / 8))),
+        min(numbers.size, int(total // _MOST_COST)),
         -(-numbers.size // _MOST_FILES),
         1,
     )

@@ -57,13 +57,14 @@ def numbers(shares: list[list[WorkRange]]) -> list[int]:
         ([100_000] * 70, 2, 2, 8),
         ([5_000_000] * 4, 8, 4, 4),
         ([10] * 50_000, 1, 3, 8),
+        ([10_000_000] * 400, 2, 90, 101),
         ([], 2, 0, 0),
     ],
 )
 def test_pack_makes_few_tasks(
     tmp_path: Path, rows: list[int], parallelism: int, least: int, most: int
 ) -> None:
-    """A few per core, never one per file or per handful; all files once, in order."""
+    """A few per core, never one per handful of small files; all files once, in order."""
     handle = an_inventory(tmp_path, rows)
     shares = pack(handle, [WorkRange(start=0, stop=len(rows), kind=SKELETON)], parallelism)
     assert least <= len(shares) <= most
