@@ -12,30 +12,33 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-__all__ = ["QUERIES", "run_query"]
+__all__ = ["QUERIES", "reader"]
 
 QUERIES = ("count", "filtered-sum", "full-scan", "point", "key-and-column", "full-scan-meta")
 """`full-scan-meta` asks for the five meta columns too, where the frame has them."""
 
 
-def run_query(
-    opened: Callable[[], DataFrame], name: str, facts: Mapping[str, Any]
-) -> tuple[float, object]:
-    """Run one query to its end; return seconds of planning and an answer that all must agree on.
+def reader(opened: Callable[[str], DataFrame]) -> Mapping[str, Callable[..., object]]:
+    """Return the actions `open` and `query` of a side that opens data sets so."""
+    frames: list[DataFrame] = []
 
-    The query `plan` ends when the physical plan of a scan of all data columns is there.
-    """
-    began = time.perf_counter()
-    frame = opened()
-    if name == "plan":
-        execution: Any = frame
-        execution._jdf.queryExecution().executedPlan()  # noqa: SLF001 - plans without running
-    planning_s = time.perf_counter() - began
-    return planning_s, _answer(frame, name, facts)
+    def open_frame(location: str) -> float:
+        """Open a data set; return the seconds until the plan of a scan of all of it is there."""
+        began = time.perf_counter()
+        frames[:] = [opened(location)]
+        frame: Any = frames[0]
+        frame._jdf.queryExecution().executedPlan()  # noqa: SLF001 - plans without running
+        return time.perf_counter() - began
+
+    def query(name: str, **facts: Any) -> object:
+        """Run one query on what is open; return an answer that all sides must agree on."""
+        return _answer(frames[0], name, facts)
+
+    return {"open": open_frame, "query": query}
 
 
 def _answer(frame: DataFrame, name: str, facts: Mapping[str, Any]) -> object:
-    """Run one query on an open frame."""
+    """Run one query on an open frame; the query `plan` is done by then."""
     data = frame.select(*(c for c in frame.columns if not c.startswith("_hoodie_")))
     measure: str = facts["measure"]
     answer: object = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.types import StructType
-from queries import run_query
+from queries import reader
 from spark_session import session
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ VARIANTS: Mapping[str, Mapping[str, str]] = {
 
 
 def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
-    """Start the session with the bundle; actions are `bootstrap` and `query`."""
+    """Start the session with the bundle; actions are `bootstrap`, `open` and `query`."""
     spark = session(settings, {**EXTENSIONS, "spark.jars": settings["jar"]})
 
     def bootstrap(target: str, variant: str, **facts: Any) -> None:
@@ -67,11 +67,7 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
         writer = empty.write.format("hudi").options(**METADATA_ONLY, **options)
         writer.options(**VARIANTS[variant]).mode("overwrite").save(target)
 
-    def query(location: str, name: str, **facts: object) -> object:
-        """Run one query with Apache Hudi's reader."""
-        return run_query(lambda: spark.read.format("hudi").load(location), name, facts)
-
-    return {"bootstrap": bootstrap, "query": query}
+    return {"bootstrap": bootstrap, **reader(spark.read.format("hudi").load)}
 
 
 def _options(facts: Mapping[str, Any]) -> dict[str, str]:

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from queries import run_query
+from queries import reader
 from spark_session import session
 
 from framework.engine.prepare import Bench, Request, prepare
@@ -38,7 +38,7 @@ BLOOMS: Mapping[str, Mapping[str, Any]] = {
 
 
 def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
-    """Start the session; actions are `bootstrap` and `query`."""
+    """Start the session; actions are `bootstrap`, `open` and `query`."""
     spark = session(settings)
 
     def bootstrap(target: str, variant: str, **facts: Any) -> dict[str, float]:
@@ -53,11 +53,7 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
             result = run(prepared.plan, SparkTasks(spark))
         return {"run_s": result.seconds}
 
-    def query(location: str, name: str, **facts: object) -> object:
-        """Run one query on the adopted table."""
-        return run_query(lambda: read(spark, location), name, facts)
-
-    return {"bootstrap": bootstrap, "query": query}
+    return {"bootstrap": bootstrap, **reader(lambda location: read(spark, location))}
 
 
 def _spec(target: str, variant: str, facts: Mapping[str, Any]) -> dict[str, Any]:

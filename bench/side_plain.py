@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from queries import run_query
+from queries import reader
 from spark_session import session
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ __all__ = ["start"]
 
 
 def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
-    """Start the session; actions are `bootstrap` (a rewrite) and `query`."""
+    """Start the session; actions are `bootstrap` (a rewrite), `open` and `query`."""
     spark = session(settings)
 
     def bootstrap(source: str, target: str, partition: str, **_: object) -> None:
@@ -22,8 +22,4 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
         frame = spark.read.parquet(source)
         frame.write.partitionBy(partition).option("compression", "snappy").parquet(target)
 
-    def query(location: str, name: str, **facts: object) -> object:
-        """Run one query on the source files."""
-        return run_query(lambda: spark.read.parquet(location), name, facts)
-
-    return {"bootstrap": bootstrap, "query": query}
+    return {"bootstrap": bootstrap, **reader(spark.read.parquet)}

@@ -60,13 +60,13 @@ class LocalStorage:
             raise storage_error(error, str(full)) from error
         prefix = f"{folder}/" if folder else ""
         for each in found:
-            entry = _entry_of(Path(each.path), prefix + each.name)
+            entry = _entry_of(each.path, prefix + each.name)
             if entry is not None:
                 yield entry
 
     def stat(self, path: str) -> Entry | None:
         """Return the entry at `path`, None where there is nothing."""
-        return _entry_of(self._full(path), path)
+        return _entry_of(str(self._full(path)), path)
 
     def open_input(self, path: str) -> Any:
         """Open a regular file for random access."""
@@ -182,14 +182,14 @@ class _NewFile(io.FileIO):
             self._path.unlink()
 
 
-def _entry_of(full: Path, path: str) -> Entry | None:
+def _entry_of(full: str, path: str) -> Entry | None:
     """Return the entry at `full`; a dangling link has size 0, and None means nothing is there."""
     try:
         path.encode()
         try:
-            found = full.stat()
+            found = os.stat(full)  # noqa: PTH116 - a path object costs more than the call
         except FileNotFoundError:
-            found = full.lstat()
+            found = os.lstat(full)
             return Entry(path=path, is_folder=False, size=0, mtime_ns=found.st_mtime_ns)
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -197,7 +197,7 @@ def _entry_of(full: Path, path: str) -> Entry | None:
         place = os.fsencode(full).decode(errors="backslashreplace")
         raise storage_error(OSError("the name is not UTF-8; rename it"), place) from error
     except OSError as error:
-        raise storage_error(error, str(full)) from error
+        raise storage_error(error, full) from error
     if modes.S_ISDIR(found.st_mode):
         return Entry(path=path, is_folder=True, size=0, mtime_ns=0)
     return Entry(path=path, is_folder=False, size=found.st_size, mtime_ns=found.st_mtime_ns)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -157,4 +156,10 @@ def _with_source(found: FileSlice, mapping: _Mapping | None) -> FileSlice:
     if mapping is None or found.base is None or found.base_instant != BOOTSTRAP_INSTANT:
         return found
     source = SourceFile(uri=mapping.uri, size=mapping.size, mtime_ms=mapping.mtime_ms)
-    return replace(found, bootstrap=source)
+    return FileSlice(
+        group=found.group,
+        base_instant=found.base_instant,
+        base=found.base,
+        logs=found.logs,
+        bootstrap=source,
+    )

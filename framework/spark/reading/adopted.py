@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.functions import broadcast, col
 
-from framework.hudi.filegroup.names import BaseFileName
 from framework.hudi.keygen.spark_sql import key_sql, quote_literal, quote_name
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, MetaField
 from framework.spark.reading.columns import META_SCHEMA, constants, quoted, struct_of
@@ -88,9 +87,8 @@ def _our_constants(spark: SparkSession, scan: Scan, adopted: Adopted) -> DataFra
 
 
 def _number(name: str) -> str:
-    """Return the file's place in the inventory, which its write token begins with."""
-    parsed = BaseFileName.parse(name)
-    return parsed.write_token.partition("-")[0] if parsed else ""
+    """Return the file's place in the inventory, with which its write token begins."""
+    return name.partition("_")[2].partition("-")[0]
 
 
 def _with_constants(rows: DataFrame, per_file: DataFrame) -> DataFrame:

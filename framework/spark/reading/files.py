@@ -125,12 +125,12 @@ def gather(table: Table, view: FileSystemView, partitions: Iterable[str]) -> Sna
         CorruptFileError: `read/skeleton-not-indexed`.
         PlanError: a partition path is none of the table's (`partition/…`).
     """
-    snapshot = Snapshot()
+    snapshot, base = Snapshot(), local_path(table.storage.location)
     for path in partitions:
         values = parse_partition(path, table.partition, table.layout) if table.partition else ()
         partition = Partition(path=path, values=values)
         for each in view.latest_slices(path):
-            _take(snapshot, table, each, partition)
+            _take(snapshot, table, base, each, partition)
     return snapshot
 
 
@@ -165,35 +165,32 @@ def _tidy(path: str) -> str:
     return "/" + "/".join(kept)
 
 
-def _take(snapshot: Snapshot, table: Table, found: FileSlice, partition: Partition) -> None:
-    """Put one slice where it belongs."""
+def _take(
+    snapshot: Snapshot, table: Table, base: str, found: FileSlice, partition: Partition
+) -> None:
+    """Put one slice where it belongs; `base` is the table's absolute path."""
     if found.logs or found.base is None:
         raise _has_logs(table, found)
     if found.bootstrap is not None:
-        _take_adopted(snapshot.adopted, table, found, partition)
+        _take_adopted(snapshot.adopted, base, found, partition)
         return
-    path = _location(table, found.base.path)
+    path = join(base, found.base.path)
     if found.base_instant == BOOTSTRAP_INSTANT and table.properties.bootstrap_base_path:
         _refuse_lost_skeleton(table, found, path)
     snapshot.whole.add(path, partition)
 
 
-def _take_adopted(adopted: Adopted, table: Table, found: FileSlice, partition: Partition) -> None:
+def _take_adopted(adopted: Adopted, base: str, found: FileSlice, partition: Partition) -> None:
     """Put a skeleton and its source beside the others."""
     source = found.bootstrap
     if found.base is None or source is None:
         return
     adopted.sources.add(local_path(source.uri), partition)
-    adopted.skeletons.append(_location(table, found.base.path))
+    adopted.skeletons.append(join(base, found.base.path))
     adopted.names.append(name_of(found.base.path))
     adopted.partition_paths.append(partition.path)
     adopted.sizes.append(source.size)
     adopted.mtimes_ms.append(source.mtime_ms)
-
-
-def _location(table: Table, path: str) -> str:
-    """Return the absolute path of a file of the table."""
-    return join(local_path(table.storage.location), path)
 
 
 def _refuse_lost_skeleton(table: Table, found: FileSlice, path: str) -> None:
