@@ -2,7 +2,8 @@
 
 Plain Spark reads the source files. All sides run the same Spark release, warm and alternating;
 three warm-ups of each query are dropped. Planning is timed apart: the call that makes the frame,
-up to its physical plan. The last line is one JSON object `{bench, ratios, targets, missed}`.
+up to the query's physical plan. The last line is one JSON object
+`{bench, ratios, targets, missed}`.
 """
 
 from __future__ import annotations
@@ -125,9 +126,9 @@ def _contest(
 def _sample(process: Side, location: str, source: DataSet, query: str) -> tuple[ReadCost, object]:
     """Run one query once."""
     point = " and ".join(f"{name} = {value}" for name, value in source.point.items())
-    planning: float = process.run("open", location=location).value
     facts = {"measure": source.measure, "keys": list(source.keys), "where": point}
-    measured = process.run("query", name=query, **facts)
+    planning: float = process.run("open", location=location, name=query, **facts).value
+    measured = process.run("query", name=query)
     cost = ReadCost(wall_s=measured.wall_s, cpu_s=measured.cpu_s, planning_s=planning)
     return cost, measured.value
 

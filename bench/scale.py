@@ -69,9 +69,9 @@ def _adopt(source: DataSet, table: Path, options: argparse.Namespace) -> Measure
 def _open(source: DataSet, table: Path, options: argparse.Namespace) -> None:
     """Let Apache Hudi open an adopted table and count it, in a new session."""
     with start_side("hudi", options) as side:
-        _print(source.name, "Hudi opens", side.run("open", location=str(table)))
-        facts = {"measure": source.measure, "keys": [], "where": ""}
-        _print(source.name, "Hudi counts", side.run("query", name="count", **facts))
+        facts = {"name": "count", "measure": source.measure, "keys": [], "where": ""}
+        _print(source.name, "Hudi opens", side.run("open", location=str(table), **facts))
+        _print(source.name, "Hudi counts", side.run("query", name="count"))
 
 
 def _print(name: str, what: str, measured: Measured) -> None:
