@@ -62,7 +62,8 @@ def test_data_columns_alone_need_no_join(spark: SparkSession, hive_table: Path) 
     plan = plan_of(frame)
     assert "Join" not in plan
     assert "GreaterThan(n,100)" in plan
-    assert "ReadSchema: struct<id:bigint,n:int" in plan
+    assert "ReadSchema: struct<id:bigint,n:int>" in plan
+    assert "row_index" not in plan
 
 
 def test_counting_needs_no_join(spark: SparkSession, hive_table: Path) -> None:
@@ -136,9 +137,9 @@ def test_widened_file_that_is_gone_is_drift(tmp_path: Path) -> None:
 class _Forgetful(Scanner):
     """A scanner that names its files otherwise than Spark does."""
 
-    def scan(self, files: FileSet, columns: StructType) -> Scan:
+    def scan(self, files: FileSet, columns: StructType, *, with_rows: bool = False) -> Scan:
         """Scan, and lose the last file's name."""
-        scan = Scanner.scan(self, files, columns)
+        scan = Scanner.scan(self, files, columns, with_rows=with_rows)
         return replace(scan, texts=[*scan.texts[:-1], "file:/elsewhere"])
 
 

@@ -47,19 +47,20 @@ def scan_adopted(
     `columns` are those that are read from files, in types that the files have or Spark widens.
     """
     spark = scanner.jvm.spark
-    scan = scanner.scan(adopted.sources, columns)
+    scan = scanner.scan(adopted.sources, columns, with_rows=True)
     rows = scan.frame.select(
         *_in_table_types(table, columns),
         col("_metadata.file_path").alias(_FILE),
-        col("_metadata.row_index").alias(_ROW),
+        col(scanner.jvm.row_index).alias(_ROW),
     )
     if table.rule is not None:
         found = _with_constants(rows, _our_constants(spark, scan, adopted))
         meta = _derived(table.rule, table)
     else:
-        skeletons = scanner.without_partitions.scan(FileSet(paths=adopted.skeletons), META_SCHEMA)
+        stored = FileSet(paths=adopted.skeletons)
+        skeletons = scanner.without_partitions.scan(stored, META_SCHEMA, with_rows=True)
         found = _with_constants(rows, _skeleton_names(spark, scan, skeletons))
-        found = _with_skeletons(found, skeletons.frame)
+        found = _with_skeletons(found, skeletons.frame, scanner.jvm.row_index)
         meta = _read()
     return found.selectExpr(*meta, *quoted(table.schema.names))
 
@@ -123,12 +124,12 @@ def _skeleton_names(spark: SparkSession, scan: Scan, skeletons: Scan) -> DataFra
     return constants(spark, {_CONSTANTS_FILE: scan.texts, _NAME: skeletons.texts})
 
 
-def _with_skeletons(rows: DataFrame, skeletons: DataFrame) -> DataFrame:
+def _with_skeletons(rows: DataFrame, skeletons: DataFrame, row_index: str) -> DataFrame:
     """Join rows with their skeleton's row at the same position; both sides stay splittable."""
     stored = skeletons.select(
         *(col(f.name) for f in META_SCHEMA),
         col("_metadata.file_path").alias(_SKELETON_FILE),
-        col("_metadata.row_index").alias(_SKELETON_ROW),
+        col(row_index).alias(_SKELETON_ROW),
     ).dropDuplicates([_SKELETON_FILE, _SKELETON_ROW])
     same = (col(_NAME) == col(_SKELETON_FILE)) & (col(_ROW) == col(_SKELETON_ROW))
     return rows.join(stored, same, "left")

@@ -42,7 +42,7 @@ class Scan:
     """A scan and how it names its files.
 
     Attributes:
-        frame: file columns, then partition columns.
+        frame: file columns, then partition columns; others may be there, so select by name.
         texts: for each of the given paths in order, the text of `_metadata.file_path`.
     """
 
@@ -92,8 +92,11 @@ class Scanner:
         """A scanner to which folders mean nothing."""
         return replace(self, partition=t.StructType(), takes_folders_apart=False)
 
-    def scan(self, files: FileSet, columns: t.StructType) -> Scan:
+    def scan(self, files: FileSet, columns: t.StructType, *, with_rows: bool = False) -> Scan:
         """Return a scan of `columns` (those in the files) and all partition columns.
+
+        With rows, it also has a row's place in its file, `Jvm.row_index`, and
+        `_metadata.file_path`; neither is read where it is not used.
 
         Raises:
             SourceDriftError: `source/drift`; a file vanished since it was listed.
@@ -112,16 +115,17 @@ class Scanner:
             jvm.none,
         )
         texts = _texts(files.paths, jvm.strings(index.inputFiles()))
+        read = t.StructType([*columns, *([_row(jvm)] if with_rows else [])])
         relation = sources.HadoopFsRelation(
             index,
             index.partitionSchema(),
-            jvm.struct(columns),
+            jvm.struct(read),
             jvm.none,
             sources.parquet.ParquetFileFormat(),
             options,
             self.session,
         )
-        return Scan(frame=jvm.frame(relation), texts=texts)
+        return Scan(frame=jvm.frame(relation, with_paths=with_rows), texts=texts)
 
     def _partitions(self, folders: Mapping[str, tuple[PartitionValue, ...]]) -> Any:
         """Return Spark's partition specification; costs three calls to Java per folder."""
@@ -142,6 +146,11 @@ class Scanner:
             for folder, row in zip(folders, rows, strict=True)
         ]
         return sources.PartitionSpec(self.jvm.struct(self.partition), self.jvm.sequence(made))
+
+
+def _row(jvm: Jvm) -> t.StructField:
+    """Return the column of row numbers."""
+    return t.StructField(jvm.row_index, t.LongType())
 
 
 def _texts(paths: list[str], listed: list[str]) -> list[str]:
