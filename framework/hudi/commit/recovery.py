@@ -166,7 +166,8 @@ class _Sweep:
         """Clean `folder` and what it holds; return whether anything was deleted.
 
         Partition metadata goes with the last data file, if this instant made it; a folder goes if
-        that leaves it empty.
+        that leaves it empty, or if it was: a run that dies between making a folder and the first
+        file in it leaves it so.
         """
         entries = list(self.storage.list(folder))
         below = [e.path for e in entries if e.is_folder and e.path != HOODIE]
@@ -178,9 +179,10 @@ class _Sweep:
         if doomed:
             require(self.storage, self.lease)
             self.storage.delete(*doomed)
-        if folder and (doomed or touched):
+        changed = bool(doomed or touched or not entries)
+        if folder and changed:
             self.storage.delete(folder, only_empty=True)
-        return bool(doomed or touched)
+        return changed
 
     def _delete_index(self) -> None:
         """Delete the bootstrap index, and its folders if nothing else is in them."""

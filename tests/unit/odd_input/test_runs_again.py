@@ -89,7 +89,7 @@ def test_interrupted_run_keeps_its_files_and_resume_goes_on_with_them(
     watching = Watching()
     run(prepared.plan, watching)
     assert watching.files == 10 - journaled
-    kept = {name for name, node in _inodes(scene).items() if staged.get(name) == node}
+    kept = {name for name, node in _placed(scene).items() if staged.get(name) == node}
     assert len(kept) == journaled
     assert len(read_table(scene, pieces_of(scene, MODES))) == 6 + 4 * BIG
     assert not (scene.location / ".hoodie" / ".lakestrap").exists()
@@ -111,9 +111,21 @@ def test_fresh_run_after_an_interrupted_one_starts_anew(scene: Scene) -> None:
     staged = _staged(scene)
     assert plan(scene, earlier=Earlier.FRESH).plan.case.value == "bootstrap"
     adopt(scene, earlier=Earlier.FRESH)
-    assert not {n for name, n in _inodes(scene).items() if staged.get(name) == n}
+    assert not {n for name, n in _placed(scene).items() if staged.get(name) == n}
     assert len(read_table(scene, pieces_of(scene, MODES))) == 8
     assert not (scene.location / ".hoodie" / ".lakestrap").exists()
+
+
+@pytest.mark.parametrize("folder", ["p=1", "deeper/p=1"])
+def test_fresh_run_after_one_that_died_making_a_folder_starts_anew(
+    scene: Scene, folder: str
+) -> None:
+    """A folder comes before the first file in it, and may be all that there is."""
+    _interrupted(scene, None)
+    (scene.location / folder).mkdir(parents=True)
+    adopt(scene, earlier=Earlier.FRESH)
+    assert len(read_table(scene, pieces_of(scene, MODES))) == 8
+    assert not (scene.location / "deeper").exists()
 
 
 def test_damaged_file_of_an_interrupted_run_is_written_again(scene: Scene) -> None:
@@ -246,15 +258,21 @@ def _refused(scene: Scene, condition: str) -> None:
     assert "run" in caught.value.remedy
 
 
-def _staged(scene: Scene) -> dict[str, int]:
-    """Return the inodes of staged base files by name."""
+def _staged(scene: Scene) -> dict[str, tuple[int, int]]:
+    """Return the identities of staged base files by name."""
     found = (scene.location / ".hoodie" / ".lakestrap").rglob("*.parquet")
-    return {path.name: path.stat().st_ino for path in found}
+    return {path.name: _identity(path) for path in found}
 
 
-def _inodes(scene: Scene) -> dict[str, int]:
-    """Return the inodes of the table's base files by name."""
-    return {path.name: path.stat().st_ino for path in scene.location.glob("p=*/*.parquet")}
+def _placed(scene: Scene) -> dict[str, tuple[int, int]]:
+    """Return the identities of the table's base files by name."""
+    return {path.name: _identity(path) for path in scene.location.glob("p=*/*.parquet")}
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """Return what a file keeps when it is moved, and no other has: inodes are used again."""
+    found = path.stat()
+    return found.st_ino, found.st_mtime_ns
 
 
 def _data_files(scene: Scene) -> dict[str, object]:
