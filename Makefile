@@ -5,8 +5,10 @@ PYTHON ?= python3
 VENV := .venv
 JUDGE := .venv-judge
 BIN := $(VENV)/bin
-# pytest's own temporary folders, so that two checkouts never meet
-PYTEST := $(BIN)/python -m pytest
+# further words for pytest, such as PYTEST_ARGS=--last-failed
+PYTEST_ARGS ?=
+PYTEST := $(BIN)/python -m pytest -q
+JUDGE_PYTEST := $(JUDGE)/bin/python -m pytest -q
 
 .PHONY: help setup hooks java judge format lint types unit spark test demo older-spark interop interop-full bench coverage schemas crash check ci clean
 
@@ -41,10 +43,10 @@ types: setup ## mypy, strict
 	$(BIN)/mypy
 
 unit: setup ## every test that needs no JVM
-	$(PYTEST) -q -n 2 -m "not spark and not interop and not crash and not browser"
+	$(PYTEST) -n 2 -m "not spark and not interop and not crash and not browser" $(PYTEST_ARGS)
 
 spark: setup java ## what needs a JVM, and a sample of the crash tests
-	$(PYTEST) -q -m "(spark or crash) and not full and not interop"
+	$(PYTEST) -m "(spark or crash) and not full and not interop" $(PYTEST_ARGS)
 
 test: unit spark ## all tests but the judge's
 
@@ -52,13 +54,13 @@ demo: setup java ## adopt 336,776 real flights and show the gate at work
 	@$(BIN)/python tools/demo.py
 
 older-spark: setup judge ## the Spark tests on PySpark 3.5
-	$(JUDGE)/bin/python -m pytest -q -m "spark and not crash and not full and not interop" tests/spark
+	$(JUDGE_PYTEST) -m "spark and not crash and not full and not interop" tests/spark $(PYTEST_ARGS)
 
 interop: setup judge ## Apache Hudi reads and continues our tables (a sample)
-	$(JUDGE)/bin/python -m pytest -q -m "interop and not full"
+	$(JUDGE_PYTEST) -m "interop and not full" $(PYTEST_ARGS)
 
 interop-full: setup judge ## the whole matrix of the judge
-	$(JUDGE)/bin/python -m pytest -q -m interop
+	$(JUDGE_PYTEST) -m interop $(PYTEST_ARGS)
 
 bench: setup judge ## side by side with Apache Hudi and plain Spark; prints ratios
 	$(BIN)/python bench/bootstrap.py
@@ -73,7 +75,7 @@ schemas: setup ## write schemas/*.json again
 	$(BIN)/python tools/write_schemas.py
 
 crash: setup ## the whole fault suite
-	$(PYTEST) -q -m crash
+	$(PYTEST) -m crash $(PYTEST_ARGS)
 
 check: lint types test ## what a change must pass
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, assert_never
 
 from framework.engine.bootstrap.carrying import (
-    abandon,
     audit_files,
     begin_run,
-    leave,
+    settled,
     write_stage,
 )
 from framework.engine.bootstrap.course import Course, Run
@@ -107,18 +106,13 @@ def run(
     )
     course, parents = Course(), missing_parents(plan.target.location)
     try:
-        for stage in plan.stages:
-            course = _timed(work, course, stage)
+        with settled(work, lambda: course):
+            for stage in plan.stages:
+                course = _timed(work, course, stage)
     except (AfterCommitError, OutcomeUnknownError):
         raise
-    except FrameworkError as error:
-        lost = abandon(work, course, error)
+    except FrameworkError:
         remove_empty(parents)
-        if lost is None:
-            raise
-        raise lost from error
-    except BaseException:
-        leave(work, course)
         raise
     written = course.audited.written if course.audited else None
     return RunResult(

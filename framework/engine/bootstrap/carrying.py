@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Final
 
@@ -23,10 +23,12 @@ from framework.engine.bootstrap.resuming import usable_segments
 from framework.engine.bootstrap.writing import Ledger, write_files
 from framework.engine.tasks import LimitedTasks
 from framework.errors import (
+    AfterCommitError,
     CorruptFileError,
     EngineError,
     FrameworkError,
     LeaseHeldError,
+    OutcomeUnknownError,
     Where,
 )
 from framework.hudi.bootstrap.source_schema import encode_schema
@@ -47,12 +49,14 @@ from framework.hudi.timeline.instant import Action
 from framework.hudi.timeline.timeline import load_timeline
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from framework.hudi.bootstrap.inventory import InventoryHandle
     from framework.hudi.commit.lease import Lease
     from framework.plan.stages import Begin
     from framework.vocabulary import BootstrapMode
 
-__all__ = ["abandon", "audit_files", "begin_run", "leave", "write_stage"]
+__all__ = ["audit_files", "begin_run", "settled", "write_stage"]
 
 _OPERATION: Final = "BOOTSTRAP"
 
@@ -66,7 +70,7 @@ def begin_run(work: Run, course: Course, stage: Begin) -> Course:
     staging = Staging(write_id=write_id)
     lease = acquire(work.storage, Owner.here(write_id), work.clock)
     course = replace(course, lease=lease)
-    try:
+    with settled(work, lambda: course):
         course.keeping.enter_context(keep(work.storage, lease, work.clock))
         intent = read_intent(work.storage, staging.root) or _new_intent(work, stage, write_id)
         transaction = Transaction(
@@ -76,14 +80,6 @@ def begin_run(work: Run, course: Course, stage: Begin) -> Course:
         begin(transaction)
         job = _job(work, intent, handle)
         done = _journaled(work, staging, job) if stage.resumes else ()
-    except FrameworkError as error:
-        lost = abandon(work, course, error)
-        if lost is None:
-            raise
-        raise lost from error
-    except BaseException:
-        leave(work, course)
-        raise
     return replace(
         course,
         transaction=transaction,
@@ -126,11 +122,35 @@ def audit_files(work: Run, course: Course) -> Course:
     return replace(course, audited=audited, summary=summary)
 
 
-def abandon(work: Run, course: Course, error: FrameworkError) -> LeaseHeldError | None:
-    """Undo a run that failed, and give the lease back.
+@contextmanager
+def settled(work: Run, course: Callable[[], Course]) -> Iterator[None]:
+    """Settle what a run has begun where the block fails; `course` tells how far it came.
 
-    Best effort: what cannot be undone now is undone by the next run. Returns what to raise instead
-    of `error`: the loss of the lease, where that is what made the engine fail.
+    An error rolls back what the run made, an interruption leaves the files for the next run to go
+    on with; either gives the lease back. After a commit, and where nobody can tell whether there
+    was one, nothing is touched.
+
+    Raises:
+        LeaseHeldError: instead of an `EngineError` that the loss of the lease brought about.
+    """
+    try:
+        yield
+    except (AfterCommitError, OutcomeUnknownError):
+        raise
+    except FrameworkError as error:
+        lost = _abandon(work, course())
+        if lost is not None and isinstance(error, EngineError):
+            raise lost from error
+        raise
+    except BaseException:
+        _leave(work, course())
+        raise
+
+
+def _abandon(work: Run, course: Course) -> LeaseHeldError | None:
+    """Undo a run that failed and give the lease back; return the loss of the lease, if it is lost.
+
+    Best effort: what cannot be undone now is undone by the next run.
     """
     course.keeping.close()
     if course.lease is None:
@@ -143,10 +163,10 @@ def abandon(work: Run, course: Course, error: FrameworkError) -> LeaseHeldError 
             lost = found
             _drop(work, course.lease)
         release(work.storage, course.lease)
-    return lost if isinstance(error, EngineError) else None
+    return lost
 
 
-def leave(work: Run, course: Course) -> None:
+def _leave(work: Run, course: Course) -> None:
     """End a run that was interrupted: its files stay for the next one, the lease is given back."""
     course.keeping.close()
     if course.lease is not None:

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from framework.hudi.bootstrap.thrift import uvarint, zigzag
+from framework.hudi.codecs.varint import uvarint, zigzag
 
 __all__ = ["PackedNumbers"]
 

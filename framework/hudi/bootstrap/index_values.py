@@ -16,7 +16,8 @@ from framework.hudi.bootstrap.index_schemas import (
     INDEX_INFO,
     PARTITION_METADATA,
 )
-from framework.hudi.codecs.avro import ContainerFormat, encode_long, read_container
+from framework.hudi.codecs.avro import ContainerFormat, read_container
+from framework.hudi.codecs.varint import zigzag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,10 +39,10 @@ __all__ = [
 INDEX_INFO_KEY: Final = b"INDEX_INFO"
 _PARTITION_PREFIX: Final = b"part="
 _FILE_ID_MARK: Final = b";fileid="
-_NULL, _SET = encode_long(0), encode_long(1)
-_VERSION: Final = _SET + encode_long(1)
+_NULL, _SET = zigzag(0), zigzag(1)
+_VERSION: Final = _SET + zigzag(1)
 # isDir false, blockReplication 1, blockSize 128 MiB: readers want numbers and use none of them.
-_MIDDLE: Final = _SET + b"\x00" + _SET + encode_long(1) + _SET + encode_long(128 * 1024 * 1024)
+_MIDDLE: Final = _SET + b"\x00" + _SET + zigzag(1) + _SET + zigzag(128 * 1024 * 1024)
 _PATH: Final = _VERSION + _SET + _VERSION + _SET  # the status, its path, the path's text
 _PERMISSION_TO_SYMLINK: Final = _NULL * 4
 _INFO: Final = ContainerFormat(INDEX_INFO)
@@ -140,7 +141,7 @@ def encode_partition(group: IndexGroup) -> bytes:
         _SET,
         _text(group.partition_path),
         _SET,
-        encode_long(len(group.files)),
+        zigzag(len(group.files)),
     ]
     for file in group.files:
         parts += (_text(file.file_id), _status(file))
@@ -190,13 +191,13 @@ def _mapping(file_id: str, status: Any, place: Where) -> FileMapping:
 
 def _status(file: FileMapping) -> bytes:
     """Return a `HoodieFileStatus`."""
-    mtime = _SET + encode_long(file.mtime_ms)
+    mtime = _SET + zigzag(file.mtime_ms)
     return b"".join(
         (
             _PATH,
             _text(file.uri),
             _SET,
-            encode_long(file.size),
+            zigzag(file.size),
             _MIDDLE,
             mtime,
             mtime,  # of access
@@ -208,7 +209,7 @@ def _status(file: FileMapping) -> bytes:
 def _text(text: str) -> bytes:
     """Return a string with its length before it."""
     data = text.encode()
-    return encode_long(len(data)) + data
+    return zigzag(len(data)) + data
 
 
 def _corrupt(what: str, place: Where) -> CorruptFileError:

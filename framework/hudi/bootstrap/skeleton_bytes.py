@@ -25,9 +25,8 @@ from framework.hudi.bootstrap.thrift import (
     i64,
     list_of,
     struct,
-    uvarint,
-    zigzag,
 )
+from framework.hudi.codecs.varint import uvarint, zigzag
 from framework.hudi.table.layout import META_COLUMNS, MetaField
 
 if TYPE_CHECKING:

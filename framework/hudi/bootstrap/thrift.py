@@ -7,33 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from framework.hudi.codecs.varint import uvarint, zigzag
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["STOP", "binary", "i16", "i32", "i64", "list_of", "struct", "uvarint", "zigzag"]
+__all__ = ["STOP", "binary", "i16", "i32", "i64", "list_of", "struct"]
 
 STOP: Final = b"\0"
 
 _I16, _I32, _I64, _BINARY, _LIST, _STRUCT = 4, 5, 6, 8, 9, 12
 _SHORT_LIST: Final = 15
-_MORE: Final = 0x80
-
-
-def uvarint(value: int) -> bytes:
-    """Return an unsigned number, seven bits a byte, lowest first."""
-    if value < _MORE:
-        return _SMALL[value]
-    out = bytearray()
-    while value >= _MORE:
-        out.append(value & 0x7F | _MORE)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def zigzag(value: int) -> bytes:
-    """Return a signed number, small ones of either sign as small unsigned ones."""
-    return uvarint((value << 1) ^ (value >> 63))
 
 
 def i16(step: int, value: int) -> bytes:
@@ -81,6 +65,3 @@ def list_of(step: int, kind: str, items: Sequence[bytes]) -> bytes:
     elif kind == "struct":
         items = [item + STOP for item in items]
     return bytes((step << 4 | _LIST,)) + head + b"".join(items)
-
-
-_SMALL: Final = [bytes((value,)) for value in range(_MORE)]

@@ -21,16 +21,18 @@ import fastavro
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.codecs.avro_limits import check_schema
+from framework.hudi.codecs.varint import read_uvarint, zigzag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ContainerFormat", "encode_long", "read_container", "write_container"]
+__all__ = ["AVRO_FAULTS", "ContainerFormat", "parsed_schema", "read_container", "write_container"]
 
 _MAGIC: Final = b"Obj\x01"
 _SYNC_SIZE: Final = 16
-_LONG_BYTES: Final = 10
 _MOST_METADATA: Final = 64
+AVRO_FAULTS: Final = (ValueError, EOFError, IndexError, KeyError, TypeError, OverflowError)
+"""What decoding raises for bytes that are not of the schema."""
 
 
 class ContainerFormat:
@@ -44,7 +46,7 @@ class ContainerFormat:
         metadata = b"".join(_sized(key) + _sized(value) for key, value in pairs)
         # The map is one block of entries, and an empty one.
         self._head = b"".join(
-            (_MAGIC, encode_long(len(pairs)), metadata, encode_long(0), self._sync, encode_long(1))
+            (_MAGIC, zigzag(len(pairs)), metadata, zigzag(0), self._sync, zigzag(1))
         )
 
     def write(self, record: Mapping[str, Any]) -> bytes:
@@ -55,7 +57,7 @@ class ContainerFormat:
 
     def seal(self, datum: bytes) -> bytes:
         """Return the container of one record that is encoded already."""
-        return b"".join((self._head, encode_long(len(datum)), datum, self._sync))
+        return b"".join((self._head, zigzag(len(datum)), datum, self._sync))
 
 
 def write_container(schema: Mapping[str, Any], record: Mapping[str, Any]) -> bytes:
@@ -76,10 +78,10 @@ def read_container(data: bytes, *, where: Where | None = None) -> dict[str, Any]
     place = where or Where()
     try:
         schema, datum = _open(data, place)
-        parsed = _parsed(schema)
+        parsed = parsed_schema(schema)
         source = io.BytesIO(datum)
         record = fastavro.schemaless_reader(source, parsed, None)
-    except (ValueError, EOFError, IndexError, KeyError, TypeError, OverflowError) as error:
+    except AVRO_FAULTS as error:
         raise CorruptFileError(
             "avro/corrupt", f"not an Avro record: {error}", where=place
         ) from error
@@ -87,26 +89,6 @@ def read_container(data: bytes, *, where: Where | None = None) -> dict[str, Any]
         message = f"an Avro record ends at byte {source.tell()} of {len(datum)}"
         raise CorruptFileError("avro/corrupt", message, where=place)
     return record
-
-
-def encode_long(value: int) -> bytes:
-    """Return Avro's zigzag varint of a signed 64-bit number."""
-    return _SMALL[value] if 0 <= value < len(_SMALL) else _zigzag(value)
-
-
-def _zigzag(value: int) -> bytes:
-    """Return the varint, seven bits a byte, lowest first."""
-    rest = value << 1 ^ value >> 63
-    out = bytearray()
-    while rest > 0x7F:  # noqa: PLR2004 - seven bits a byte
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    out.append(rest)
-    return bytes(out)
-
-
-# Most numbers are lengths of short texts.
-_SMALL: Final = [_zigzag(value) for value in range(1024)]
 
 
 def _open(data: bytes, place: Where) -> tuple[str, bytes]:
@@ -154,22 +136,22 @@ def _read_bytes(data: bytes, at: int) -> tuple[bytes, int]:
 
 def _read_long(data: bytes, at: int) -> tuple[int, int]:
     """Read a zigzag varint; return it and the place after it."""
-    value = 0
-    for index, byte in enumerate(data[at : at + _LONG_BYTES]):
-        value |= (byte & 0x7F) << (7 * index)
-        if byte < 0x80:  # noqa: PLR2004 - the bit that says "more follows"
-            return value >> 1 ^ -(value & 1), at + index + 1
-    raise ValueError("a number is cut or too long")
+    value, at = read_uvarint(data, at)
+    return value >> 1 ^ -(value & 1), at
 
 
 def _sized(data: bytes) -> bytes:
     """Return a string with its length before it."""
-    return encode_long(len(data)) + data
+    return zigzag(len(data)) + data
 
 
 @lru_cache(maxsize=64)
-def _parsed(text: str) -> Any:
-    """Return fastavro's form of a schema; a table has few, and parsing costs more than reading."""
+def parsed_schema(text: str) -> Any:
+    """Return fastavro's form of a schema; a table has few, and parsing costs more than reading.
+
+    Raises:
+        ValueError: it is no schema, or one of those that `check_schema` refuses.
+    """
     schema = check_schema(text)
     try:
         return fastavro.parse_schema(schema)

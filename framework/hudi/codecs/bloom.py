@@ -162,7 +162,7 @@ class BloomBuilder:
             fresh = np.zeros((needed - len(self._bits), self.spec.bits), np.bool_)
             self._bits = np.concatenate([self._bits, fresh])
         limit = most * per_row
-        until = (np.minimum(np.arange(1, most + 1) * per_row, limit) - self._keys).clip(0, count)
+        until = (np.arange(1, most + 1) * per_row - self._keys).clip(0, count)
         rows = np.repeat(np.arange(most, dtype=np.uint32), np.diff(until, prepend=0))
         # Hudi's first key past the end goes to row 0, and so does the second: its counter of turns
         # starts only then.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from framework.hudi.codecs.protobuf import encode_field, encode_varint, fields_of, sized_message
+from framework.hudi.codecs.protobuf import encode_field, fields_of, sized_message
+from framework.hudi.codecs.varint import uvarint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +58,7 @@ def encode_file_info(entries: Mapping[bytes, bytes]) -> bytes:
         encode_field(1, key) + encode_field(2, value) for key, value in sorted(entries.items())
     )
     message = b"".join(encode_field(1, pair) for pair in pairs)
-    return _PBUF + encode_varint(len(message)) + message
+    return _PBUF + uvarint(len(message)) + message
 
 
 def decode_file_info(payload: bytes) -> dict[bytes, bytes]:
@@ -93,7 +94,7 @@ def encode_trailer(trailer: Trailer) -> bytes:
     )
     parts = [encode_field(number, value) for number, value in enumerate(numbers, start=1)]
     message = b"".join([*parts, encode_field(11, _COMPARATOR), encode_field(12, trailer.codec)])
-    head = _MAGIC + encode_varint(len(message)) + message
+    head = _MAGIC + uvarint(len(message)) + message
     return head.ljust(TRAILER_SIZE - len(_VERSION), b"\x00") + _VERSION
 
 

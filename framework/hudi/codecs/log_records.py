@@ -8,7 +8,6 @@ for "always deletes", and read with all of theirs.
 from __future__ import annotations
 
 import io
-import json
 import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import fastavro
 
 from framework.errors import CorruptFileError, UnsupportedTableError, Where
-from framework.hudi.codecs.avro_limits import check_schema
+from framework.hudi.codecs.avro import AVRO_FAULTS, parsed_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -132,7 +131,7 @@ def decode_deletes(content: bytes, *, where: Where | None = None) -> tuple[Delet
         rest = io.BytesIO(datum)
         found: Any = fastavro.schemaless_reader(rest, _DELETES, None, return_record_name=True)
         return tuple(_deleted(each) for each in found["deleteRecordList"])
-    except _AVRO_FAULTS as error:
+    except AVRO_FAULTS as error:
         raise _corrupt(f"a delete block is not readable: {error}", place) from error
 
 
@@ -156,21 +155,17 @@ def decode_records(
     if version != _VERSION:
         raise _unsupported("data-version", version, place)
     try:
-        check_schema(schema)
-        parsed = fastavro.parse_schema(json.loads(schema))
-    except (ValueError, fastavro.schema.SchemaParseException) as error:
+        parsed = parsed_schema(schema)
+    except ValueError as error:
         raise _corrupt(f"the schema of a data block is wrong: {error}", place) from error
     for number in range(count):
         datum = io.BytesIO(source.read(max(_int(source, place), 0)))
         try:
             record: Any = fastavro.schemaless_reader(datum, parsed, None)
-        except _AVRO_FAULTS as error:
+        except AVRO_FAULTS as error:
             message = f"record {number} of a data block is not readable: {error}"
             raise _corrupt(message, place) from error
         yield record
-
-
-_AVRO_FAULTS: Final = (ValueError, EOFError, IndexError, KeyError, TypeError, OverflowError)
 
 
 def _deleted(fields: dict[str, Any]) -> DeletedRecord:

@@ -1,4 +1,4 @@
-"""The little of protobuf's wire format that an HFile needs: varints, and fields of a message.
+"""The little of protobuf's wire format that an HFile needs: the fields of a message.
 
 HFile's two messages (file info and trailer) have numbers and bytes only, so a message is read as a
 stream of `(field number, value)`.
@@ -6,42 +6,29 @@ stream of `(field number, value)`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from framework.hudi.codecs.varint import read_uvarint, uvarint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["encode_field", "encode_varint", "fields_of", "sized_message"]
+__all__ = ["encode_field", "fields_of", "sized_message"]
 
-_VARINT_BYTES: Final = 10
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
 def encode_field(number: int, value: int | bytes) -> bytes:
     """Return one protobuf field."""
     if isinstance(value, int):
-        return encode_varint(number << 3 | _VARINT) + encode_varint(value)
-    return encode_varint(number << 3 | _BYTES) + encode_varint(len(value)) + value
-
-
-def encode_varint(value: int) -> bytes:
-    """Return a protobuf varint of a number that is not negative."""
-    out = bytearray()
-    while value > 0x7F:  # noqa: PLR2004 - seven bits a byte
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+        return uvarint(number << 3 | _VARINT) + uvarint(value)
+    return uvarint(number << 3 | _BYTES) + uvarint(len(value)) + value
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Read a varint; return it and the place after it."""
-    value = 0
-    for index, byte in enumerate(data[at : at + _VARINT_BYTES]):
-        value |= (byte & 0x7F) << (7 * index)
-        if byte < 0x80:  # noqa: PLR2004 - the bit that says "more follows"
-            return value & (2**64 - 1), at + index + 1
-    raise ValueError("a protobuf number is cut or too long")
+    """Read a varint, of which 64 bits count; return it and the place after it."""
+    value, at = read_uvarint(data, at)
+    return value & (2**64 - 1), at
 
 
 def sized_message(data: bytes, at: int) -> Iterator[tuple[int, int | bytes]]:

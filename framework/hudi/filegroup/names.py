@@ -10,13 +10,12 @@ from framework.errors import CorruptFileError, Where
 
 __all__ = ["BaseFileName", "LogFileName", "instant_of"]
 
-_FILE_ID: Final = re.compile(r"[^_/.\x00-\x1f][^_/.\x00-\x1f]*")
+_FILE_ID: Final = re.compile(r"[^_/.\x00-\x1f]+")
 _TOKEN: Final = re.compile(r"[0-9]+-[0-9]+-[0-9]+")
 _INSTANT: Final = re.compile(r"[0-9]{1,17}")
 _EXTENSION: Final = re.compile(r"parquet|orc|hfile")
-_BASE: Final = re.compile(r"([^_/.]+)_([0-9]+-[0-9]+-[0-9]+)_([0-9]+)\.([a-z]+)")
-_WHOLE_BASE: Final = re.compile(
-    f"{_FILE_ID.pattern}_{_TOKEN.pattern}_{_INSTANT.pattern}[.](?:{_EXTENSION.pattern})"
+_BASE: Final = re.compile(
+    f"({_FILE_ID.pattern})_({_TOKEN.pattern})_({_INSTANT.pattern})[.]({_EXTENSION.pattern})"
 )
 _LOG: Final = re.compile(r"\.([^_/.]+)_([0-9]+)\.log\.([0-9]+)(?:_([0-9]+-[0-9]+-[0-9]+))?(\.cdc)?")
 
@@ -41,7 +40,7 @@ class BaseFileName:
 
     def __post_init__(self) -> None:
         """Refuse parts that would not be read back."""
-        if _WHOLE_BASE.fullmatch(str(self)):
+        if _BASE.fullmatch(str(self)):
             return  # one look instead of four: tables have hundreds of thousands of names
         _check(_FILE_ID, "file id", self.file_id)
         _check(_TOKEN, "write token", self.write_token)
@@ -58,10 +57,7 @@ class BaseFileName:
         found = _BASE.fullmatch(name)
         if found is None:
             return None
-        try:
-            return cls(file_id=found[1], write_token=found[2], instant=found[3], extension=found[4])
-        except CorruptFileError:
-            return None
+        return cls(file_id=found[1], write_token=found[2], instant=found[3], extension=found[4])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from framework.hudi.storage.port import Entry
     from framework.spark.reading.files import Adopted
 
-__all__ = ["DeepCheck", "check_deeply", "verify_sources"]
+__all__ = ["DeepCheck", "check_deeply", "drifted", "verify_sources"]
 
 _NS_PER_MS: Final = 1_000_000
 _FILES_PER_TASK: Final = 256
@@ -94,7 +94,7 @@ def _compare_listings(adopted: Adopted) -> None:
         entry = entries.get(path.rpartition("/")[2])
         what = _difference(entry, size, mtime_ms)
         if what:
-            raise _drifted(path, what)
+            raise drifted(path, what)
 
 
 def _difference(entry: Entry | None, size: int, mtime_ms: int) -> str:
@@ -118,7 +118,7 @@ def _check_one(source: str, skeleton: str, *, every_page: bool) -> None:
             pass
     rows = sum(_rows(source, every_page=every_page))
     if rows != metadata.num_rows:
-        raise _drifted(source, f"it has {rows} rows, its skeleton {metadata.num_rows}")
+        raise drifted(source, f"it has {rows} rows, its skeleton {metadata.num_rows}")
 
 
 def _rows(source: str, *, every_page: bool) -> Iterator[int]:
@@ -131,10 +131,10 @@ def _rows(source: str, *, every_page: bool) -> Iterator[int]:
             for batch in file.iter_batches():
                 yield batch.num_rows
     except (OSError, pa.ArrowException) as error:
-        raise _drifted(source, f"it cannot be read: {error}") from error
+        raise drifted(source, f"it cannot be read: {error}") from error
 
 
-def _drifted(path: str, what: str) -> SourceDriftError:
+def drifted(path: str, what: str) -> SourceDriftError:
     """Return the error for a source file that rows depend on and that is another now."""
     return SourceDriftError(
         "source/drift",

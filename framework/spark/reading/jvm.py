@@ -5,6 +5,7 @@ They are the same in Spark 3.5 and 4.1. Everything that is private in PySpark is
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import DataFrame
@@ -95,7 +96,7 @@ class Jvm:
         """Return the rows of a small local frame as a Java array of internal rows."""
         return frame._jdf.queryExecution().executedPlan().executeCollect()  # noqa: SLF001 - see above
 
-    @property
+    @cached_property
     def row_index(self) -> str:
         """The name of a long column that Spark's Parquet reader fills with row numbers."""
         parquet = self.module(self.sources.parquet, "ParquetFileFormat")

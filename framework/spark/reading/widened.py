@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import types as t
 
-from framework.errors import SourceDriftError, Where
 from framework.hudi.bootstrap.source_schema import SchemaCache
 from framework.spark.reading.columns import struct_of
+from framework.spark.reading.drift import drifted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,12 +72,7 @@ def _footer(path: str) -> pq.FileMetaData:
     try:
         return pq.read_metadata(path)
     except (OSError, pa.ArrowException) as error:
-        raise SourceDriftError(
-            "source/drift",
-            f"the source file cannot be read any more: {error}",
-            where=Where(file=path),
-            remedy="Restore the file: the table has no copy of its rows.",
-        ) from error
+        raise drifted(path, f"it cannot be read: {error}") from error
 
 
 def _narrowed(wide: t.StructType, stored: pa.Schema | pa.StructType) -> t.StructType:
