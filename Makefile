@@ -63,8 +63,10 @@ interop-full: setup judge ## the whole matrix of the judge
 	$(JUDGE_PYTEST) -m interop $(PYTEST_ARGS)
 
 bench: setup judge ## side by side with Apache Hudi and plain Spark; prints ratios
+	$(BIN)/python bench/validate.py
 	$(BIN)/python bench/bootstrap.py
 	$(BIN)/python bench/read.py
+	$(BIN)/python bench/scale.py
 
 coverage: setup java ## tests under coverage; fails under the ratchet
 	$(BIN)/coverage run -m pytest -q -m "not interop and not full"

@@ -1,7 +1,7 @@
 """Reads side by side, on one adopted table: Lakestrap, Apache Hudi's reader, plain Spark.
 
 Plain Spark reads the source files. All sides run the same Spark release, warm and alternating;
-three warm-ups of each query are dropped. Planning is timed apart: the call that makes the frame,
+five warm-ups of each query are dropped. Planning is timed apart: the call that makes the frame,
 up to the query's physical plan. The last line is one JSON object
 `{bench, ratios, targets, missed}`.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 SIDES = ("plain", "ours", "hudi")
-_WARM_UPS = 3
+_WARM_UPS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from framework.engine.bootstrap.key_sample import sampled_key_bytes
 from framework.engine.bootstrap.source import take_inventory
 from framework.engine.drift import Adoption, find_drift
 from framework.engine.events import StageFinished, StageStarted, silent
+from framework.engine.memory import lean_arrow
 from framework.engine.places import canonical, obstacle
 from framework.errors import CorruptFileError
 from framework.hudi.bootstrap.index import BootstrapIndex
@@ -72,7 +73,8 @@ def _inventory(tasks: Tasks, place: tuple[str, int, str], events: Events) -> Sou
     source, levels, scratch = place
     begun = time.monotonic()
     events(StageStarted(stage="source"))
-    found = take_inventory(tasks, source, levels, scratch, events=events)
+    with lean_arrow():
+        found = take_inventory(tasks, source, levels, scratch, events=events)
     files, rows = found.handle.files, found.handle.rows
     summary = f"{files:,} files, {rows:,} rows"
     events(StageFinished(stage="source", seconds=time.monotonic() - begun, summary=summary))

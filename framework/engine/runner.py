@@ -16,6 +16,7 @@ from framework.engine.bootstrap.course import Course, Run
 from framework.engine.bootstrap.publishing import commit_files, write_index_files
 from framework.engine.bootstrap.recovering import recover
 from framework.engine.events import StageFinished, StageStarted, silent
+from framework.engine.memory import lean_arrow
 from framework.engine.places import missing_parents, remove_empty
 from framework.errors import AfterCommitError, FrameworkError, OutcomeUnknownError
 from framework.hudi.storage.opening import open_storage
@@ -133,7 +134,8 @@ def _timed(work: Run, course: Course, stage: Stage) -> Course:
     begun = time.monotonic()
     files, rows = getattr(stage, "files", 0), getattr(stage, "rows", 0)
     work.events(StageStarted(stage=name, files=files, rows=rows))
-    course = _carry_out(work, course, stage)
+    with lean_arrow():
+        course = _carry_out(work, course, stage)
     seconds = time.monotonic() - begun
     work.events(StageFinished(stage=name, seconds=seconds, summary=course.summary))
     return course

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from framework.hudi.storage.port import Storage
 
 __all__ = ["Survey", "survey"]
+
+_FOLLOWED: Final = ("partition_path", "order_first", "order_last", "increasing", "injective")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +85,7 @@ class _Gathering:
         if self._nulls and len(self._null_files) < self._samples:
             self._note_nulls(batch)
         if self._ordered:
-            self._follow(batch.filter(pc.greater(batch["rows"], 0)))
+            self._follow(batch.select(_FOLLOWED).filter(pc.greater(batch["rows"], 0)))
 
     def finish(self) -> Survey:
         """Return what all statuses said."""
@@ -125,7 +127,7 @@ class _Gathering:
     def _close(self) -> None:
         """Check the ranges that were kept, and forget them."""
         if self._ordered and self._ranges:
-            self._ordered = _are_disjoint(pa.concat_tables(self._ranges).combine_chunks())
+            self._ordered = _are_disjoint(pa.concat_tables(self._ranges))
         self._ranges = []
 
 
@@ -133,9 +135,11 @@ def _are_disjoint(ranges: Any) -> bool:
     """Return whether no two of the closed ranges have a key in common."""
     if ranges.num_rows <= 1:
         return True
-    ordered = ranges.take(pc.sort_indices(ranges["first"])).combine_chunks()
-    last, following = ordered["last"].slice(0, ranges.num_rows - 1), ordered["first"].slice(1)
-    return bool(pc.all(pc.less(last.combine_chunks(), following.combine_chunks())).as_py())
+    order = pc.sort_indices(ranges["first"])
+    last, following = (
+        ranges[name].take(each) for name, each in (("last", order[:-1]), ("first", order[1:]))
+    )
+    return bool(pc.all(pc.less(last, following)).as_py())
 
 
 def _runs(partitions: Any) -> list[tuple[str, int, int]]:

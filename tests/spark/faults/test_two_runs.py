@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tests.support.commands import Outcome
     from tests.support.lakes import Lake
 
+pytestmark = pytest.mark.crash
+
 ON_SPARK = ("--master", "local[1,4]")
 IN_PROCESS = ("--in-process",)
 RETRY = 4

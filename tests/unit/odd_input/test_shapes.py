@@ -273,10 +273,10 @@ def test_files_of_any_encoding_are_adopted(tmp_path: Path, options: dict[str, An
     assert len(_rows(scene)) == 200
 
 
-def test_a_thousand_tiny_files_are_adopted(tmp_path: Path) -> None:
+def test_hundreds_of_tiny_files_are_adopted(tmp_path: Path) -> None:
     """Many files are the ordinary case; each has its name, its key range and its place."""
-    files = {f"p={number % 40}/{number}.parquet": ids(number) for number in range(1000)}
-    assert len(_rows(a_scene(tmp_path, files))) == 1000
+    files = {f"p={number % 40}/{number}.parquet": ids(number) for number in range(300)}
+    assert len(_rows(a_scene(tmp_path, files))) == 300
 
 
 def test_source_below_a_linked_partition_folder_is_adopted(tmp_path: Path) -> None:

@@ -284,7 +284,7 @@ def test_prove_keys_of_files_that_hold_their_partition_column(
 
 @pytest.mark.property
 @settings(
-    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     files=st.lists(

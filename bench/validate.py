@@ -1,0 +1,65 @@
+"""Seconds of `run-pipeline validate`, as an editor or a commit hook waits for it.
+
+Each sample is a new process, on a spec of the project; Python alone is shown beside it.
+The last line is one JSON object `{bench, ratios, targets, missed}`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+from contest import ROOT
+from report import VALIDATE_TARGETS, Sample, finish
+
+__all__ = ["main"]
+
+SPEC = ROOT / "pipelines" / "flights.pipeline.yml"
+
+
+def main() -> int:
+    """Run the bench; with `--check`, 1 when a target is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--samples", type=int, default=9)
+    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
+    options = parser.parse_args()
+    command = ROOT / ".venv" / "bin" / "run-pipeline"
+    costs = {
+        ("validate", "Python alone"): _cost([sys.executable, "-c", ""], options.samples),
+        ("validate", "validate"): _cost([str(command), "validate", str(SPEC)], options.samples),
+    }
+    for (_, row), cost in costs.items():
+        print(f"{row:16} n={options.samples} wall {cost.wall_s:.3f} s  cpu {cost.cpu_s:.3f} s")
+    ratios = {target.name: target.ratio(costs) for target in VALIDATE_TARGETS}
+    missed = finish("validate", ratios, VALIDATE_TARGETS)
+    return int(bool(missed) and options.check)
+
+
+def _cost(command: list[str], samples: int) -> Sample:
+    """Return medians of some runs, after one that compiles."""
+    found = [_one(command) for _ in range(samples + 1)][1:]
+    return Sample(
+        wall_s=statistics.median(each.wall_s for each in found),
+        cpu_s=statistics.median(each.cpu_s for each in found),
+    )
+
+
+def _one(command: list[str]) -> Sample:
+    """Run a command to its end."""
+    before, begun = _cpu_of_children(), time.monotonic()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return Sample(wall_s=time.monotonic() - begun, cpu_s=_cpu_of_children() - before)
+
+
+def _cpu_of_children() -> float:
+    """Return processor seconds of all children that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+if __name__ == "__main__":
+    sys.exit(main())
