@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.errors import UnsupportedTableError
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.table.properties import read_properties
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BOOTSTRAPPED = [name for name in golden_names() if name.startswith("bootstrapped")]
-WITH_LOGS = [name for name in golden_names() if name.startswith("written-merge-on-read")]
-WITHOUT_LOGS = [name for name in golden_names() if name not in WITH_LOGS]
 
 
 @pytest.mark.parametrize("name", golden_names())
@@ -45,19 +42,11 @@ def test_bootstrap_index_of_either_release_is_read(name: str) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("name", WITHOUT_LOGS)
+@pytest.mark.parametrize("name", golden_names())
 def test_snapshot_of_a_table_by_apache_hudi_is_what_it_read_itself(
     name: str, spark: SparkSession
 ) -> None:
-    """All columns agree; where skeletons are not ours, meta columns are read, not derived."""
+    """All columns agree; logs are merged, and meta columns of foreign skeletons are read."""
     golden = open_golden(name)
     rows = read(spark, str(golden.location)).select(*golden.columns).collect()
     assert canonical_rows([tuple(row) for row in rows]) == golden.rows
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("name", WITH_LOGS)
-def test_snapshot_of_a_slice_with_logs_is_refused(name: str, spark: SparkSession) -> None:
-    """A reader that cannot merge logs raises, and never gives base files alone."""
-    with pytest.raises(UnsupportedTableError):
-        read(spark, str(open_golden(name).location))

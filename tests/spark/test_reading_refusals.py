@@ -98,16 +98,29 @@ def test_deeper_checks_see_what_sizes_and_times_hide(
             read(spark, table, verify=Verify.FOOTER)
 
 
-def test_log_files_are_refused(spark: SparkSession, tmp_path: Path) -> None:
-    """Updates in log files are never left out in silence; other partitions can be read."""
+def test_torn_log_file_counts_for_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """Its writer died, so its instant never completed; the slice has the rows of its base file."""
     table = adopt(hive_lake(), tmp_path)
-    base = next((table / "month=2").glob("*.parquet")).name.partition("_")[0]
-    (table / "month=2" / f".{base}_00000000000001.log.1_1-0-1").write_bytes(b"#HUDI#")
-    with pytest.raises(UnsupportedTableError) as caught:
-        read(spark, table)
-    assert caught.value.condition == "read/log-files-not-built"
-    assert caught.value.where.partition == "month=2"
+    whole = read(spark, table).count()
+    _with_log(table, b"#HUDI#")
+    assert read(spark, table).count() == whole
+
+
+def test_damaged_log_file_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """What is neither a block nor the beginning of one held updates; other partitions are read."""
+    table = adopt(hive_lake(), tmp_path)
+    log = _with_log(table, b"#hudi#" + bytes(20))
+    with pytest.raises(Exception, match=f"log/damaged.*{log.name}|{log.name}.*log/damaged"):
+        read(spark, table).count()
     assert read(spark, table, partition="month=10").count() == 12
+
+
+def _with_log(table: Path, data: bytes) -> Path:
+    """Give a slice of one partition a log file."""
+    base = next((table / "month=2").glob("*.parquet")).name.partition("_")[0]
+    log = table / "month=2" / f".{base}_00000000000001.log.1_1-0-1"
+    log.write_bytes(data)
+    return log
 
 
 def _without_index(table: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
 
-from framework.errors import CorruptFileError, NotYetBuiltError, UnsupportedTableError, Where
+from framework.errors import CorruptFileError, NotYetBuiltError, Where
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, META_COLUMNS, join, name_of, parent_of
 from framework.hudi.table.partition_path import parse_partition
 
@@ -109,10 +109,17 @@ class Adopted:
 
 @dataclass(slots=True)
 class Snapshot:
-    """All files of a snapshot: adopted slices, and base files that hold whole rows."""
+    """All files of a snapshot: adopted slices, and base files that hold whole rows.
+
+    Attributes:
+        adopted: skeletons with their source files.
+        whole: base files without logs.
+        logged: slices with log files, each with its partition.
+    """
 
     adopted: Adopted = field(default_factory=Adopted)
     whole: FileSet = field(default_factory=FileSet)
+    logged: list[tuple[Partition, FileSlice]] = field(default_factory=list)
 
 
 def gather(table: Table, view: FileSystemView, partitions: Iterable[str]) -> Snapshot:
@@ -121,7 +128,6 @@ def gather(table: Table, view: FileSystemView, partitions: Iterable[str]) -> Sna
     Costs one listing per partition, and per partition with skeletons one look into the index.
 
     Raises:
-        UnsupportedTableError: `read/log-files-not-built`.
         CorruptFileError: `read/skeleton-not-indexed`.
         PlanError: a partition path is none of the table's (`partition/…`).
     """
@@ -169,15 +175,15 @@ def _take(
     snapshot: Snapshot, table: Table, base: str, found: FileSlice, partition: Partition
 ) -> None:
     """Put one slice where it belongs; `base` is the table's absolute path."""
+    if found.base is not None and found.base_instant == BOOTSTRAP_INSTANT:
+        _refuse_lost_skeleton(table, found, join(base, found.base.path))
     if found.logs or found.base is None:
-        raise _has_logs(table, found)
+        snapshot.logged.append((partition, found))
+        return
     if found.bootstrap is not None:
         _take_adopted(snapshot.adopted, base, found, partition)
         return
-    path = join(base, found.base.path)
-    if found.base_instant == BOOTSTRAP_INSTANT and table.properties.bootstrap_base_path:
-        _refuse_lost_skeleton(table, found, path)
-    snapshot.whole.add(path, partition)
+    snapshot.whole.add(join(base, found.base.path), partition)
 
 
 def _take_adopted(adopted: Adopted, base: str, found: FileSlice, partition: Partition) -> None:
@@ -199,6 +205,8 @@ def _refuse_lost_skeleton(table: Table, found: FileSlice, path: str) -> None:
     Its rows would come back as nulls. A full file's id ends in `-0`, a skeleton's does not, so
     few footers are read.
     """
+    if not table.properties.bootstrap_base_path or found.bootstrap is not None:
+        return
     if found.base is None or found.group.file_id.endswith("-0"):
         return
     with table.storage.open_input(found.base.path) as file:
@@ -210,15 +218,3 @@ def _refuse_lost_skeleton(table: Table, found: FileSlice, path: str) -> None:
             where=Where(file=path, partition=found.group.partition_path),
             remedy=f"Restore the index below {table.storage.location}/.hoodie/.aux/.bootstrap.",
         )
-
-
-def _has_logs(table: Table, found: FileSlice) -> UnsupportedTableError:
-    """Return the error for a slice with records in log files."""
-    name = str(found.logs[0].name) if found.logs else found.group.file_id
-    return UnsupportedTableError(
-        "read/log-files-not-built",
-        f"file group {found.group.file_id} has updates in log files ({name}),"
-        " which this version cannot read",
-        where=Where(table=table.storage.location, partition=found.group.partition_path),
-        remedy="Let Apache Hudi compact the table, or read it with Apache Hudi.",
-    )

@@ -19,6 +19,7 @@ from framework.spark.reading.columns import META_SCHEMA, partition_schema, quote
 from framework.spark.reading.drift import verify_sources
 from framework.spark.reading.files import Snapshot, gather, local_path
 from framework.spark.reading.jvm import Jvm
+from framework.spark.reading.merged import merged_frame
 from framework.spark.reading.patterns import choose_partitions
 from framework.spark.reading.scan import Scanner, private_settings
 from framework.spark.reading.table import Table, open_table
@@ -63,7 +64,7 @@ def read(
     Raises:
         PlanError: `read/partition-matches-nothing`, `read/bad-glob`, `read/files-per-split`.
         SourceDriftError: `source/drift`; a source file is not the one that was adopted.
-        UnsupportedTableError: `read/log-files-not-built`, or see `open_table`.
+        UnsupportedTableError: `merge/payload-class`, `merge/ordering-fields`, or see `open_table`.
         CorruptFileError: `read/skeleton-not-indexed`, or what is read is damaged.
         NotYetBuiltError: `spark/connect-not-built`, `storage/scheme-not-built`.
     """
@@ -123,6 +124,8 @@ def _frame(scanner: Scanner, table: Table, found: Snapshot) -> DataFrame:
         columns = t.StructType([*META_SCHEMA, *struct_of(table.file_fields)])
         whole = scanner.scan(found.whole, columns).frame
         parts.append(whole.select(*quoted([*META_SCHEMA.names, *table.schema.names])))
+    if found.logged:
+        parts.append(merged_frame(scanner.jvm.spark, table, found.logged))
     if not parts:
         columns = t.StructType([*META_SCHEMA, *struct_of(table.schema)])
         return scanner.jvm.spark.createDataFrame([], columns)

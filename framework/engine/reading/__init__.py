@@ -1,0 +1,1 @@
+"""Rows of file slices that no plain Parquet scan can give."""

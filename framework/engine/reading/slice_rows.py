@@ -1,0 +1,175 @@
+"""The rows of one file slice with log files: base file, or skeleton and source, and logs merged."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from framework.errors import CorruptFileError, SourceDriftError, Where
+from framework.hudi.bootstrap.source_schema import decode_schema, encode_schema
+from framework.hudi.filegroup.log_changes import read_changes
+from framework.hudi.filegroup.merge_rule import MergeRule
+from framework.hudi.filegroup.merging import merged
+from framework.hudi.storage.opening import open_storage
+from framework.hudi.table.fitting import fitted
+from framework.hudi.table.layout import META_COLUMNS, name_of, parent_of
+from framework.hudi.timeline.instant import Instant
+from framework.hudi.timeline.timeline import Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from framework.hudi.filegroup.slices import FileSlice
+    from framework.hudi.storage.port import Storage
+    from framework.hudi.table.partition_path import PartitionValue
+
+__all__ = ["SliceTable", "describe", "slice_rows"]
+
+_META: Final[list[pa.Field]] = [pa.field(name, pa.string()) for name in META_COLUMNS]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceTable:
+    """What reading any slice of a table takes, as JSON-able fields.
+
+    Attributes:
+        location: the table's.
+        schema: encoded Arrow schema of the table's columns, partition columns included.
+        in_folders: those of them that folders stand for.
+        ordering: the column whose greater value wins, None where the later write does.
+        instants: file names of the timeline that is read.
+    """
+
+    location: str
+    schema: str
+    in_folders: list[str]
+    ordering: str | None
+    instants: list[str]
+
+    @classmethod
+    def of(
+        cls,
+        storage: Storage,
+        timeline: Timeline,
+        schema: pa.Schema,
+        *,
+        in_folders: Iterable[str],
+        rule: MergeRule,
+    ) -> SliceTable:
+        """Return what a table's slices are read with."""
+        return cls(
+            location=storage.location,
+            schema=encode_schema(schema),
+            in_folders=list(in_folders),
+            ordering=rule.ordering,
+            instants=[each.file_name for each in timeline.instants],
+        )
+
+    @property
+    def timeline(self) -> Timeline:
+        """The timeline."""
+        found = (Instant.parse(name) for name in self.instants)
+        return Timeline(instants=tuple(each for each in found if each))
+
+
+def describe(found: FileSlice) -> dict[str, Any]:
+    """Return a slice as JSON-able fields."""
+    return {
+        "base": found.base.path if found.base else None,
+        "logs": [log.path for log in found.logs],
+        "source": asdict(found.bootstrap) if found.bootstrap else None,
+    }
+
+
+def slice_rows(
+    table: SliceTable, found: Mapping[str, Any], values: Mapping[str, PartitionValue]
+) -> pa.Table:
+    """Return all rows of a slice: the five meta columns, then the table's columns.
+
+    Holds them in memory. Columns that folders stand for have the folder's value.
+
+    Args:
+        table: whose slice it is.
+        found: the slice, as `describe` gave it.
+        values: of the partition's columns.
+
+    Raises:
+        SourceDriftError: `source/drift`; the file behind a skeleton is another now.
+        CorruptFileError: `file/not-readable`, or see `read_changes` and `merged`.
+        UnsupportedTableError: see `read_changes`.
+    """
+    storage = open_storage(table.location)
+    schema = decode_schema(table.schema)
+    stored = pa.schema([*_META, *(f for f in schema if f.name not in table.in_folders)])
+    base = _base_rows(storage, found, stored)
+    changes = read_changes(storage, found["logs"], stored, table.timeline.is_completed)
+    rows = merged(base, changes, MergeRule(ordering=table.ordering))
+    columns = [
+        pa.repeat(pa.scalar(values[field.name], field.type), rows.num_rows)
+        if field.name in table.in_folders
+        else rows[field.name]
+        for field in [*_META, *schema]
+    ]
+    whole: list[pa.Field] = [field.with_nullable(True) for field in [*_META, *schema]]
+    return pa.Table.from_arrays(columns, schema=pa.schema(whole))
+
+
+def _base_rows(storage: Storage, found: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
+    """Return the rows of a slice's base file; none where records are in logs only."""
+    if found["base"] is None:
+        return schema.empty_table()
+    base = _read(storage, found["base"], schema)
+    if found["source"] is None:
+        return fitted(base, schema, where=_place(storage, found["base"]))
+    source = found["source"]
+    folder = open_storage(parent_of(source["uri"]))
+    rows = _source_rows(folder, source, schema)
+    if rows.num_rows != base.num_rows:
+        raise _drifted(source, f"it has {rows.num_rows} rows, its skeleton {base.num_rows}")
+    for name in META_COLUMNS:
+        rows = rows.append_column(name, base[name])
+    return fitted(rows, schema, where=Where(file=source["uri"]))
+
+
+def _source_rows(folder: Storage, source: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
+    """Return the rows of the file behind a skeleton, which must have its recorded size."""
+    name = name_of(source["uri"])
+    entry = folder.stat(name)
+    if entry is None:
+        raise _drifted(source, "it is gone")
+    if entry.size != source["size"]:
+        raise _drifted(source, f"it has {entry.size} bytes, not {source['size']}")
+    return _read(folder, name, pa.schema([f for f in schema if f.name not in META_COLUMNS]))
+
+
+def _read(storage: Storage, path: str, schema: pa.Schema) -> pa.Table:
+    """Return those columns of a Parquet file that the schema has."""
+    try:
+        with storage.open_input(path) as stream:
+            parquet = pq.ParquetFile(stream, coerce_int96_timestamp_unit="us")
+            present = [name for name in parquet.schema_arrow.names if name in schema.names]
+            return parquet.read(columns=present, use_threads=False)
+    except (OSError, pa.ArrowException) as error:
+        raise CorruptFileError(
+            "file/not-readable",
+            f"the file cannot be read: {error}",
+            where=_place(storage, path),
+            remedy="Restore the file from a copy.",
+        ) from error
+
+
+def _place(storage: Storage, path: str) -> Where:
+    return Where(file=f"{storage.location}/{path}")
+
+
+def _drifted(source: Mapping[str, Any], what: str) -> SourceDriftError:
+    """Return the error for a source file that rows depend on and that is another now."""
+    return SourceDriftError(
+        "source/drift",
+        what,
+        where=Where(file=source["uri"]),
+        remedy="Restore the file: the table has no copy of its rows.",
+    )

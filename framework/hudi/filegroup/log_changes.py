@@ -1,0 +1,234 @@
+"""What the log files of a slice change, block by block, oldest first.
+
+A block counts when its instant is completed and no later rollback block takes it back. A stretch
+that is no block counts for nothing where it is a torn write: its writer died, so its instant never
+completed. Any other such stretch was damaged after it was written, and is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from framework.errors import CorruptFileError, UnsupportedTableError, Where
+from framework.hudi.codecs.log_format import (
+    MAGIC,
+    BlockKind,
+    HeaderKey,
+    LogBlock,
+    read_blocks,
+    read_content,
+)
+from framework.hudi.codecs.log_records import DeletedRecord, decode_deletes, decode_records
+from framework.hudi.table.fitting import fitted
+from framework.hudi.table.schema import arrow_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from framework.hudi.storage.port import Storage
+
+__all__ = ["LogChange", "read_changes"]
+
+_ROLLBACK: Final = "0"
+_HEAD: Final = struct.Struct(">6sq")
+_END: Final = struct.Struct(">q")
+_READABLE: Final = frozenset({BlockKind.AVRO_DATA, BlockKind.PARQUET_DATA, BlockKind.DELETE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogChange:
+    """One block: records that it writes, or keys that it deletes.
+
+    Attributes:
+        instant: of the commit that wrote it.
+        rows: records with their meta columns, in the order of the block; None in a delete block.
+        deleted: what a delete block names; empty in a data block.
+    """
+
+    instant: str
+    rows: pa.Table | None = None
+    deleted: tuple[DeletedRecord, ...] = ()
+
+
+def read_changes(
+    storage: Storage,
+    logs: Sequence[str],
+    schema: pa.Schema,
+    is_completed: Callable[[str], bool],
+) -> Iterator[LogChange]:
+    """Yield the changes of some log files.
+
+    Reads all headers first, then the contents of the blocks that count, one at a time.
+
+    Args:
+        storage: the table's.
+        logs: paths of one slice's log files, oldest first.
+        schema: columns of the rows to yield, meta columns included; absent ones are null.
+        is_completed: whether files of an instant are part of the table.
+
+    Raises:
+        CorruptFileError: `log/damaged`, `log/block`, `log/content`, `log/no-instant`,
+            `file/value-does-not-fit`.
+        UnsupportedTableError: `log/block-kind`, `log/command`, `log/compacted-blocks`, or see
+            `decode_records` and `decode_deletes`.
+    """
+    for path, block in _counting(storage, logs, is_completed):
+        place = Where(file=f"{storage.location}/{path}", offset=block.start)
+        with storage.open_input(path) as source:
+            content = read_content(source, block)
+        instant = block.header[HeaderKey.INSTANT_TIME]
+        if block.kind is BlockKind.DELETE:
+            yield LogChange(instant=instant, deleted=decode_deletes(content, where=place))
+        else:
+            rows = _parquet(content, place) if _is_parquet(block) else _avro(content, block, place)
+            yield LogChange(instant=instant, rows=fitted(rows, schema, where=place))
+
+
+def _counting(
+    storage: Storage, logs: Iterable[str], is_completed: Callable[[str], bool]
+) -> list[tuple[str, LogBlock]]:
+    """Return the blocks whose records count, with their files."""
+    kept: list[tuple[str, LogBlock]] = []
+    for path in logs:
+        place = Where(file=f"{storage.location}/{path}")
+        with storage.open_input(path) as source:
+            for block in read_blocks(source, where=place):
+                if block.kind is BlockKind.CORRUPT:
+                    _check_torn(source, block, place)
+                elif block.kind is BlockKind.COMMAND:
+                    target = _rolled_back(block, place)
+                    kept = [each for each in kept if _instant(each[1], place) != target]
+                elif is_completed(_instant(block, place)):
+                    _check_readable(block, place)
+                    kept.append((path, block))
+    return kept
+
+
+def _check_torn(source: Any, block: LogBlock, place: Where) -> None:
+    """Raise unless a stretch is the beginning of a block, or zeros that a crash left."""
+    data = bytes(source.read_at(min(block.size, _HEAD.size), block.start))
+    if MAGIC.startswith(data[: len(MAGIC)]) and len(data) < _HEAD.size:
+        return
+    if data.startswith(MAGIC):
+        _, length = _HEAD.unpack(data)
+        if block.size < _HEAD.size + length and not _has_end(source, block):
+            return
+    elif not any(read_content(source, block)):
+        return
+    raise CorruptFileError(
+        "log/damaged",
+        f"{block.size} bytes are neither a log block nor the beginning of one",
+        where=Where(file=place.file, offset=block.start),
+        remedy="Restore the file: rows of the table may be lost with it.",
+    )
+
+
+def _has_end(source: Any, block: LogBlock) -> bool:
+    """Return whether a stretch ends as a whole block does, so that only its head is wrong."""
+    (whole,) = _END.unpack(source.read_at(_END.size, block.start + block.size - _END.size))
+    return bool(whole == block.size - _END.size)
+
+
+def _rolled_back(block: LogBlock, place: Where) -> str:
+    """Return the instant whose blocks a command block takes back."""
+    command = block.header.get(HeaderKey.COMMAND_BLOCK_TYPE)
+    target = block.header.get(HeaderKey.TARGET_INSTANT_TIME)
+    if command != _ROLLBACK or target is None:
+        raise _unsupported("command", f"a log file has the unknown command {command!r}", place)
+    return target
+
+
+def _check_readable(block: LogBlock, place: Where) -> None:
+    """Raise for a block that counts and cannot be read."""
+    if block.kind not in _READABLE:
+        name = block.kind.name.lower()
+        raise _unsupported("block-kind", f"a log block of the kind {name} is not read", place)
+    if HeaderKey.COMPACTED_BLOCK_TIMES in block.header:
+        raise _unsupported("compacted-blocks", "a log compaction has rewritten blocks", place)
+
+
+def _instant(block: LogBlock, place: Where) -> str:
+    """Return a block's instant."""
+    found = block.header.get(HeaderKey.INSTANT_TIME)
+    if found is None:
+        raise CorruptFileError(
+            "log/no-instant",
+            "a log block does not say which commit wrote it",
+            where=Where(file=place.file, offset=block.start),
+            remedy="Let Apache Hudi read or compact the file group, or restore the file.",
+        )
+    return found
+
+
+def _is_parquet(block: LogBlock) -> bool:
+    return block.kind is BlockKind.PARQUET_DATA
+
+
+def _parquet(content: bytes, place: Where) -> pa.Table:
+    """Return the rows of a Parquet block."""
+    try:
+        return pq.ParquetFile(pa.BufferReader(content), coerce_int96_timestamp_unit="us").read(
+            use_threads=False
+        )
+    except (OSError, pa.ArrowException) as error:
+        raise _corrupt(f"a Parquet block cannot be read: {error}", place) from error
+
+
+def _avro(content: bytes, block: LogBlock, place: Where) -> pa.Table:
+    """Return the rows of an Avro block, in the types of its own schema."""
+    text = block.header.get(HeaderKey.SCHEMA)
+    if text is None:
+        raise _corrupt("an Avro block has no schema", place)
+    return _avro_rows(content, text, place)
+
+
+def _avro_rows(content: bytes, text: str, place: Where) -> pa.Table:
+    """Return the rows of an Avro block in the Arrow types of its schema."""
+    schema = arrow_schema(json.loads(text))
+    maps = [field for field in schema if _has_map(field.type)]
+    records = list(decode_records(content, text, where=place))
+    for record in records:
+        for field in maps:
+            record[field.name] = _as_pairs(record[field.name], field.type)
+    try:
+        return pa.Table.from_pylist(records, schema=schema)
+    except (pa.ArrowException, OverflowError, TypeError) as error:
+        raise _corrupt(f"a record does not fit its block's schema: {error}", place) from error
+
+
+def _has_map(kind: pa.DataType) -> bool:
+    """Return whether a type is a map, or holds one."""
+    return pa.types.is_map(kind) or any(
+        _has_map(kind.field(at).type) for at in range(kind.num_fields)
+    )
+
+
+def _as_pairs(value: Any, kind: pa.DataType) -> Any:
+    """Return a value with each map as a list of pairs, which is what Arrow takes."""
+    if value is None:
+        return None
+    if pa.types.is_map(kind):
+        return [(key, _as_pairs(item, kind.item_type)) for key, item in value.items()]
+    if pa.types.is_struct(kind):
+        return {field.name: _as_pairs(value[field.name], field.type) for field in kind}
+    if pa.types.is_list(kind):
+        return [_as_pairs(item, kind.value_type) for item in value]
+    return value
+
+
+def _corrupt(message: str, place: Where) -> CorruptFileError:
+    """Return the error for a content that is whole but wrong."""
+    remedy = "Let Apache Hudi read or compact the file group, or restore the file."
+    return CorruptFileError("log/content", message, where=place, remedy=remedy)
+
+
+def _unsupported(condition: str, message: str, place: Where) -> UnsupportedTableError:
+    """Return the error for a log file that only Apache Hudi can read."""
+    remedy = "Let Apache Hudi compact the table, or read it with Apache Hudi."
+    return UnsupportedTableError(f"log/{condition}", message, where=place, remedy=remedy)

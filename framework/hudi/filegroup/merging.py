@@ -1,0 +1,213 @@
+"""A base file's rows and the changes of its log files, merged into one version of each record.
+
+In two steps, as Apache Hudi does: the changes among each other, then what is left of them with the
+base file's rows. So a delete that always wins hides what came before it in the logs, but a record
+that follows it is compared with the base file's row as if the delete had not been.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from framework.errors import CorruptFileError
+from framework.hudi.table.layout import MetaField
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from framework.hudi.codecs.log_records import DeletedRecord
+    from framework.hudi.filegroup.log_changes import LogChange
+    from framework.hudi.filegroup.merge_rule import MergeRule
+
+__all__ = ["merged"]
+
+_KEY: Final = MetaField.RECORD_KEY.value
+_IS_DELETED: Final = "_hoodie_is_deleted"
+_NO_ROW: Final = -1
+_LEAST: Final = -1  # ranks count from 0
+
+
+def merged(base: pa.Table, changes: Iterable[LogChange], rule: MergeRule) -> pa.Table:
+    """Return the records of a slice.
+
+    Those of the base file come first, in its order, each as its latest version; then those that
+    only the logs have, by their keys' first appearance. Holds all of them in memory.
+
+    Args:
+        base: rows with their meta columns; without rows where the slice has no base file.
+        changes: oldest first; their rows have the columns of `base`.
+        rule: which version stays.
+
+    Raises:
+        CorruptFileError: `merge/ordering-value`.
+    """
+    events = _Events.of(base.schema, list(changes), rule)
+    if not events.count:
+        return base
+    winners = events.winners()
+    keys = events.keys.take(pa.array(winners))
+    found = pc.index_in(base[_KEY].combine_chunks(), value_set=keys)
+    hit = pc.is_valid(found).to_numpy(zero_copy_only=False)
+    chosen = winners[found.fill_null(0).to_numpy()]
+    wins = hit & events.beat(base, chosen)
+    places = np.arange(base.num_rows)
+    rows = events.row[chosen]
+    places = np.where(wins, np.where(rows == _NO_ROW, _NO_ROW, rows + base.num_rows), places)
+    met = np.zeros(len(winners), dtype=bool)
+    met[found.drop_null().to_numpy()] = True
+    fresh = winners[~met]
+    fresh = fresh[events.row[fresh] != _NO_ROW]
+    fresh = fresh[np.argsort(events.first[fresh], kind="stable")]
+    taken = np.concatenate([places[places != _NO_ROW], events.row[fresh] + base.num_rows])
+    return pa.concat_tables([base, events.rows]).combine_chunks().take(pa.array(taken))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Events:
+    """All changes of a slice, oldest first; arrays are in step.
+
+    Attributes:
+        keys: record key of each change.
+        row: its place in `rows`, `_NO_ROW` for a delete.
+        always: whether it is a delete that wins whatever the ordering value.
+        value: ordering values, all null where the later write wins.
+        first: for each change, the first one of the same key.
+        rows: all rows that were written.
+        ordering: the column that is compared, None where the later write wins.
+    """
+
+    keys: pa.Array
+    row: np.ndarray
+    always: np.ndarray
+    value: pa.Array
+    first: np.ndarray
+    codes: np.ndarray
+    rows: pa.Table
+    ordering: str | None
+
+    @property
+    def count(self) -> int:
+        """How many changes."""
+        return len(self.row)
+
+    @classmethod
+    def of(cls, schema: pa.Schema, changes: Sequence[LogChange], rule: MergeRule) -> _Events:
+        """Gather changes."""
+        kind = schema.field(rule.ordering).type if rule.ordering in schema.names else pa.null()
+        parts = [_part(change, kind, rule.ordering) for change in changes]
+        tables = [change.rows for change in changes if change.rows is not None]
+        rows = pa.concat_tables([schema.empty_table(), *tables])
+        keys = pa.concat_arrays([pa.array([], pa.string()), *(part.keys for part in parts)])
+        lengths = [len(part.keys) if part.has_rows else 0 for part in parts]
+        starts = np.cumsum([0, *lengths])
+        row = [
+            np.where(part.gone, _NO_ROW, start + np.arange(len(part.keys)))
+            for part, start in zip(parts, starts[: len(parts)], strict=True)
+        ]
+        codes = pc.dictionary_encode(keys).indices.to_numpy(zero_copy_only=False)
+        _, first_of = np.unique(codes, return_index=True)
+        return cls(
+            keys=keys,
+            row=np.concatenate([np.empty(0, np.int64), *row]),
+            always=np.concatenate([np.empty(0, bool), *(part.always for part in parts)]),
+            value=pa.concat_arrays([pa.array([], kind), *(part.value for part in parts)]),
+            first=first_of[codes],
+            codes=codes,
+            rows=rows,
+            ordering=None if pa.types.is_null(kind) else rule.ordering,
+        )
+
+    def winners(self) -> np.ndarray:
+        """Return the place of the change that stays, for each key."""
+        order = np.arange(self.count)
+        hidden_by = np.full(self.count, -1)
+        np.maximum.at(hidden_by, self.codes[self.always], order[self.always])
+        alive = order >= hidden_by[self.codes]
+        rank = np.where(self.always, _LEAST, _ranks(self.value))
+        by_key = np.lexsort((order, rank, self.codes))
+        by_key = by_key[alive[by_key]]
+        codes = self.codes[by_key]
+        is_last: np.ndarray = np.append(codes[1:] != codes[:-1], np.ones(1, dtype=bool))
+        found: np.ndarray = by_key[is_last]
+        return found
+
+    def beat(self, base: pa.Table, chosen: np.ndarray) -> np.ndarray:
+        """Return whether the change at each of `chosen` stays against the base row in step."""
+        if self.ordering is None:
+            return np.ones(len(chosen), dtype=bool)
+        old = base[self.ordering].combine_chunks()
+        ranks = _ranks(pa.concat_arrays([self.value, old]))
+        later: np.ndarray = ranks[: self.count][chosen] >= ranks[self.count :]
+        found: np.ndarray = later | self.always[chosen]
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """The changes of one block."""
+
+    keys: pa.Array
+    gone: np.ndarray
+    always: np.ndarray
+    value: pa.Array
+    has_rows: bool
+
+
+def _part(change: LogChange, kind: pa.DataType, ordering: str | None) -> _Part:
+    """Return the changes of a block."""
+    if change.rows is None:
+        return _deletes(change.deleted, kind)
+    count = change.rows.num_rows
+    by_value = ordering is not None and not pa.types.is_null(kind)
+    return _Part(
+        keys=change.rows[_KEY].combine_chunks(),
+        gone=_marked_deleted(change.rows),
+        always=np.zeros(count, dtype=bool),
+        value=change.rows[ordering].combine_chunks() if by_value else pa.nulls(count, kind),
+        has_rows=True,
+    )
+
+
+def _deletes(deleted: Sequence[DeletedRecord], kind: pa.DataType) -> _Part:
+    """Return the changes of a delete block."""
+    later_wins = pa.types.is_null(kind)
+    always = [later_wins or each.is_unconditional for each in deleted]
+    values = [None if no else each.ordering for each, no in zip(deleted, always, strict=True)]
+    try:
+        value = pa.array(values, kind)
+    except (pa.ArrowException, TypeError, OverflowError) as error:
+        raise CorruptFileError(
+            "merge/ordering-value",
+            f"a delete's ordering value does not fit the ordering column ({kind}): {error}",
+            remedy="Let Apache Hudi compact the table, or read it with Apache Hudi.",
+        ) from error
+    return _Part(
+        keys=pa.array([each.record_key for each in deleted], pa.string()),
+        gone=np.ones(len(deleted), dtype=bool),
+        always=np.array(always, dtype=bool),
+        value=value,
+        has_rows=False,
+    )
+
+
+def _marked_deleted(rows: pa.Table) -> np.ndarray:
+    """Return which rows say of themselves that they are deleted."""
+    if _IS_DELETED not in rows.schema.names:
+        return np.zeros(rows.num_rows, dtype=bool)
+    marked: Any = pc.fill_null(rows[_IS_DELETED].combine_chunks(), fill_value=False)
+    found: np.ndarray = marked.to_numpy(zero_copy_only=False).astype(bool)
+    return found
+
+
+def _ranks(values: pa.Array) -> np.ndarray:
+    """Return a number for each value, equal for equal ones, greater for greater; null is least."""
+    if pa.types.is_null(values.type):
+        return np.zeros(len(values), np.int64)
+    ranks = pc.rank(values, sort_keys="ascending", tiebreaker="dense").to_numpy().astype(np.int64)
+    is_null = pc.is_null(values).to_numpy(zero_copy_only=False)
+    return np.where(is_null, _LEAST + 1, ranks + 1)

@@ -1,0 +1,90 @@
+"""Rows of slices with logs, as Apache Hudi wrote them."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from framework.engine.reading.slice_rows import SliceTable, describe, slice_rows
+from framework.errors import SourceDriftError
+from framework.hudi.bootstrap.index import BootstrapIndex
+from framework.hudi.filegroup.merge_rule import MergeRule
+from framework.hudi.storage.opening import open_storage
+from framework.hudi.table.layout import META_COLUMNS
+from framework.hudi.view.listing import ListingView
+from framework.spark.reading.table import open_table
+from tests.golden.tables.opening import golden_names, open_golden
+from tests.interop.canonical import canonical_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MERGE_ON_READ = [name for name in golden_names() if "merge-on-read" in name]
+BOOTSTRAPPED = [name for name in golden_names() if name.startswith("bootstrapped")]
+
+
+def read_slices(location: Path) -> Iterator[tuple[Any, dict[str, Any], dict[str, str]]]:
+    """Yield what `slice_rows` takes for each slice of a table."""
+    storage = open_storage(str(location))
+    table = open_table(str(location))
+    told = SliceTable.of(
+        storage,
+        table.timeline,
+        table.schema,
+        in_folders=[field.name for field in table.partition],
+        rule=MergeRule.of(table.properties),
+    )
+    told = SliceTable(**asdict(told))
+    index = BootstrapIndex.open(storage)
+    view = ListingView(storage, table.timeline, index)
+    for partition in view.partitions():
+        for found in view.latest_slices(partition):
+            yield told, describe(found), {"day": partition.removeprefix("day=")}
+    if index is not None:
+        index.close()
+
+
+@pytest.mark.parametrize("name", golden_names())
+def test_slice_rows_of_a_table_by_apache_hudi_are_what_it_read_itself(name: str) -> None:
+    """Base files, skeletons with their sources, and logs in Avro, by both releases."""
+    golden = open_golden(name)
+    rows: list[tuple[object, ...]] = []
+    for told, found, values in read_slices(golden.location):
+        table = slice_rows(told, found, values)
+        assert table.schema.names[:5] == list(META_COLUMNS)
+        rows += [tuple(row[c] for c in golden.columns) for row in table.to_pylist()]
+    assert canonical_rows(rows) == golden.rows
+
+
+def test_slice_rows_meet_logs_in_the_golden_tables() -> None:
+    """Else the test above would say nothing of merging."""
+    logs = [
+        log
+        for name in MERGE_ON_READ
+        for _, found, _ in read_slices(open_golden(name).location)
+        for log in found["logs"]
+    ]
+    assert logs
+
+
+@pytest.mark.parametrize("name", BOOTSTRAPPED)
+@pytest.mark.parametrize("change", ["gone", "longer"])
+def test_slice_rows_of_a_changed_source_are_refused(name: str, change: str, tmp_path: Path) -> None:
+    """The table has no copy of them."""
+    golden = open_golden(name)
+    shutil.copytree(golden.location.parent / "source", tmp_path / "source")
+    told, found, values = next(iter(read_slices(golden.location)))
+    path = tmp_path / "source" / found["source"]["uri"].partition("/source/")[2]
+    found["source"]["uri"] = str(path)
+    assert slice_rows(told, found, values).num_rows == 3
+    if change == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes() + b"x")
+    with pytest.raises(SourceDriftError) as caught:
+        slice_rows(told, found, values)
+    assert caught.value.where.file == str(path)
