@@ -148,7 +148,7 @@ def test_rows_of_an_unknown_file_raise(spark: SparkSession, hive_table: Path) ->
     table = open_table(str(hive_table))
     with BootstrapIndex.open(table.storage) or pytest.fail("no index") as index:
         view = ListingView(table.storage, table.timeline, index)
-        found = gather(table, view, view.partitions())
+        found = gather(table, view, view.partitions(), lambda each: each)
     jvm = Jvm(spark)
     scanner = _Forgetful(
         jvm=jvm,

@@ -40,7 +40,8 @@ class SliceTable:
         schema: encoded Arrow schema of the table's columns, partition columns included.
         in_folders: those of them that folders stand for.
         ordering: the column whose greater value wins, None where the later write does.
-        instants: file names of the timeline that is read.
+        instants: file names of the timeline.
+        until: the last instant that counts, None where all do.
     """
 
     location: str
@@ -48,6 +49,7 @@ class SliceTable:
     in_folders: list[str]
     ordering: str | None
     instants: list[str]
+    until: str | None
 
     @classmethod
     def of(
@@ -66,13 +68,14 @@ class SliceTable:
             in_folders=list(in_folders),
             ordering=rule.ordering,
             instants=[each.file_name for each in timeline.instants],
+            until=timeline.until,
         )
 
     @property
     def timeline(self) -> Timeline:
         """The timeline."""
         found = (Instant.parse(name) for name in self.instants)
-        return Timeline(instants=tuple(each for each in found if each))
+        return Timeline(instants=tuple(each for each in found if each), until=self.until)
 
 
 def describe(found: FileSlice) -> dict[str, Any]:

@@ -8,7 +8,7 @@ is never archived, so whatever does not lie before it was not archived either.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -29,19 +29,21 @@ class Timeline:
 
     Attributes:
         instants: each action once, in its furthest state, by requested time.
+        until: the last instant that counts, where the table is read as it was then; None: all do.
     """
 
     instants: tuple[Instant, ...]
+    until: str | None = None
 
     @cached_property
     def completed(self) -> tuple[Instant, ...]:
-        """Completed instants, oldest first."""
-        return tuple(each for each in self.instants if each.is_completed)
+        """Completed instants that count, oldest first."""
+        return tuple(each for each in self._counting if each.is_completed)
 
     @cached_property
     def pending(self) -> tuple[Instant, ...]:
-        """Requested and inflight instants, oldest first."""
-        return tuple(each for each in self.instants if not each.is_completed)
+        """Requested and inflight instants that count, oldest first."""
+        return tuple(each for each in self._counting if not each.is_completed)
 
     @cached_property
     def first_active(self) -> str | None:
@@ -50,13 +52,14 @@ class Timeline:
         It is the first completed data instant that no savepoint holds, or the first pending data
         instant where that is older.
         """
-        held = {each.requested_time for each in self.completed if each.action is Action.SAVEPOINT}
+        done = [each for each in self.instants if each.is_completed]
+        held = {each.requested_time for each in done if each.action is Action.SAVEPOINT}
         begun = [
             each.requested_time
             for each in self.instants
             if each.action in DATA_ACTIONS and each.requested_time not in held
         ]
-        has_completed = any(each.action in DATA_ACTIONS for each in self.completed)
+        has_completed = any(each.action in DATA_ACTIONS for each in done)
         return begun[0] if begun and has_completed else None
 
     @property
@@ -68,13 +71,25 @@ class Timeline:
         """Whether files of this instant are part of the table."""
         if requested_time in self._completed_times:
             return True
-        if requested_time in self._pending_times:
+        if requested_time in self._pending_times or self._is_later(requested_time):
             return False
         return self.first_active is not None and requested_time < self.first_active
 
     def find(self, requested_time: str) -> tuple[Instant, ...]:
         """Return the active instants of this time; more than one is a foreign writer's fault."""
         return tuple(each for each in self.instants if each.requested_time == requested_time)
+
+    def as_of(self, instant: str) -> Timeline:
+        """Return the timeline of which only what is not later than `instant` counts."""
+        return replace(self, until=instant)
+
+    def _is_later(self, requested_time: str) -> bool:
+        return self.until is not None and requested_time > self.until
+
+    @cached_property
+    def _counting(self) -> tuple[Instant, ...]:
+        """All instants but those that are too late."""
+        return tuple(each for each in self.instants if not self._is_later(each.requested_time))
 
     @cached_property
     def _completed_times(self) -> frozenset[str]:

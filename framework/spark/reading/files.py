@@ -13,7 +13,7 @@ from framework.hudi.table.layout import BOOTSTRAP_INSTANT, META_COLUMNS, join, n
 from framework.hudi.table.partition_path import parse_partition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from framework.hudi.filegroup.slices import FileSlice
     from framework.hudi.table.partition_path import PartitionValue
@@ -122,10 +122,16 @@ class Snapshot:
     logged: list[tuple[Partition, FileSlice]] = field(default_factory=list)
 
 
-def gather(table: Table, view: FileSystemView, partitions: Iterable[str]) -> Snapshot:
+def gather(
+    table: Table,
+    view: FileSystemView,
+    partitions: Iterable[str],
+    wanted: Callable[[FileSlice], FileSlice | None],
+) -> Snapshot:
     """Return the files of the latest slices of some partitions.
 
-    Costs one listing per partition, and per partition with skeletons one look into the index.
+    `wanted` says what of a slice is read, None for nothing. Costs one listing per partition, and
+    per partition with skeletons one look into the index.
 
     Raises:
         CorruptFileError: `read/skeleton-not-indexed`.
@@ -135,7 +141,7 @@ def gather(table: Table, view: FileSystemView, partitions: Iterable[str]) -> Sna
     for path in partitions:
         values = parse_partition(path, table.partition, table.layout) if table.partition else ()
         partition = Partition(path=path, values=values)
-        for each in view.latest_slices(path):
+        for each in filter(None, map(wanted, view.latest_slices(path))):
             _take(snapshot, table, base, each, partition)
     return snapshot
 

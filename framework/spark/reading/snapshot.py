@@ -1,8 +1,9 @@
-"""A snapshot of a table as a data frame."""
+"""A table as a data frame: its latest rows, those of a moment, or those of base files alone."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,19 +29,22 @@ from framework.spark.tasks import SparkTasks
 from framework.vocabulary import SourceLayout, Verify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
 
+    from framework.hudi.filegroup.slices import FileSlice
     from framework.hudi.storage.port import Entry
+    from framework.hudi.timeline.moments import Moment
 
-__all__ = ["read"]
+__all__ = ["Reading", "absolute", "read", "read_optimized", "rows_of"]
 
 
-def read(
+def read(  # noqa: PLR0913 - keywords of the public surface
     spark: SparkSession,
     location: str | Path,
     *,
+    as_of: Moment | None = None,
     partition: str | None = None,
     verify: Verify = Verify.STAT,
     files_per_split: int | None = None,
@@ -48,38 +52,97 @@ def read(
     """Return the latest rows of a table: the five meta columns, then its own.
 
     Files are scanned by Spark itself: pruned by partition and column, filtered by pushed
-    predicates, and cut into splits where they are large. Which files these are is settled here;
-    a commit that follows is not seen. Starts no job but, for more than 20,000 files, a listing,
-    and for a deeper `verify` than `STAT` the reading of the sources.
+    predicates, and cut into splits where they are large. Slices with log files are merged, one task
+    each. Which files these are is settled here; a commit that follows is not seen. Starts no job
+    but, for more than 20,000 files, a listing, and for a deeper `verify` than `STAT` the reading of
+    the sources.
 
     Args:
         spark: the session; its settings stay as they are.
         location: the table's base path; a relative one starts at the working folder.
+        as_of: an instant, or a date or time, in text or Python's own: the rows as they were when
+            nothing later was committed; that very instant is included. None: as they are now.
         partition: a partition path (`month=3`), a folder above some (`year=2013`), or a glob of
             folder names (`month=1*`); None reads all.
         verify: how deep the source files of adopted slices are compared with what they were.
         files_per_split: exactly so many files a task, none of them cut; None leaves it to Spark,
-            which goes by bytes.
+            which goes by bytes. Of no effect on slices with log files.
 
     Raises:
-        PlanError: `read/partition-matches-nothing`, `read/bad-glob`, `read/files-per-split`.
+        PlanError: `read/partition-matches-nothing`, `read/bad-glob`, `read/files-per-split`, or
+            see `open_table`.
         SourceDriftError: `source/drift`; a source file is not the one that was adopted.
         UnsupportedTableError: `merge/payload-class`, `merge/ordering-fields`, or see `open_table`.
         CorruptFileError: `read/skeleton-not-indexed`, or what is read is damaged.
         NotYetBuiltError: `spark/connect-not-built`, `storage/scheme-not-built`.
     """
-    jvm = Jvm(spark)
-    if files_per_split is not None and files_per_split < 1:
-        raise PlanError(
-            "read/files-per-split",
-            f"files_per_split is {files_per_split}",
-            remedy="Pass 1 or more, or leave it out.",
-        )
+    how = Reading(partition=partition, verify=verify, files_per_split=files_per_split)
+    return rows_of(spark, open_table(absolute(location), as_of), how)
+
+
+def read_optimized(
+    spark: SparkSession,
+    location: str | Path,
+    *,
+    partition: str | None = None,
+    verify: Verify = Verify.STAT,
+    files_per_split: int | None = None,
+) -> DataFrame:
+    """Return the rows of base files alone: fast, without what log files have changed since.
+
+    In copy-on-write tables that is all there is. File groups without a base file have no rows.
+    Arguments, cost and errors are those of `read`.
+    """
+    how = Reading(
+        partition=partition, verify=verify, files_per_split=files_per_split, wanted=_base_alone
+    )
+    return rows_of(spark, open_table(absolute(location)), how)
+
+
+def _base_alone(found: FileSlice) -> FileSlice | None:
+    """Return the slice without its logs."""
+    return None if found.base is None else replace(found, logs=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How rows are read.
+
+    Attributes:
+        partition: as of `read`.
+        verify: as of `read`.
+        files_per_split: as of `read`.
+        wanted: what of each slice is read, None for nothing.
+    """
+
+    partition: str | None = None
+    verify: Verify = Verify.STAT
+    files_per_split: int | None = None
+    wanted: Callable[[FileSlice], FileSlice | None] = lambda found: found
+
+    def __post_init__(self) -> None:
+        """Refuse what no split can be made of."""
+        if self.files_per_split is not None and self.files_per_split < 1:
+            raise PlanError(
+                "read/files-per-split",
+                f"files_per_split is {self.files_per_split}",
+                remedy="Pass 1 or more, or leave it out.",
+            )
+
+
+def absolute(location: str | Path) -> str:
+    """Return a location that does not depend on the working folder."""
     text = str(location)
-    table = open_table(text if ":/" in text else str(Path(text).absolute()))
-    found = _snapshot(table, partition)
-    verify_sources(found.adopted, verify, SparkTasks(spark) if verify is not Verify.STAT else None)
-    settings = private_settings(spark.sparkContext.defaultParallelism, files_per_split)
+    return text if ":/" in text else str(Path(text).absolute())
+
+
+def rows_of(spark: SparkSession, table: Table, how: Reading) -> DataFrame:
+    """Return the rows of an open table; costs and errors are those of `read`."""
+    jvm = Jvm(spark)
+    found = _snapshot(table, how)
+    tasks = SparkTasks(spark) if how.verify is not Verify.STAT else None
+    verify_sources(found.adopted, how.verify, tasks)
+    settings = private_settings(spark.sparkContext.defaultParallelism, how.files_per_split)
     scanner = Scanner(
         jvm=jvm,
         session=jvm.private_session(settings),
@@ -89,13 +152,13 @@ def read(
     return _frame(scanner, table, found)
 
 
-def _snapshot(table: Table, partition: str | None) -> Snapshot:
+def _snapshot(table: Table, how: Reading) -> Snapshot:
     """Return the files of the chosen partitions; the index is open only meanwhile."""
     storage = _ListedOnce(local_path(table.storage.location))
     with BootstrapIndex.open(storage) or nullcontext() as index:
         view = ListingView(storage, table.timeline, index)
-        chosen = choose_partitions(view.partitions(), partition, table=table.storage.location)
-        return gather(table, view, chosen)
+        chosen = choose_partitions(view.partitions(), how.partition, table=table.storage.location)
+        return gather(table, view, chosen, how.wanted)
 
 
 class _ListedOnce(LocalStorage):

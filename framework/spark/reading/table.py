@@ -16,8 +16,10 @@ from framework.hudi.table.layout import BOOTSTRAP_INSTANT, META_COLUMNS, TABLE_V
 from framework.hudi.table.partition_path import PartitionField
 from framework.hudi.table.properties import read_properties
 from framework.hudi.table.schema import arrow_schema
+from framework.hudi.timeline.cleaning import check_not_cleaned
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
+from framework.hudi.timeline.moments import instant_of
 from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.facts import BootstrapFacts
 from framework.plan.reader_exceptions import Trait
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from framework.hudi.storage.port import Storage
     from framework.hudi.table.properties import TableProperties
+    from framework.hudi.timeline.moments import Moment
     from framework.hudi.timeline.timeline import Timeline
 
 __all__ = ["Table", "open_table"]
@@ -83,12 +86,17 @@ class Table:
         return [field for field in self.schema if field.name not in by_folder]
 
 
-def open_table(location: str) -> Table:
-    """Return what there is at `location`; costs one listing and the heads of one or two commits.
+def open_table(location: str, as_of: Moment | None = None) -> Table:
+    """Return what there is at `location`, or was at a moment of the past.
+
+    Costs one listing and one or two heads of commits; for the past also one small read for each
+    clean on the timeline.
 
     Raises:
         UnsupportedTableError: `read/not-a-table`, `read/table-version`, `read/no-schema`,
-            `read/key-generator`, `read/partition-type`, `read/column-named-metadata`.
+            `read/key-generator`, `read/partition-type`, `read/column-named-metadata`; for a moment
+            of the past `read/cleaned`, `read/archived`, `read/before-table`.
+        PlanError: `read/moment-not-readable`, `read/moment-has-a-zone`.
     """
     storage = open_storage(location)
     properties = read_properties(storage)
@@ -102,6 +110,10 @@ def open_table(location: str) -> Table:
             "Read it with Apache Hudi, which upgraded it.",
         )
     timeline = load_timeline(storage)
+    if as_of is not None:
+        instant = instant_of(as_of, timeline, properties.timezone)
+        check_not_cleaned(storage, timeline, instant)
+        timeline = timeline.as_of(instant)
     schema = _schema(storage, timeline)
     rule, has_widened = _adoption(storage, timeline)
     partition = rule.partition if rule else _partition(storage, properties, schema)

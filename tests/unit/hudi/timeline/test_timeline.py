@@ -103,3 +103,24 @@ def test_timeline_decides_by_membership_what_is_visible(
     timeline = timeline_of(storage, *names)
     assert all(timeline.is_completed(time) for time in visible if time != " ")
     assert not any(timeline.is_completed(time) for time in hidden)
+
+
+@pytest.mark.parametrize("until", "123456789")
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("3.commit", "5.commit", "7.commit"),
+        ("3.commit", "3.savepoint", "6.commit", "7.deltacommit.inflight"),
+        ("4.inflight", "5.commit", "5.clean"),
+    ],
+)
+def test_timeline_as_of_an_instant_hides_only_what_came_later(
+    storage: MemoryStorage, names: tuple[str, ...], until: str
+) -> None:
+    """What was archived stays visible, also where nothing that is left is as old."""
+    whole = timeline_of(storage, *names)
+    past = whole.as_of(until)
+    for time in "123456789":
+        assert past.is_completed(time) == (whole.is_completed(time) and time <= until)
+    assert past.completed == tuple(i for i in whole.completed if i.requested_time <= until)
+    assert past.pending == tuple(i for i in whole.pending if i.requested_time <= until)

@@ -1,0 +1,71 @@
+"""What cleaning left of the past: slices before a bound may be gone (format sheet, section 2.7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from framework.errors import UnsupportedTableError, Where
+from framework.hudi.codecs.avro import read_container
+from framework.hudi.timeline.instant import Action
+
+if TYPE_CHECKING:
+    from framework.hudi.storage.port import Storage
+    from framework.hudi.timeline.instant import Instant
+    from framework.hudi.timeline.timeline import Timeline
+
+__all__ = ["check_not_cleaned"]
+
+_BOUNDS: Final = ("earliestCommitToRetain", "lastCompletedCommitTimestamp", "startCleanTime")
+
+
+def check_not_cleaned(storage: Storage, timeline: Timeline, instant: str) -> None:
+    """Raise where slices that made up the table at `instant` may have been deleted.
+
+    `timeline` is the whole one. What a savepoint holds is never cleaned. Costs one small read per
+    completed clean.
+
+    Raises:
+        UnsupportedTableError: `read/cleaned`, `read/archived`, `read/before-table`.
+        CorruptFileError: `avro/corrupt`.
+    """
+    if any(each.requested_time == instant for each in _of(timeline, Action.SAVEPOINT)):
+        return
+    data = [each for each in timeline.instants if each.is_completed]
+    if not data or instant < data[0].requested_time:
+        raise _lost("before-table", "nothing on the timeline is as old", instant)
+    if timeline.first_active is not None and instant < timeline.first_active:
+        message = f"instants before {timeline.first_active} were archived"
+        raise _lost("archived", message, instant)
+    for clean in _of(timeline, Action.CLEAN):
+        bound = _bound(storage, clean)
+        if instant < bound:
+            raise _lost("cleaned", f"slices before {bound} were cleaned away", instant)
+
+
+def _of(timeline: Timeline, action: Action) -> list[Instant]:
+    """Return the completed instants of an action."""
+    return [each for each in timeline.completed if each.action is action]
+
+
+def _bound(storage: Storage, clean: Instant) -> str:
+    """Return the first instant at which a clean left all slices.
+
+    A clean that goes by the number of versions names no commit; then it is the last one before it.
+    """
+    with storage.open_input(clean.path) as source:
+        found = read_container(
+            bytes(source.read()), where=Where(file=f"{storage.location}/{clean.path}")
+        )
+    if not any(part["successDeleteFiles"] for part in found["partitionMetadata"].values()):
+        return ""
+    return next((found[name] for name in _BOUNDS if found.get(name)), "")
+
+
+def _lost(condition: str, message: str, instant: str) -> UnsupportedTableError:
+    """Return the error for a state of the table that cannot be told any more."""
+    return UnsupportedTableError(
+        f"read/{condition}",
+        f"the table as of {instant} cannot be read: {message}",
+        where=Where(instant=instant),
+        remedy="Choose a later moment; a savepoint keeps one from now on.",
+    )

@@ -1,0 +1,112 @@
+"""What changed between two points of a table's history, each record once, as it was last."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from framework.errors import PlanError
+from framework.hudi.table.layout import MetaField
+from framework.hudi.timeline.moments import Moment, instant_of
+from framework.spark.reading.snapshot import Reading, absolute, rows_of
+from framework.spark.reading.table import open_table
+from framework.vocabulary import Verify
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from framework.hudi.filegroup.slices import FileSlice
+    from framework.spark.reading.table import Table
+
+__all__ = ["read_incremental"]
+
+_SEQUENCE: Final = re.compile(r"([0-9]{14,17})_([0-9]+)_([0-9]+)")
+_START: Final = "0"
+
+
+def read_incremental(  # noqa: PLR0913 - keywords of the public surface
+    spark: SparkSession,
+    location: str | Path,
+    begin: Moment | None = None,
+    end: Moment | None = None,
+    *,
+    partition: str | None = None,
+    verify: Verify = Verify.STAT,
+) -> DataFrame:
+    """Return the rows that were written after `begin` and not after `end`.
+
+    Each record comes once, as it was at `end`; records that were deleted since do not come. The
+    columns are those of `read`; order by `_hoodie_commit_time` and go on from the greatest.
+
+    A bound may also be a `_hoodie_commit_seqno`, and so lie inside a commit: what such a commit
+    wrote can be taken in parts.
+
+    Costs as `read`, of the file slices that were written to after `begin`.
+
+    Args:
+        spark: the session.
+        location: the table's base path.
+        begin: an instant, a date or time, or a sequence number; not included. None: the beginning.
+        end: likewise; included. None: the latest commit.
+        partition: as of `read`.
+        verify: as of `read`.
+
+    Raises:
+        PlanError: `read/window-ends-first`, or see `read`.
+        UnsupportedTableError, SourceDriftError, CorruptFileError, NotYetBuiltError: see `read`.
+    """
+    place = absolute(location)
+    last = _SEQUENCE.fullmatch(end) if isinstance(end, str) else None
+    table = open_table(place, last[1] if last else end)
+    low = _bound(begin, table) if begin is not None else _Bound(instant=_START)
+    high = _bound(end, table) if end is not None else None
+    if high is not None and high.instant < low.instant:
+        raise PlanError(
+            "read/window-ends-first",
+            f"the window begins at {low.instant} and ends at {high.instant}",
+            remedy="Give the earlier bound first.",
+        )
+
+    def wanted(found: FileSlice) -> FileSlice | None:
+        return found if found.logs or found.base_instant >= low.instant else None
+
+    rows = rows_of(spark, table, Reading(partition=partition, verify=verify, wanted=wanted))
+    rows = rows.where(low.sql(after=True))
+    return rows.where(high.sql(after=False)) if high else rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bound:
+    """A point of the history: an instant, or a row inside of one.
+
+    Attributes:
+        instant: of a commit, which need not exist.
+        row: split and row number of a sequence number, None for the end of the instant.
+    """
+
+    instant: str
+    row: tuple[int, int] | None = None
+
+    def sql(self, *, after: bool) -> str:
+        """Return the condition for rows after the bound, or for the others."""
+        time = MetaField.COMMIT_TIME
+        sign = ">" if after else "<="
+        if self.row is None:
+            return f"{time} {sign} '{self.instant}'"
+        parts = f"split({MetaField.COMMIT_SEQNO}, '_')"
+        number = f"struct(cast({parts}[1] as bigint), cast({parts}[2] as bigint))"
+        inside = f"{number} {sign} struct({self.row[0]}L, {self.row[1]}L)"
+        other = f"{time} {sign[0]} '{self.instant}'"
+        return f"{other} or ({time} = '{self.instant}' and {inside})"
+
+
+def _bound(moment: Moment, table: Table) -> _Bound:
+    """Return the bound that a moment or a sequence number stands for."""
+    found = _SEQUENCE.fullmatch(moment) if isinstance(moment, str) else None
+    if found:
+        return _Bound(instant=found[1], row=(int(found[2]), int(found[3])))
+    instant = instant_of(moment, table.timeline, table.properties.timezone)
+    return _Bound(instant=instant)
