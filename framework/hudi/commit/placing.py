@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from framework.errors import CommitConflictError, StorageError, Where
+from framework.hudi.commit.fenced import FencedStorage
 from framework.hudi.storage.checksum import file_crc32c
 from framework.hudi.storage.port import Move
 from framework.hudi.table.layout import crc_sidecar
@@ -74,11 +75,10 @@ def place_bytes(
         CommitConflictError: `commit/name-taken`, `commit/fenced`.
     """
     temporary = staging.new_publish()
-    with storage.create(temporary) as out:
-        out.write(data)
     storage.delete(crc_sidecar(target))
-    if has_begun:
-        staging.check_not_fenced(storage)
+    # A folder renamed before the file is whole is noticed, one renamed later takes the file along.
+    with (FencedStorage(storage, staging.begin) if has_begun else storage).create(temporary) as out:
+        out.write(data)
     try:
         storage.move([Move(source=temporary, target=target)])
     except StorageError as error:
