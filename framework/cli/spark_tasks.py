@@ -1,4 +1,4 @@
-"""Tasks over Spark for run and resume: a session is opened, used, and stopped if it is ours."""
+"""Spark for commands: a session is opened, used, and stopped if it is ours."""
 
 from __future__ import annotations
 
@@ -15,37 +15,43 @@ from framework.spark.session import open_session
 from framework.spark.tasks import SparkTasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import SparkSession
 
     from framework.cli.running import Order
     from framework.engine.events import Events
     from framework.engine.prepare import Prepared
     from framework.engine.tasks import Tasks
 
-__all__ = ["spark_tasks"]
+__all__ = ["spark_session", "spark_tasks"]
 
 
 @contextmanager
 def spark_tasks(prepared: Prepared, order: Order, events: Events) -> Iterator[Tasks]:
-    """Give tasks on the session that `--master` and `--conf`, then the spec, ask for.
-
-    Spark's log is kept, and its path told, when the run fails other than by the gate's refusal.
-    """
+    """Give tasks on the session that `--master` and `--conf`, then the spec, ask for."""
     spec = prepared.spec.spark
     conf = {**(spec.revealed_conf() if spec else {}), **order.conf}
+    with spark_session(order.master or (spec.master if spec else None), conf) as spark:
+        where = f"Spark {spark.version} on {spark.sparkContext.master}"
+        events(Note(level="info", message=where))
+        yield SparkTasks(spark)
+
+
+@contextmanager
+def spark_session(master: str | None, conf: Mapping[str, str]) -> Iterator[SparkSession]:
+    """Give a session, and stop it if it is ours.
+
+    Spark's log is kept, and its path told, when the work fails other than by the gate's refusal.
+    """
     folder = Path(tempfile.mkdtemp(prefix="run-pipeline-"))
     keep_log = False
     try:
         with (
             _logging_into(folder / "spark.log"),
-            open_session(
-                master=order.master or (spec.master if spec else None), conf=conf, log_folder=folder
-            ) as session,
+            open_session(master=master, conf=conf, log_folder=folder) as session,
         ):
-            context = session.spark.sparkContext
-            where = f"Spark {session.spark.version} on {context.master}"
-            events(Note(level="info", message=where))
-            yield SparkTasks(session.spark)
+            yield session.spark
     except BaseException as error:
         log = folder / "spark.log"
         keep_log = log.is_file() and _is_of_interest(error)

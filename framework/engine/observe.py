@@ -19,7 +19,7 @@ from framework.hudi.commit.lease import current_lease
 from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.commit.staging import Staging
 from framework.hudi.storage.opening import open_storage
-from framework.hudi.table.layout import HOODIE, METADATA_TABLE, name_of
+from framework.hudi.table.layout import HOODIE, LAKESTRAP, METADATA_TABLE, PROPERTIES, name_of
 from framework.hudi.table.properties import read_properties
 from framework.hudi.timeline.clock import SystemClock
 from framework.hudi.timeline.commit_metadata import read_commit_head
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["observe", "observe_table"]
 
 _SAMPLES: Final = 5
+_UNKNOWN: Final = "unknown"
 
 
 def observe(target: Target, tasks: Tasks, scratch: Path, *, events: Events = silent) -> Observation:
@@ -187,9 +188,15 @@ def _files_done(storage: Storage, write_id: str) -> int | None:
 
 
 def _dead_lease(storage: Storage) -> PendingRun | None:
-    """The run that died while it gave its lease back; releasing the next one removes it."""
+    """The run that died while it gave its lease back; releasing the next one removes it.
+
+    Where the lease is gone already, empty folders of a finished table tell of it.
+    """
     lease = current_lease(storage)
-    if lease is None or not lease.is_over(SystemClock()):
+    if lease is None:
+        left = storage.stat(LAKESTRAP) is not None and storage.stat(PROPERTIES) is not None
+        return PendingRun(write_id=_UNKNOWN) if left else None
+    if not lease.is_over(SystemClock()):
         return None
     return PendingRun(write_id=lease.owner.write_id)
 

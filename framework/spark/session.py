@@ -15,6 +15,7 @@ import sys
 import tempfile
 import warnings
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -41,6 +42,7 @@ _MINIMUM_JAVA: Final = 17
 _NO_CONF: Final[Mapping[str, str]] = MappingProxyType({})
 _PYTHON: Final = "PYSPARK_PYTHON"
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+_CONTEXT_LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _QUIET: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -123,7 +125,21 @@ def open_session(
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "spark.log"
     spark = _start(_settings(master or DEFAULT_MASTER, conf, _log4j(folder, log)), log)
+    _silence_query_contexts()
     return OpenSession(spark=spark, is_ours=True, log_file=log)
+
+
+def _silence_query_contexts() -> None:
+    """Keep PySpark 4 from writing the trace of each wrong query to stderr; 3.5 does not.
+
+    The exception that follows says it all.
+    """
+    try:
+        logger = import_module("pyspark.logger").PySparkLogger
+    except ImportError:
+        return
+    for name in _CONTEXT_LOGGERS:
+        logger.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def _forget() -> None:

@@ -43,10 +43,10 @@ class FirstCauseError(Exception):
 
 
 class FaultInTaskError(Exception):
-    """Carries a passing fault out of a task; its text is what `from_text` looks for."""
+    """Carries a fault out of a task: words for people, then what `from_text` looks for."""
 
     def __init__(self, error: FrameworkError) -> None:
-        super().__init__(f"{_BEGIN}{json.dumps(fault_of(error))}{_END}")
+        super().__init__(f"{error}\n{_BEGIN}{json.dumps(fault_of(error))}{_END}")
 
 
 def is_lasting(error: FrameworkError) -> bool:

@@ -9,27 +9,24 @@ runs, those of the next have begun, and the statuses of each arrive when it is d
 from __future__ import annotations
 
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
-from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark.errors import PySparkException
+from py4j.protocol import Py4JError
 
-from framework.errors import EngineError, TaskError
+from framework.errors import TaskError
 from framework.spark.carrier import STATUS_SCHEMA, carry, name_of, status_of
 from framework.spark.session import check_speculation
-from framework.spark.task_faults import from_text
+from framework.spark.spark_faults import typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import SparkSession
-
-    from framework.errors import FrameworkError
 
 __all__ = ["SparkTasks"]
 
@@ -92,7 +89,7 @@ class SparkTasks:
         if job.stopped.is_set():
             return []
         context = self._spark.sparkContext
-        with _typed():
+        with typed():
             for key, value in job.local.items():
                 context.setLocalProperty(key, value)
             context.addJobTag(job.tag)
@@ -112,7 +109,7 @@ class SparkTasks:
 
     def _local(self) -> dict[str, str]:
         """Return what jobs inherit from the calling thread: its pool and its job group."""
-        with _typed():
+        with typed():
             found = {key: self._spark.sparkContext.getLocalProperty(key) for key in _INHERITED}
         return {key: value for key, value in found.items() if value is not None}
 
@@ -124,27 +121,6 @@ class SparkTasks:
             with suppress(Py4JError):  # where the JVM has ended, and the jobs with it
                 self._spark.sparkContext.cancelJobsWithTag(tag)
             pending = wait(pending, timeout=_CANCEL_AGAIN_S).not_done
-
-
-@contextmanager
-def _typed() -> Iterator[None]:
-    """Turn Spark's errors into ours."""
-    try:
-        yield
-    except (PySparkException, Py4JError) as error:
-        fault = _fault(error)
-        raise fault from (fault.__cause__ or error)
-
-
-def _fault(error: PySparkException | Py4JError) -> FrameworkError:
-    """Return the error for a job that failed, or for a JVM that is gone."""
-    if isinstance(error, PySparkException | Py4JJavaError):
-        return from_text(str(error))
-    return EngineError(
-        "spark/gone",
-        "Spark's JVM ended in the middle of the work, or cannot be reached any more",
-        remedy="Its log may say why (memory, most often). Run the same command again.",
-    )
 
 
 def _lost(expected: int, found: int) -> TaskError:

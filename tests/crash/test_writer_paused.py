@@ -17,7 +17,7 @@ pytestmark = pytest.mark.crash
 
 PROGRAM = Path(__file__).with_name("paused.py")
 ROOT = PROGRAM.parents[2]
-SAMPLE = (2, 9, 30, 60, 75, 86, 90)
+SAMPLE = (2, 9, 30, 60, 75, 86, 90, 124)
 FENCED = {"4 commit/fenced", "4 commit/lease-lost", "4 commit/staged-file-gone"}
 
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import types as t
 
 from framework.engine.reading.slice_rows import SliceTable, describe, slice_rows
+from framework.errors import FrameworkError
 from framework.hudi.filegroup.merge_rule import MergeRule
 from framework.hudi.table.partition_path import PartitionField, parse_partition
 from framework.spark.reading.columns import META_SCHEMA, constants, struct_of
+from framework.spark.task_faults import FaultInTaskError
 from framework.vocabulary import PartitionType, SourceLayout
 
 if TYPE_CHECKING:
@@ -70,4 +72,12 @@ def _rows(context: str, batches: Iterator[Any]) -> Iterator[Any]:
             found = json.loads(text)
             values = parse_partition(found["path"], fields, layout) if fields else ()
             named = dict(zip((field.name for field in fields), values, strict=True))
-            yield from slice_rows(table, found, named).to_batches(max_chunksize=_BATCH_ROWS)
+            yield from _merged(table, found, named).to_batches(max_chunksize=_BATCH_ROWS)
+
+
+def _merged(table: SliceTable, found: dict[str, Any], values: dict[str, Any]) -> Any:
+    """Return the rows of one slice; a fault travels in a form that the driver understands."""
+    try:
+        return slice_rows(table, found, values)
+    except FrameworkError as error:
+        raise FaultInTaskError(error) from error

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from framework.hudi.commit.lease import Owner, acquire
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.timeline.clock import ManualClock
@@ -13,6 +15,21 @@ from tests.support.sources import ids
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+@pytest.mark.parametrize("folder", [".hoodie/.lakestrap", ".hoodie/.lakestrap/lease"])
+def test_folders_of_a_run_that_died_after_its_lease_was_gone_are_removed(
+    tmp_path: Path, folder: str
+) -> None:
+    """They are empty; the next run takes them away, and the one after has nothing to do."""
+    scene = a_scene(tmp_path, {"p=1/a.parquet": ids(1, 2)})
+    adopt(scene)
+    (scene.location / folder).mkdir(parents=True)
+    result = adopt(scene)
+    assert result is not None
+    assert result.instant is None
+    assert not (scene.location / ".hoodie/.lakestrap").exists()
+    assert adopt(scene) is None
 
 
 def test_lease_of_a_run_that_died_while_giving_it_back_is_removed(tmp_path: Path) -> None:

@@ -1,0 +1,90 @@
+"""SQL over one table of ours, for people who look at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, count
+from typing import TYPE_CHECKING
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql.functions import struct, to_json
+
+from framework.errors import PlanError
+from framework.hudi.keygen.spark_sql import quote_name
+from framework.spark.reading.snapshot import absolute, read
+from framework.spark.reading.table import open_table
+from framework.spark.spark_faults import typed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+    from framework.hudi.timeline.moments import Moment
+
+__all__ = ["Answer", "query"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """Rows of a query.
+
+    Attributes:
+        columns: their names, in order, each once: a name that comes again is `name_2`.
+        rows: in the order of the query, each a JSON object by column; times are in UTC.
+        has_more: whether the query has more rows than were asked for.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    has_more: bool
+
+
+def query(
+    spark: SparkSession, location: str, sql: str, *, as_of: Moment | None = None, limit: int
+) -> Answer:
+    """Return at most `limit` rows of a query over a table, which goes by its own name.
+
+    It is also there as `this`, for tables whose name is hard to write.
+
+    Raises:
+        PlanError: `sql/wrong`; Spark does not take the query. As of `read`.
+        FrameworkError: as of `read`, or what tasks met.
+    """
+    table = open_table(absolute(location))
+    frame = read(spark, location, as_of=as_of)
+    for name in (table.properties.name, "this"):
+        frame.createOrReplaceTempView(quote_name(name))
+    try:
+        with typed(passing=(AnalysisException, ParseException)):
+            found = spark.sql(sql)
+            columns = _each_once(found.columns)
+            as_json = to_json(struct("*"), {"ignoreNullFields": "false"})
+            rows = [row[0] for row in found.toDF(*columns).select(as_json).take(limit + 1)]
+    except (AnalysisException, ParseException) as error:
+        raise PlanError(
+            "sql/wrong",
+            f"Spark does not take the query: {_message(error)}",
+            remedy=f"The table is `{table.properties.name}` here, and `this`.",
+        ) from error
+    return Answer(
+        columns=columns,
+        rows=tuple(rows[:limit]),
+        has_more=len(rows) > limit,
+    )
+
+
+def _each_once(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names without repetition."""
+    found: list[str] = []
+    for name in names:
+        numbered = (f"{name}_{number}" for number in count(2))
+        free = (each for each in chain([name], numbered) if each not in found)
+        found.append(next(free))
+    return tuple(found)
+
+
+def _message(error: AnalysisException | ParseException) -> str:
+    """Return what Spark says, without the plan or the trace that follows."""
+    text: str = error.getMessage() if hasattr(error, "getMessage") else str(error)
+    return text.splitlines()[0].strip(" ;")
