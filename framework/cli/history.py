@@ -79,4 +79,5 @@ def _audit(event: Event) -> str:
     if not proof:
         return "none: written by another writer" if event.operation and not event.write_id else ""
     columns = ", ".join(proof.get("columns", []))
-    return f"({columns}) unique in {proof.get('scope')}, not null; {proof.get('rows', 0):,} keys"
+    key = f"({columns})" if columns else "automatic key"
+    return f"{key} unique in {proof.get('scope')}, not null; {proof.get('rows', 0):,} keys"

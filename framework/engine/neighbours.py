@@ -105,6 +105,9 @@ def _options(properties: TableProperties, rule: KeyRule | None) -> dict[str, str
         "hoodie.metadata.enable": "false",
         "hoodie.index.type": "SIMPLE",
     }
+    if properties.bootstrap_base_path:
+        # 1.2.0 fails where an insert is put into the file group of a skeleton without reading it
+        options["hoodie.merge.allow.duplicate.on.inserts"] = "false"
     if properties.ordering_field:
         options["hoodie.datasource.write.precombine.field"] = properties.ordering_field
     else:

@@ -186,7 +186,7 @@ def _immutable(spec: PipelineSpec, bootstrap: BootstrapSpec) -> dict[str, str]:
         "table.type": str(table.type),
         "table.partition_by": ", ".join(f"{c.name}: {c.type}" for c in table.partition_by)
         or "none",
-        "table.record_key.columns": ", ".join(table.record_key.columns),
+        "table.record_key.columns": ", ".join(table.record_key.columns) or "none: automatic",
         "table.record_key.unique_within": str(table.record_key.unique_within),
         "bootstrap.path": bootstrap.path.removeprefix("file://"),
         "bootstrap.layout": str(bootstrap.layout),

@@ -109,8 +109,8 @@ def result_text(plan: Plan) -> str:
 
 
 def key_text(columns: tuple[str, ...]) -> str:
-    """Return key columns as `key (a, b)`."""
-    return f"key ({', '.join(columns)})"
+    """Return key columns as `key (a, b)`, none as `automatic key`."""
+    return f"key ({', '.join(columns)})" if columns else "automatic key"
 
 
 def stage_words(stage: Stage) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from framework.spec.pipeline_spec import PipelineDocument
 from framework.spec.project import ProjectDocument
+from framework.spec.table_spec import AUTO
 
 if TYPE_CHECKING:
     from framework.spec.fields import SpecModel
@@ -69,6 +70,9 @@ def _schema(model: type[SpecModel], title: str) -> dict[str, Any]:
     table = schema["$defs"].get("TableSpec")
     if table:
         table["properties"]["precombine"] = _PRECOMBINE
+        key = table["properties"]["record_key"]
+        named = {"$ref": key.pop("$ref")}
+        table["properties"]["record_key"] = {**key, "anyOf": [{"const": AUTO}, named]}
     return {"$schema": _DIALECT, "title": title, **schema}
 
 

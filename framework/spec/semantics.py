@@ -56,8 +56,6 @@ class Semantics:
 
     def _check_not_built(self) -> None:
         """Refuse values that a later version brings."""
-        if self._at("table", "record_key") == "auto":
-            self._note("value-not-built", "table.record_key", "`auto` is not built yet")
         if self._at("bootstrap", "on_duplicate") == OnDuplicate.REWRITE_FILES.value:
             message = "`rewrite_files` is not built yet"
             path = "bootstrap.on_duplicate"

@@ -17,9 +17,11 @@ from framework.spec.fields import (
     fault,
 )
 from framework.spec.locations import Location  # noqa: TC001 - pydantic reads it
+from framework.spec.references import LooseText
 from framework.vocabulary import BloomKind, KeyScope, PartitionType, ReaderName, TableType
 
 __all__ = [
+    "AUTO",
     "BLOOM_FALSE_POSITIVE_RATE",
     "BLOOM_KIND",
     "BLOOM_MAX_KEYS",
@@ -36,6 +38,7 @@ BLOOM_FALSE_POSITIVE_RATE = 1e-7
 BLOOM_MAX_KEYS = 4_000_000
 
 MAX_KEY_COLUMNS = 100
+AUTO = "auto"
 
 KeyColumns = Annotated[
     tuple[ColumnName, ...],
@@ -96,6 +99,25 @@ class RecordKeySpec(SpecModel):
         examples=["table"],
     )
 
+    @classmethod
+    def automatic(cls) -> RecordKeySpec:
+        """Return the key of rows that are numbered; it names no columns."""
+        return cls.model_construct(columns=(), unique_within=KeyScope.TABLE)
+
+
+def _automatic(value: object) -> object:
+    """`auto` as the key of numbered rows."""
+    word = value.typed() if isinstance(value, LooseText) else value
+    if word == AUTO:
+        return RecordKeySpec.automatic()
+    if isinstance(word, str):
+        message = "`record_key` is `auto`, or a mapping with the key's columns"
+        raise fault("wrong-type", message, f"{{columns: [{word}], unique_within: table}}")
+    return value
+
+
+RecordKey = Annotated[RecordKeySpec, BeforeValidator(_automatic)]
+
 
 class OrderingSpec(SpecModel):
     """What decides between two versions of a record."""
@@ -141,9 +163,9 @@ class TableSpec(SpecModel):
         default=(),
         description="Partition columns in order, each with its type; leave it out for none.",
     )
-    record_key: RecordKeySpec = Field(
-        description="What identifies a record.",
-        examples=["{columns: [id], unique_within: table}"],
+    record_key: RecordKey = Field(
+        description="What identifies a record; `auto` numbers the rows.",
+        examples=["{columns: [id], unique_within: table}", "auto"],
     )
     ordering: OrderingSpec | None = Field(
         default=None,

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.engine.neighbours import OptionsForm, hudi_options, table_ddl
 from tests.interop.cases import CASES, Case
 from tests.interop.differences import Effect, effect_of
 from tests.interop.judge import JudgeError
+from tests.interop.printed import printed_options, run_sql
 from tests.interop.queries import Query, expected_rows
 from tests.interop.upserts import upsert_for, write_batch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.interop.judge import Judge
@@ -33,7 +33,7 @@ def test_upsert_under_the_printed_options_is_right_and_keeps_the_version(
     """The options alone decide: key generator, partitions, index, version 6, no metadata table."""
     case = BY_NAME[name]
     location = table_copy(case)
-    options = _printed(location)
+    options = printed_options(location)
     upsert = upsert_for(case, index=options["hoodie.index.type"])
     batch = write_batch(case, upsert, tmp_path / "batch.parquet")
     operation = {"hoodie.datasource.write.operation": "upsert"}
@@ -63,7 +63,7 @@ def test_sql_under_the_printed_settings_updates_and_inserts(
         "UPDATE {table} SET v = 'by sql' WHERE id = 0",
         f"DELETE FROM {{table}} WHERE id = {last}",  # noqa: S608 - numbers of our own
     ]
-    _run_sql(judge, location, changes)
+    run_sql(judge, location, changes)
     rows = [
         {**row, "v": "by sql"} if row["id"] == 0 else row for row in case.rows if row["id"] != last
     ]
@@ -80,31 +80,9 @@ def test_sql_on_a_table_with_custom_keys_is_refused_and_changes_nothing(
     case = BY_NAME["two-levels"]
     location = table_copy(case)
     with pytest.raises(JudgeError):
-        _run_sql(judge, location, ["UPDATE {table} SET v = 'by sql' WHERE id = 0"])
+        run_sql(judge, location, ["UPDATE {table} SET v = 'by sql' WHERE id = 0"])
     query = Query(name="data", columns=tuple(case.schema.names))
     assert judge.rows(location, query.columns) == expected_rows(case, case.rows, query)
-
-
-def _printed(location: Path) -> Mapping[str, str]:
-    """Return the options as a properties file says them."""
-    lines = hudi_options(str(location), OptionsForm.PROPERTIES).splitlines()
-    pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
-    return {key: value for key, _, value in pairs}
-
-
-def _run_sql(judge: Judge, location: Path, changes: list[str]) -> None:
-    """Declare the table, change it under the printed settings, and forget it again."""
-    declared = table_ddl(str(location)).strip().rstrip(";")
-    table = declared.split()[2]
-    database = table.split(".")[0]
-    statements = [
-        f"CREATE DATABASE IF NOT EXISTS {database}",
-        f"DROP TABLE IF EXISTS {table}",
-        declared,
-        *(change.format(table=table) for change in changes),
-        f"DROP TABLE {table}",
-    ]
-    judge.ask("sql", statements=statements, conf=dict(_printed(location)))
 
 
 def _still_version_6(location: Path) -> None:

@@ -51,7 +51,7 @@ class SourceLake:
         files: rows by path relative to the source; path-only partition columns are not in them.
         partition_by: partition column to declared type.
         layout: `hive`, `positional` or `none`.
-        key: record key columns.
+        key: record key columns; none of them for automatic keys.
         rules: mode rules as a spec says them.
         table_type: `copy_on_write` or `merge_on_read`.
         row_group_size: rows in a row group at most.
@@ -88,7 +88,9 @@ class SourceLake:
             "name": "lake.things",
             "location": str(table),
             "type": self.table_type,
-            "record_key": {"columns": list(self.key), "unique_within": "table"},
+            "record_key": {"columns": list(self.key), "unique_within": "table"}
+            if self.key
+            else "auto",
             "bloom": {"expected_keys": 1000},
         }
         if self.partition_by:
@@ -142,6 +144,11 @@ def hive_lake() -> SourceLake:
         for place in range(2)
     }
     return SourceLake(files=files, partition_by={"month": "int"}, layout="hive")
+
+
+def numbered_lake() -> SourceLake:
+    """Return the same lake, whose rows have no key and are numbered."""
+    return replace(hive_lake(), key=())
 
 
 def yearly_lake() -> SourceLake:
@@ -261,6 +268,7 @@ def mixed_lake() -> SourceLake:
 LAKES: Final = {
     "plain": plain_lake,
     "hive": hive_lake,
+    "numbered": numbered_lake,
     "yearly": yearly_lake,
     "positional": positional_lake,
     "odd": odd_lake,

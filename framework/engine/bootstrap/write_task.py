@@ -183,7 +183,7 @@ class _Worker:
 
 def _keys_only(reader: SourceReader, target: BaseFileTarget) -> WrittenBaseFile:
     """Return what is known of a file's keys, with no bytes."""
-    keys = KeyPass(target.rule, target.values, None)
+    keys = KeyPass(target.rule, target.values, None, target.numbers)
     schema = reader.schema_for_keys(target.key_schema, target.values)
     for group in reader.row_groups():
         for batch in reader.batches(group, schema):

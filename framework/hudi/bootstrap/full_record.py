@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from framework.hudi.bootstrap.footers import key_footers
@@ -51,7 +50,7 @@ def write_full_record(
             `bootstrap/read-back-differs`.
     """
     bloom = target.bloom.spec(source.fingerprint.rows)
-    keys = KeyPass(target.rule, target.values, bloom)
+    keys = KeyPass(target.rule, target.values, bloom, target.numbers)
     key_schema = source.schema_for_keys(target.key_schema, target.values)
     writing = _Writing(target, schema)
     digests = []
@@ -70,7 +69,7 @@ class _Writing:
 
     def __init__(self, target: BaseFileTarget, schema: Any) -> None:
         self._constants = (target.instant, target.partition_path, target.name)
-        self._prefix = f"{target.instant}_{target.number}_"
+        self._numbers = target.numbers
         self._rows = 0
         self._sink = pa.BufferOutputStream()
         self._schema = pa.schema([*_META, *schema])
@@ -86,8 +85,7 @@ class _Writing:
     def add_row_group(self, batches: Sequence[Any], texts: Sequence[Any]) -> None:
         """Write batches of data columns with their keys as one row group."""
         rows = sum(map(len, texts))
-        numbers = pa.array(np.arange(self._rows, self._rows + rows)).cast(pa.string())
-        seqno = pc.binary_replace_slice(numbers, 0, 0, self._prefix)
+        seqno = self._numbers.texts(self._rows, rows)
         zeros = pa.array(np.zeros(rows, np.int32))
         time, partition, name = (
             pa.DictionaryArray.from_arrays(zeros, pa.array([text], pa.string()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
     from framework.hudi.keygen.rule import KeyRule
     from framework.hudi.table.partition_path import PartitionValue
 
-__all__ = ["BloomChoice", "KeyFacts", "KeyPass", "key_columns"]
+__all__ = ["BloomChoice", "KeyFacts", "KeyPass", "RowNumbers", "key_columns"]
 
 _NULL_TEXT: Final = "__null__"
 _WINDOW: Final = 8
+_TWO_NUMBERS: Final = struct.Struct(">QQ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,33 @@ class KeyFacts:
     injective: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowNumbers:
+    """What automatic keys, and all sequence numbers, of one file begin with.
+
+    Attributes:
+        instant: requested time of the commit that writes the file.
+        number: the file's place in the sorted list of the commit's input, from 0.
+    """
+
+    instant: str
+    number: int
+
+    @property
+    def prefix(self) -> str:
+        """The text before a row's own number."""
+        return f"{self.instant}_{self.number}_"
+
+    def texts(self, start: int, rows: int) -> pa.Array:
+        """Return `<instant>_<number>_<row>` for so many rows from `start`."""
+        numbers = pa.array(np.arange(start, start + rows)).cast(pa.string())
+        return pc.binary_replace_slice(numbers, 0, 0, self.prefix)
+
+    def ordered(self, row: int) -> bytes:
+        """Return bytes that order rows of one commit as their numbers do."""
+        return _TWO_NUMBERS.pack(self.number, row)
+
+
 class KeyPass:
     """Makes the keys of one file, batch by batch, and gathers what is known of them.
 
@@ -91,10 +120,16 @@ class KeyPass:
     """
 
     def __init__(
-        self, rule: KeyRule, values: Mapping[str, PartitionValue], bloom: BloomSpec | None
+        self,
+        rule: KeyRule,
+        values: Mapping[str, PartitionValue],
+        bloom: BloomSpec | None,
+        numbers: RowNumbers,
     ) -> None:
+        """Begin a file; `numbers` are of use where keys are automatic."""
         self._rule = rule
         self._values = values
+        self._numbers = numbers
         self._label = len(f"{rule.record_key[0]}:".encode()) if rule.is_composite else 0
         self._builder = BloomBuilder(bloom) if bloom else None
         self.hashes: list[np.ndarray] = []
@@ -110,19 +145,32 @@ class KeyPass:
         Raises:
             CorruptFileError: `key/not-utf8`.
         """
+        keys = self._numbered(batch) if self._rule.is_automatic else self._of_columns(batch)
+        self._rows += len(keys)
+        if len(keys):
+            self._note_bounds(keys)
+            self.hashes.append(self._builder.add(keys) if self._builder else key_hashes(keys))
+        return keys
+
+    def _numbered(self, batch: Any) -> Any:
+        """Return the automatic keys of a batch, of which only the number of rows counts."""
+        keys = self._numbers.texts(self._rows, batch.num_rows)
+        if len(keys):
+            self._first = self._first or self._numbers.ordered(self._rows)
+            self._last = self._numbers.ordered(self._rows + len(keys) - 1)
+        return keys
+
+    def _of_columns(self, batch: Any) -> Any:
+        """Return the keys that a batch's columns make."""
         _check_text(batch, self._rows)
-        nulls = null_rows(self._rule, batch, self._values)
+        self._nulls += null_rows(self._rule, batch, self._values).size
         keys = record_keys(self._rule, batch, self._values)
         if isinstance(keys, pa.ChunkedArray):
             keys = keys.combine_chunks()
         if keys.null_count:
             keys = keys.fill_null(_NULL_TEXT)
-        self._rows += len(keys)
-        self._nulls += nulls.size
         if len(keys):
-            self._note_bounds(keys)
             self._note_order(batch)
-            self.hashes.append(self._builder.add(keys) if self._builder else key_hashes(keys))
         return keys
 
     def facts(self) -> KeyFacts:

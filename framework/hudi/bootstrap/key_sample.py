@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from framework.hudi.bootstrap.key_pass import KeyPass
+from framework.hudi.bootstrap.key_pass import KeyPass, RowNumbers
 from framework.hudi.bootstrap.skeleton_bytes import SkeletonBytes
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, MetaField
 
@@ -41,8 +41,15 @@ def sample_keys(
         return 0, 0
     schema = source.schema_for_keys(key_schema, values)
     batch = next(source.batches(group, schema)).slice(0, SAMPLE_ROWS)
-    out = SkeletonBytes(instant=BOOTSTRAP_INSTANT, number=0, partition_path="", name="")
-    out.add_row_group([KeyPass(rule, values, None).add(batch)])
+    numbers = RowNumbers(instant=BOOTSTRAP_INSTANT, number=0)
+    out = SkeletonBytes(
+        instant=numbers.instant,
+        number=numbers.number,
+        partition_path="",
+        name="",
+        numbers_are_keys=rule.is_automatic,
+    )
+    out.add_row_group([KeyPass(rule, values, None, numbers).add(batch)])
     columns = pq.read_metadata(pa.BufferReader(out.finish({}))).row_group(0)
     chunks = (columns.column(at) for at in range(columns.num_columns))
     return batch.num_rows, sum(c.total_compressed_size for c in chunks if c.path_in_schema in _TOLD)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from framework.hudi.bootstrap.footers import SKELETON_SCHEMA, SOURCE, key_footers
-from framework.hudi.bootstrap.key_pass import KeyPass
+from framework.hudi.bootstrap.key_pass import KeyPass, RowNumbers
 from framework.hudi.bootstrap.read_back import check_keys, key_digest
 from framework.hudi.bootstrap.skeleton_bytes import SkeletonBytes
 
@@ -50,6 +50,11 @@ class BaseFileTarget:
     key_schema: Any
     bloom: BloomChoice
 
+    @property
+    def numbers(self) -> RowNumbers:
+        """What sequence numbers, and automatic keys, begin with."""
+        return RowNumbers(instant=self.instant, number=self.number)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenBaseFile:
@@ -75,12 +80,13 @@ def write_skeleton(source: SourceReader, target: BaseFileTarget) -> WrittenBaseF
         CorruptFileError: `source/corrupt-data`, `bootstrap/read-back-differs`.
     """
     bloom = target.bloom.spec(source.fingerprint.rows)
-    keys = KeyPass(target.rule, target.values, bloom)
+    keys = KeyPass(target.rule, target.values, bloom, target.numbers)
     out = SkeletonBytes(
         instant=target.instant,
         number=target.number,
         partition_path=target.partition_path,
         name=target.name,
+        numbers_are_keys=target.rule.is_automatic,
     )
     digests = []
     schema = source.schema_for_keys(target.key_schema, target.values)

@@ -84,7 +84,17 @@ class _Chunk:
 class SkeletonBytes:
     """Makes one skeleton in memory, row group by row group."""
 
-    def __init__(self, *, instant: str, number: int, partition_path: str, name: str) -> None:
+    def __init__(
+        self,
+        *,
+        instant: str,
+        number: int,
+        partition_path: str,
+        name: str,
+        numbers_are_keys: bool = False,
+    ) -> None:
+        """Begin a file; with `numbers_are_keys` the keys that come are its sequence numbers."""
+        self._numbers_are_keys = numbers_are_keys
         self._time, self._partition, self._name = (
             _dictionary_page(text.encode()) for text in (instant, partition_path, name)
         )
@@ -99,9 +109,10 @@ class SkeletonBytes:
     def add_row_group(self, keys: Sequence[Any]) -> None:
         """Write the keys, given as string arrays without nulls, as one row group; at least one."""
         column = pa.chunked_array(keys, pa.string())
-        self._writer.write_table(
-            pa.Table.from_arrays([column], schema=_KEYS), row_group_size=len(column)
-        )
+        if not self._numbers_are_keys:
+            self._writer.write_table(
+                pa.Table.from_arrays([column], schema=_KEYS), row_group_size=len(column)
+            )
         self._rows.append(len(column))
 
     def finish(self, footers: Mapping[str, str]) -> bytes:
@@ -113,10 +124,13 @@ class SkeletonBytes:
         at, start = len(_MAGIC), 0
         groups = []
         for ordinal, rows in enumerate(self._rows):
+            numbers = _counted(self._prefix, start, rows)
             chunks = [
                 _constant(self._time, rows),
-                _counted(self._prefix, start, rows),
-                _key_chunk(keys, metadata.row_group(ordinal).column(0)),
+                numbers,
+                numbers
+                if self._numbers_are_keys
+                else _key_chunk(keys, metadata.row_group(ordinal).column(0)),
                 _constant(self._partition, rows),
                 _constant(self._name, rows),
             ]

@@ -74,7 +74,7 @@ class KeyRule:
     """How rows get their record key and partition path.
 
     Attributes:
-        record_key: key columns, in the order of the text; at least one.
+        record_key: key columns, in the order of the text; none of them where keys are automatic.
         partition: partition columns, in folder order; empty for an unpartitioned table.
         generator: the key generator of Apache Hudi that continues the table.
         hive_style: whether folders are `column=value`.
@@ -88,6 +88,11 @@ class KeyRule:
     hive_style: bool
     url_encode: bool
     scope: KeyScope
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether a row's key is its number in the commit that wrote it (RFC-76)."""
+        return not self.record_key
 
     @property
     def is_composite(self) -> bool:
@@ -107,7 +112,9 @@ class KeyRule:
         Partition fields are plain names for every generator: version 6 keeps no `:SIMPLE`.
         """
         names = ",".join(field.name for field in self.partition)
-        found = {"hoodie.table.recordkey.fields": ",".join(self.record_key)}
+        found = {}
+        if not self.is_automatic:
+            found["hoodie.table.recordkey.fields"] = ",".join(self.record_key)
         if names:
             found["hoodie.table.partition.fields"] = names
         return found | {
@@ -120,8 +127,9 @@ class KeyRule:
         """Return the options with which an Apache Hudi DataFrame writer makes the same keys."""
         custom = self.generator is KeyGenerator.CUSTOM
         names = [f"{f.name}:SIMPLE" if custom else f.name for f in self.partition]
+        key = {"hoodie.datasource.write.recordkey.field": ",".join(self.record_key)}
         return {
-            "hoodie.datasource.write.recordkey.field": ",".join(self.record_key),
+            **({} if self.is_automatic else key),
             "hoodie.datasource.write.partitionpath.field": ",".join(names),
             "hoodie.datasource.write.keygenerator.class": self.generator.class_name,
             "hoodie.datasource.write.hive_style_partitioning": _text(self.hive_style),
@@ -179,18 +187,14 @@ def choose_rule(
     layout: SourceLayout,
     scope: KeyScope,
 ) -> KeyRule:
-    """Return the rule for these columns; ADR 0007 says why each generator is the one.
+    """Return the rule for these columns, for automatic keys without any.
+
+    ADR 0007 says why each generator is the one.
 
     Raises:
-        PlanError: `key/no-columns`; `partition/layout-has-no-columns` where the layout cannot
-            carry the partition columns, `partition/layout-needs-columns` the other way round.
+        PlanError: `partition/layout-has-no-columns` where the layout cannot carry the partition
+            columns, `partition/layout-needs-columns` the other way round.
     """
-    if not record_key:
-        raise PlanError(
-            "key/no-columns",
-            "a record key needs at least one column",
-            remedy="List the key columns under `record_key: {columns: [...]}`.",
-        )
     _check_layout(partition, layout)
     hive = layout is SourceLayout.HIVE and bool(partition)
     return KeyRule(
@@ -218,7 +222,7 @@ def _generator(keys: int, partitions: int) -> KeyGenerator:
     """Return the generator for that many key and partition columns."""
     if not partitions:
         return KeyGenerator.NON_PARTITIONED
-    if keys > 1:
+    if keys > 1 or (not keys and partitions > 1):
         return KeyGenerator.COMPLEX
     return KeyGenerator.SIMPLE if partitions == 1 else KeyGenerator.CUSTOM
 

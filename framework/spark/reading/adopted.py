@@ -100,10 +100,12 @@ def _with_constants(rows: DataFrame, per_file: DataFrame) -> DataFrame:
 
 def _derived(rule: KeyRule, table: Table) -> list[str]:
     """Return the five meta columns as expressions over `_with_constants`."""
+    number = f"concat({_known(_SEQNO_HEAD)}, {_ROW})"
+    key = number if rule.is_automatic else key_sql(rule, table.schema)
     return [
         f"{quote_literal(BOOTSTRAP_INSTANT)} as {MetaField.COMMIT_TIME}",
-        f"concat({_known(_SEQNO_HEAD)}, {_ROW}) as {MetaField.COMMIT_SEQNO}",
-        f"{key_sql(rule, table.schema)} as {MetaField.RECORD_KEY}",
+        f"{number} as {MetaField.COMMIT_SEQNO}",
+        f"{key} as {MetaField.RECORD_KEY}",
         f"{_known(_PARTITION)} as {MetaField.PARTITION_PATH}",
         f"{_known(_NAME)} as {MetaField.FILE_NAME}",
     ]

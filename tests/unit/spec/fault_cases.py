@@ -160,9 +160,10 @@ CASES = [
         "ordering-required", "copy_on_write", "➜merge_on_read", "ordering: {columns: [updated_at]}"
     ),
     Case(
-        "value-not-built",
+        "wrong-type",
         "\n    columns: [year, month, day]\n    unique_within: table\n",
-        " ➜auto\n",
+        " ➜year\n",
+        "{columns: [year], unique_within: table}",
     ),
     # Locations.
     Case("bad-path", "lake/raw/flights", "➜~/raw", "${env.HOME}/raw"),

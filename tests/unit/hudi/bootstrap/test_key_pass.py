@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.hudi.bootstrap.key_pass import BloomChoice, KeyPass, key_columns
+from framework.hudi.bootstrap.key_pass import BloomChoice, KeyPass, RowNumbers, key_columns
 from framework.hudi.codecs.bloom import BloomFilter
 from framework.hudi.codecs.murmur import key_hashes
 from framework.vocabulary import BloomKind
 from tests.support.sources import a_rule
+
+NUMBERS = RowNumbers(instant="00000000000001", number=7)
 
 
 def batch(*values: str | None) -> pa.RecordBatch:
@@ -22,7 +26,7 @@ def batch(*values: str | None) -> pa.RecordBatch:
 
 def test_key_pass_batches_add_up() -> None:
     """Bounds are of the text, order is of the values, over all batches."""
-    keys = KeyPass(a_rule(), {}, None)
+    keys = KeyPass(a_rule(), {}, None, NUMBERS)
     first = keys.add(pa.record_batch({"id": pa.array([8, 9], pa.int64())}))
     keys.add(pa.record_batch({"id": pa.array([10, 200], pa.int64())}))
     facts = keys.facts()
@@ -40,7 +44,7 @@ def test_key_pass_batches_add_up() -> None:
 )
 def test_key_pass_disorder_anywhere_is_seen(values: tuple[list[int], list[int]]) -> None:
     """Within a batch and from one to the next; equal is not increasing."""
-    keys = KeyPass(a_rule(), {}, None)
+    keys = KeyPass(a_rule(), {}, None, NUMBERS)
     for part in values:
         keys.add(pa.record_batch({"id": pa.array(part, pa.int64())}))
     facts = keys.facts()
@@ -51,7 +55,7 @@ def test_key_pass_disorder_anywhere_is_seen(values: tuple[list[int], list[int]])
 
 def test_key_pass_null_and_empty_keys_are_counted() -> None:
     """Hudi refuses both in a key of one column; such keys are in no order."""
-    keys = KeyPass(a_rule(), {}, None)
+    keys = KeyPass(a_rule(), {}, None, NUMBERS)
     text = keys.add(batch("a", None, ""))
     assert text.null_count == 0
     facts = keys.facts()
@@ -60,7 +64,7 @@ def test_key_pass_null_and_empty_keys_are_counted() -> None:
 
 def test_key_pass_without_rows_has_no_bounds() -> None:
     """An empty file is in order and proves nothing."""
-    keys = KeyPass(a_rule(), {}, None)
+    keys = KeyPass(a_rule(), {}, None, NUMBERS)
     facts = keys.facts()
     assert (facts.rows, facts.min_key, facts.max_key, facts.order_first) == (0, None, None, None)
     assert facts.increasing
@@ -71,7 +75,7 @@ def test_key_pass_without_rows_has_no_bounds() -> None:
 def test_key_pass_hashes_do_not_depend_on_the_filter(kind: BloomKind) -> None:
     """The spill is the same whatever filter is made; the filter knows every key."""
     texts = pa.array([f"k{n}" for n in range(1000)])
-    keys = KeyPass(a_rule(), {}, BloomChoice(kind=kind.value).spec(1000))
+    keys = KeyPass(a_rule(), {}, BloomChoice(kind=kind.value).spec(1000), NUMBERS)
     keys.add(batch(*texts[:400].to_pylist()))
     keys.add(batch(*texts[400:].to_pylist()))
     assert np.array_equal(keys.hash64(), key_hashes(texts))
@@ -110,7 +114,7 @@ def test_key_columns_leaves_out_what_only_paths_have() -> None:
 @given(st.lists(st.lists(st.text("ab\u00e9\U0001f600", min_size=12), max_size=20), max_size=3))
 def test_key_pass_bounds_of_long_composite_keys(parts: list[list[str]]) -> None:
     """Keys that share their label and then some bytes are still told apart."""
-    keys = KeyPass(a_rule("a", "b"), {}, None)
+    keys = KeyPass(a_rule("a", "b"), {}, None, NUMBERS)
     texts = []
     for part in parts:
         columns = {"a": pa.array(part, pa.string()), "b": pa.array(part[::-1], pa.string())}
@@ -124,7 +128,7 @@ def test_key_pass_bounds_of_long_composite_keys(parts: list[list[str]]) -> None:
 @given(st.lists(st.lists(st.text(min_size=1), max_size=20), max_size=5))
 def test_key_pass_bounds_are_those_of_the_bytes(parts: list[list[str]]) -> None:
     """Least and greatest text by UTF-8, however the keys are cut."""
-    keys = KeyPass(a_rule(), {}, None)
+    keys = KeyPass(a_rule(), {}, None, NUMBERS)
     for part in parts:
         keys.add(batch(*part))
     texts = [text for part in parts for text in part]
@@ -132,3 +136,23 @@ def test_key_pass_bounds_are_those_of_the_bytes(parts: list[list[str]]) -> None:
     assert facts.min_key == min(texts, key=str.encode, default=None)
     assert facts.max_key == max(texts, key=str.encode, default=None)
     assert facts.increasing is (texts == sorted(set(texts), key=str.encode))
+
+
+@pytest.mark.property
+@given(sizes=st.lists(st.integers(0, 300), max_size=5), number=st.integers(0, 2**40))
+def test_key_pass_without_columns_numbers_the_rows(sizes: list[int], number: int) -> None:
+    """From 0 through all batches; in order, unique, and never null (RFC-76)."""
+    numbers = RowNumbers(instant="20261121093000123", number=number)
+    keys = KeyPass(replace(a_rule(), record_key=()), {}, None, numbers)
+    texts = [keys.add(pa.record_batch({"": pa.nulls(size)})) for size in sizes]
+    found = [text for part in texts for text in part.to_pylist()]
+    assert found == [f"20261121093000123_{number}_{row}" for row in range(sum(sizes))]
+    facts = keys.facts()
+    assert (facts.rows, facts.null_keys) == (sum(sizes), 0)
+    if found:
+        assert (facts.min_key, facts.max_key) == (min(found), max(found))
+        assert facts.increasing
+        assert facts.injective
+        assert facts.order_first == numbers.ordered(0)
+        assert facts.order_last == numbers.ordered(sum(sizes) - 1)
+        assert facts.order_last < replace(numbers, number=number + 1).ordered(0)

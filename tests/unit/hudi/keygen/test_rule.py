@@ -64,6 +64,23 @@ def test_writer_options_of_custom_generator_say_simple_for_each_field() -> None:
     assert options["hoodie.datasource.write.partitionpath.field"] == "p0"
 
 
+@pytest.mark.parametrize(
+    ("partitions", "generator"),
+    [(0, "NonpartitionedKeyGenerator"), (1, "SimpleKeyGenerator"), (2, "ComplexKeyGenerator")],
+)
+def test_rule_without_key_columns_says_so_by_leaving_them_out(
+    partitions: int, generator: str
+) -> None:
+    """Apache Hudi takes a table without key fields for one with automatic keys."""
+    rule = rule_of(partitions=partitions)
+    assert rule.is_automatic
+    for found in (rule.properties(), rule.writer_options()):
+        assert not [name for name in found if "recordkey" in name]
+        (made_by,) = (text for name, text in found.items() if "keygenerator" in name)
+        assert made_by == f"org.apache.hudi.keygen.{generator}"
+    assert KeyRule.from_json(json.loads(json.dumps(rule.as_json()))) == rule
+
+
 def test_rule_comes_back_from_json() -> None:
     """Descriptors and journals carry rules as JSON."""
     for partitions in range(3):
@@ -82,7 +99,6 @@ def test_rule_from_damaged_json_raises_corrupt_file_error(damage: dict[str, obje
 @pytest.mark.parametrize(
     ("keys", "fields", "layout", "condition"),
     [
-        ((), 1, SourceLayout.HIVE, "key/no-columns"),
         (("id",), 1, SourceLayout.NONE, "partition/layout-has-no-columns"),
         (("id",), 0, SourceLayout.HIVE, "partition/layout-needs-columns"),
         (("id",), 0, SourceLayout.POSITIONAL, "partition/layout-needs-columns"),
