@@ -34,7 +34,7 @@ class Trait(StrEnum):
     ESCAPED_PATH_ONLY = "escaped_path_only"
     TYPED_PATH_ONLY = "typed_path_only"
     DATE_PATH_ONLY = "date_path_only"
-    DEFAULT_PATH_ONLY = "default_path_only"
+    DEFAULT_PARTITION = "default_partition"
     DATE_ORDERING = "date_ordering"
     CUSTOM_KEYS = "custom_keys"
 
@@ -215,8 +215,8 @@ EXCEPTIONS: Final[tuple[ReaderException, ...]] = (
         full_record=_IN_THE_FILE,
     ),
     ReaderException(
-        name="default-partition-path-only",
-        traits=_SKELETON | {Trait.DEFAULT_PATH_ONLY},
+        name="default-partition",
+        traits=_SKELETON | {Trait.DEFAULT_PARTITION},
         readers=_HUDI_0,
         reads=None,
         continues=_NO,

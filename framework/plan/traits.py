@@ -121,20 +121,24 @@ def _ordering_traits(target: Target, types: Mapping[str, str]) -> dict[Trait, st
 def _path_traits(
     target: Target, types: Mapping[str, str], skeletons: Sequence[PartitionPlan]
 ) -> dict[Trait, str]:
-    """Return the traits of partition columns that no file holds, with columns or partitions."""
-    declared = {n: kind for n, kind in target.partition_types.items() if n not in types}
-    if not (declared and skeletons):
+    """Return the traits of partition columns, with columns or partitions.
+
+    But for the default partition they are of columns that no file holds.
+    """
+    if not skeletons:
         return {}
+    declared = {n: kind for n, kind in target.partition_types.items() if n not in types}
     dates = tuple(n for n, kind in declared.items() if kind is PartitionType.DATE)
     typed = tuple(n for n, kind in declared.items() if kind not in _PLAIN_IN_PATH)
     paths = tuple(p.partition_path for p in skeletons)
-    escaped = tuple(path for path in paths if "%" in path) if target.key_rule.url_encode else ()
-    absent = tuple(path for path in paths if _is_null_in(path, target, declared))
+    escapes = bool(declared) and target.key_rule.url_encode
+    escaped = tuple(path for path in paths if "%" in path) if escapes else ()
+    absent = tuple(path for path in paths if _is_null_in(path, target, target.partition_types))
     causes = {
         Trait.DATE_PATH_ONLY: f"column {listing(dates)}" if dates else "",
         Trait.TYPED_PATH_ONLY: f"column {listing(typed)}" if typed else "",
         Trait.ESCAPED_PATH_ONLY: f"partition {_paths(escaped)}" if escaped else "",
-        Trait.DEFAULT_PATH_ONLY: f"partition {_paths(absent)}" if absent else "",
+        Trait.DEFAULT_PARTITION: f"partition {_paths(absent)}" if absent else "",
     }
     return {trait: cause for trait, cause in causes.items() if cause}
 

@@ -154,7 +154,7 @@ YEAR_SIDE = {"year": "string", "side": "string"}
 NEW_TEXT = {"p": "new"}
 TYPED, DATED = ("typed-path-only-partition",), ("date-path-only-partition",)
 GLOBAL_MOR = ("global-index-on-merge-on-read",)
-NULLED = ("default-partition-path-only",)
+NULLED = ("default-partition",)
 
 _HIVE = Case(
     name="hive",
@@ -309,7 +309,7 @@ def _crossed() -> list[Case]:
             key=key,
             table_type=table,
             indexes=INDEXES,
-            exceptions=_exceptions(name, types, table, inside=inside),
+            exceptions=_exceptions(name, types, table, key, inside=inside),
             sample=False,
         )
         made.append(case)
@@ -317,13 +317,16 @@ def _crossed() -> list[Case]:
 
 
 def _exceptions(
-    layout: str, types: Mapping[str, str], table: str, *, inside: bool
+    layout: str, types: Mapping[str, str], table: str, key: Sequence[str], *, inside: bool
 ) -> tuple[str, ...]:
-    """Return the exceptions that a table with partition columns of these types meets."""
+    """Return the exceptions that a table with partition columns of these types meets.
+
+    The updates change `n`: where that is part of the key they are inserts, and meet no skeleton.
+    """
     kinds = set() if inside else set(types.values())
     met = {
-        GLOBAL_MOR: table == "merge_on_read",
-        NULLED: layout == "default" and not inside,
+        GLOBAL_MOR: table == "merge_on_read" and bool(types) and "n" not in key,
+        NULLED: layout == "default",
         TYPED: bool(kinds - {"string"}),
         DATED: "date" in kinds,
     }

@@ -75,7 +75,7 @@ DIFFERENCES: Final[Mapping[str, Difference]] = {
         effect=Effect.WRITE_IS_WRONG,
         says="rewriting a skeleton's slice takes TIMESTAMP_MILLIS values for microseconds",
     ),
-    "default-partition-path-only": Difference(
+    "default-partition": Difference(
         releases=("0.15.0",),
         effect=Effect.WRITE_IS_WRONG,
         says="rewriting a skeleton's slice turns the NULL of the default partition into 'null'",

@@ -46,7 +46,7 @@ def test_upsert_by_the_judge_is_read_right_by_the_judge_and_by_us(
     query = Query(name="data", columns=tuple(case.schema.names))
     if effect_of(case.exceptions, judge.version, Effect.WRITE_FAILS, index=index):
         with pytest.raises(JudgeError):
-            judge.upsert(location, batch, writer_options(case, index))
+            judge.upsert(location, batch, {**writer_options(case, index), **_each_time(case)[-1]})
         assert judge.rows(location, query.columns) == expected_rows(case, case.rows, query)
         return
     expected = expected_rows(case, upsert.expected, query)

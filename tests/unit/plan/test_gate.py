@@ -122,8 +122,8 @@ def test_gate_of_a_table_of_full_files_opens_it_to_others() -> None:
         (Trait.TYPED_PATH_ONLY, None, "1.1.x", (YES, YES)),
         (Trait.DATE_PATH_ONLY, "date-path-only-partition", "0.15.0", (YES, NO)),
         (Trait.DATE_PATH_ONLY, "date-path-only-partition", "1.2.0", (YES, NO)),
-        (Trait.DEFAULT_PATH_ONLY, "default-partition-path-only", "0.15.0", (YES, NO)),
-        (Trait.DEFAULT_PATH_ONLY, None, "1.0.x", (YES, YES)),
+        (Trait.DEFAULT_PARTITION, "default-partition", "0.15.0", (YES, NO)),
+        (Trait.DEFAULT_PARTITION, None, "1.0.x", (YES, YES)),
         (Trait.DATE_ORDERING, "date-ordering-field", "1.2.0", (YES, NO)),
         (Trait.DATE_ORDERING, None, "1.0.x", (YES, YES)),
         (Trait.CUSTOM_KEYS, "custom-keys-in-sql", "1.2.0", (YES, YES)),
@@ -149,7 +149,7 @@ def test_gate_of_skeletons_with_a_trait_lowers_just_those_whom_it_concerns(
         Trait.ESCAPED_PATH_ONLY,
         Trait.TYPED_PATH_ONLY,
         Trait.DATE_PATH_ONLY,
-        Trait.DEFAULT_PATH_ONLY,
+        Trait.DEFAULT_PARTITION,
     ],
 )
 def test_gate_of_full_files_with_a_skeleton_trait_names_nothing(trait: Trait) -> None:
@@ -254,7 +254,7 @@ def test_plan_with_binary_values_of_a_fixed_length_names_the_column(tmp_path: Pa
 
 
 PATH_ONLY = {
-    *("typed-path-only-partition", "date-path-only-partition", "default-partition-path-only"),
+    *("typed-path-only-partition", "date-path-only-partition", "default-partition"),
 }
 
 
@@ -266,20 +266,20 @@ PATH_ONLY = {
         ("boolean", "month=true", {"typed-path-only-partition"}),
         ("date", "month=2024-02-29", {"date-path-only-partition"}),
         ("string", "month=a", set()),
-        ("string", "month=__HIVE_DEFAULT_PARTITION__", {"default-partition-path-only"}),
+        ("string", "month=__HIVE_DEFAULT_PARTITION__", {"default-partition"}),
     ],
 )
 def test_plan_with_a_partition_column_in_the_path_only_names_what_fails(
     tmp_path: Path, kind: str, path: str, names: set[str]
 ) -> None:
-    """By its type; with the column in the files, or the rows copied, nothing does."""
+    """By its type; with the rows copied nothing does, with the column in the files only NULL."""
     changes = {"{month: int}": f"{{month: {kind}}}", "year, month, day": "year, day"}
     assert names_of(plan_of(tmp_path, path=path, changes=changes)) & PATH_ONLY == names
     assert not names_of(plan_of(tmp_path, path=path, changes=changes | FULL)) & PATH_ONLY
     types = {"int": pa.int32(), "long": pa.int64(), "boolean": pa.bool_(), "date": pa.date32()}
     inside = FLIGHTS_SCHEMA.append(pa.field("month", types.get(kind, pa.string())))
     again = plan_of(tmp_path, path=path, schema=inside, changes=changes)
-    assert not names_of(again) & PATH_ONLY
+    assert names_of(again) & PATH_ONLY == names & {"default-partition"}
 
 
 def test_plan_with_an_escaped_value_that_no_file_holds_names_it(tmp_path: Path) -> None:
