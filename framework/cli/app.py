@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from framework.cli.exits import epilog
-from framework.cli.interrupts import close_stdout, code_of, listen, word_of
+from framework.cli.interrupts import close_stdout, code_of, forget, listen, word_of
 from framework.cli.lazily import attribute
 from framework.cli.usage import is_usage_error, unknown_command, usage_error, usage_fault
 from framework.cli.words import option_value, with_default_command
@@ -148,6 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    forget()
     listen()
     try:
         code = _invoke(with_default_command(words, COMMANDS))

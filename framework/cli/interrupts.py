@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from types import FrameType
 
-__all__ = ["close_stdout", "code_of", "listen", "word_of"]
+__all__ = ["close_stdout", "code_of", "forget", "listen", "raise_if_lost", "word_of"]
 
 _WORDS: Final = {
     int(signal.SIGINT): "interrupted",
@@ -18,13 +18,32 @@ _WORDS: Final = {
     int(signal.SIGHUP): "hung up",
 }
 _BASE: Final = 128
+_received: list[int] = []
 
 
 def listen() -> None:
-    """Let SIGTERM and SIGHUP interrupt like Ctrl-C; a signal that is ignored (nohup) stays so."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    """Let Ctrl-C, SIGTERM and SIGHUP interrupt; a signal that is ignored (nohup) stays so.
+
+    To be called again after PySpark has put its own handler of Ctrl-C in the place of ours.
+    """
+    for number in map(signal.Signals, _WORDS):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
+
+
+def raise_if_lost() -> None:
+    """Interrupt now, where a signal came but its exception was lost.
+
+    Python drops what is raised in a destructor or in the callback of a weak reference, and a signal
+    may well arrive in one.
+    """
+    if _received:
+        raise KeyboardInterrupt(_received[-1])
+
+
+def forget() -> None:
+    """Take what was received as dealt with."""
+    _received.clear()
 
 
 def code_of(stop: KeyboardInterrupt) -> int:
@@ -46,4 +65,5 @@ def close_stdout() -> int:
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     del frame
+    _received.append(number)
     raise KeyboardInterrupt(number)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from framework.cli.interrupts import raise_if_lost
 from framework.cli.lazily import attribute
 from framework.cli.options import LogFormat
 from framework.cli.preparing import in_process
@@ -29,7 +30,7 @@ from framework.plan.words import size_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from framework.engine.events import Events
+    from framework.engine.events import Event, Events
     from framework.engine.tasks import Tasks
 
 __all__ = ["Order", "carry_out", "carry_out_saved"]
@@ -61,12 +62,23 @@ def carry_out_saved(path: Path, order: Order) -> int:
 
 
 def _carry_out(preparing: Callable[[Bench], Prepared], order: Order, name: str) -> int:
-    with tempfile.TemporaryDirectory() as scratch, reporting(order.log_format, name) as events:
+    with tempfile.TemporaryDirectory() as scratch, reporting(order.log_format, name) as told:
+        events = _interruptible(told)
         bench = Bench(tasks=in_process(), scratch=Path(scratch), events=events)
         prepared = preparing(bench)
         result = _run(prepared, order, events) if prepared.plan.has_changes else None
     _tell(result, prepared, order)
     return 0
+
+
+def _interruptible(told: Events) -> Events:
+    """Return who is told, and asks each time whether a signal was lost."""
+
+    def events(event: Event) -> None:
+        raise_if_lost()
+        told(event)
+
+    return events
 
 
 def _run(prepared: Prepared, order: Order, events: Events) -> RunResult:

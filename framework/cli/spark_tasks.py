@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from framework.cli.interrupts import listen
 from framework.engine.events import Note
 from framework.errors import EngineError, FrameworkError
 from framework.spark.session import open_session
@@ -51,6 +52,7 @@ def spark_session(master: str | None, conf: Mapping[str, str]) -> Iterator[Spark
             _logging_into(folder / "spark.log"),
             open_session(master=master, conf=conf, log_folder=folder) as session,
         ):
+            listen()
             yield session.spark
     except BaseException as error:
         log = folder / "spark.log"
