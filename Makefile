@@ -64,6 +64,7 @@ interop-full: setup judge ## the whole matrix of the judge
 
 bench: setup judge ## side by side with Apache Hudi and plain Spark; prints ratios
 	$(BIN)/python bench/validate.py
+	$(BIN)/python bench/keys.py
 	$(BIN)/python bench/bootstrap.py
 	$(BIN)/python bench/read.py
 	$(BIN)/python bench/scale.py

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BOOTSTRAP_TARGETS",
+    "KEY_TARGETS",
     "READ_TARGETS",
     "SCALE_TARGETS",
     "VALIDATE_TARGETS",
@@ -148,6 +149,24 @@ SCALE_TARGETS: Sequence[Target] = (
         rival="tiny-100000",
         measure="driver_mb",
         most=1.2,
+    ),
+)
+
+
+KEY_TARGETS: Sequence[Target] = (
+    Target(
+        name="automatic keys, bytes of 100,000",
+        set="keys",
+        ours="ours",
+        measure="packed",
+        most=3_500,
+    ),
+    Target(
+        name="automatic keys, ns to make and write one",
+        set="keys",
+        ours="ours",
+        measure="ns",
+        most=50,
     ),
 )
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["write_full_record"]
 
+_CHUNK_ROWS: Final = 1 << 20
 _CONSTANT: Final = pa.dictionary(pa.int32(), pa.string())
 _DELTA: Final = (MetaField.COMMIT_SEQNO.value, MetaField.RECORD_KEY.value)
 _META: Final = [
@@ -85,7 +86,13 @@ class _Writing:
     def add_row_group(self, batches: Sequence[Any], texts: Sequence[Any]) -> None:
         """Write batches of data columns with their keys as one row group."""
         rows = sum(map(len, texts))
-        seqno = self._numbers.texts(self._rows, rows)
+        seqno = pa.chunked_array(
+            [
+                self._numbers.texts(self._rows + at, min(_CHUNK_ROWS, rows - at))
+                for at in range(0, rows, _CHUNK_ROWS)
+            ],
+            pa.string(),
+        )
         zeros = pa.array(np.zeros(rows, np.int32))
         time, partition, name = (
             pa.DictionaryArray.from_arrays(zeros, pa.array([text], pa.string()))

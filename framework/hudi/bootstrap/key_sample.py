@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["SAMPLE_ROWS", "sample_keys"]
 
 SAMPLE_ROWS: Final = 1 << 15
-"""Rows that are looked at; a page of a skeleton has no more to compress together."""
+"""Rows that are looked at; keys compress no better with more of them in a page."""
 
 _TOLD: Final = frozenset({MetaField.RECORD_KEY.value, MetaField.COMMIT_SEQNO.value})
 

@@ -19,9 +19,9 @@ from framework.hudi.bootstrap.delta_packing import PackedNumbers
 
 __all__ = ["PAGE_ROWS", "seqno_page"]
 
-PAGE_ROWS: Final = 1 << 15
+PAGE_ROWS: Final = 1 << 17
 
-_PAGES_KEPT: Final = 128
+_PAGES_KEPT: Final = 32
 
 
 def seqno_page(prefix: str, start: int, rows: int) -> bytes:
@@ -52,7 +52,7 @@ class _CommonPage:
 
 @lru_cache(maxsize=_PAGES_KEPT)
 def _common_page(start: int, prefix_length: int) -> _CommonPage:
-    """Return what pages have in common whose rows begin at `start`; about 200 KB."""
+    """Return what pages have in common whose rows begin at `start`; about 800 KB."""
     rows = np.arange(start, start + PAGE_ROWS)
     digits = np.ones(PAGE_ROWS, np.uint8)
     suffixes = np.ones(PAGE_ROWS, np.uint8)

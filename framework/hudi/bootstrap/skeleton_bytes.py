@@ -45,7 +45,7 @@ _PLAIN, _RLE, _DELTA_BYTE_ARRAY, _RLE_DICTIONARY = 0, 3, 7, 8
 _UNCOMPRESSED, _ZSTD = 0, 6
 _FORMAT_VERSION: Final = 2
 
-_ZSTD_CODEC: Final = pa.Codec("zstd", compression_level=_LEVEL)
+_NUMBERS_CODEC: Final = pa.Codec("zstd", compression_level=2)  # smallest for their few bytes
 _KEYS: Final = pa.schema([pa.field(MetaField.RECORD_KEY.value, pa.string())])
 _KEY_OPTIONS: Final[Mapping[str, Any]] = {
     "compression": "zstd",
@@ -165,7 +165,7 @@ def _counted(prefix: str, start: int, rows: int) -> _Chunk:
     for at in range(start, start + rows, PAGE_ROWS):
         count = min(PAGE_ROWS, start + rows - at)
         body = _levels(count) + seqno_page(prefix, at, count)
-        packed = _ZSTD_CODEC.compress(body, asbytes=True)
+        packed = _NUMBERS_CODEC.compress(body, asbytes=True)
         page = _data_page(count, len(body), packed, _DELTA_BYTE_ARRAY)
         uncompressed += len(page) - len(packed) + len(body)
         pages.append(page)
