@@ -24,7 +24,7 @@ from report import KEY_TARGETS, finish
 
 sys.path.insert(0, str(ROOT))
 
-from framework.hudi.bootstrap.key_pass import RowNumbers
+from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.bootstrap.skeleton_bytes import SkeletonBytes
 
 if TYPE_CHECKING:
@@ -103,9 +103,7 @@ def _ours(samples: int) -> Encoding:
     numbers = RowNumbers(instant=INSTANT, number=PARTITION)
 
     def write(texts: pa.Array) -> bytes:
-        out = SkeletonBytes(
-            instant=INSTANT, number=PARTITION, partition_path="", name="", numbers_are_keys=True
-        )
+        out = SkeletonBytes(numbers=numbers, partition_path="", name="", numbers_are_keys=True)
         out.add_row_group([texts])
         return out.finish({})
 

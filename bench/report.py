@@ -15,19 +15,10 @@ __all__ = [
     "READ_TARGETS",
     "SCALE_TARGETS",
     "VALIDATE_TARGETS",
-    "Sample",
     "Target",
     "finish",
     "print_row",
 ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
-    """What a process cost."""
-
-    wall_s: float
-    cpu_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,10 +100,14 @@ def _within(query: str, most: float, *, plain: str | None = None) -> Target:
     )
 
 
+def _at_most(name: str, data: str, row: str, measure: str, most: float) -> Target:
+    """Return a target on one measure of one row."""
+    return Target(name=name, set=data, ours=row, measure=measure, most=most)
+
+
 def _planning(data: str, most: float) -> Target:
     """Return a target on our seconds of planning."""
-    name = f"{data}, seconds of planning"
-    return Target(name=name, set=data, ours="ours plan", measure="planning_s", most=most)
+    return _at_most(f"{data}, seconds of planning", data, "ours plan", "planning_s", most)
 
 
 READ_TARGETS: Sequence[Target] = (
@@ -154,31 +149,13 @@ SCALE_TARGETS: Sequence[Target] = (
 
 
 KEY_TARGETS: Sequence[Target] = (
-    Target(
-        name="automatic keys, bytes of 100,000",
-        set="keys",
-        ours="ours",
-        measure="packed",
-        most=3_500,
-    ),
-    Target(
-        name="automatic keys, ns to make and write one",
-        set="keys",
-        ours="ours",
-        measure="ns",
-        most=50,
-    ),
+    _at_most("automatic keys, bytes of 100,000", "keys", "ours", "packed", 3_500),
+    _at_most("automatic keys, ns to make and write one", "keys", "ours", "ns", 50),
 )
 
 
 VALIDATE_TARGETS: Sequence[Target] = (
-    Target(
-        name="validate, seconds of wall time",
-        set="validate",
-        ours="validate",
-        measure="wall_s",
-        most=0.5,
-    ),
+    _at_most("validate, seconds of wall time", "validate", "validate", "wall_s", 0.5),
 )
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from framework.cli.options import Format, JsonFormat, Place, Target, Variables, pairs
 from framework.cli.places import locations_of
+from framework.cli.render.columns import laid_in_columns
 from framework.cli.render.console import clean, out, write
 from framework.engine.history import history
 
@@ -58,13 +59,9 @@ def _write_rows(events: Sequence[Event]) -> None:
         write(out(), "no instants")
         return
     rows = [_HEADER, *(_cells(event) for event in events)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADER))]
-    for row, proof in zip(rows, ["", *map(_audit, events)], strict=True):
-        cells = (
-            cell.rjust(width) if number >= _FIRST_NUMBER else cell.ljust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        write(out(), Text("  ".join(cells).rstrip(), style="bold" if row is _HEADER else ""))
+    lines = laid_in_columns(rows, range(_FIRST_NUMBER, len(_HEADER)))
+    for number, (line, proof) in enumerate(zip(lines, ["", *map(_audit, events)], strict=True)):
+        write(out(), Text(line, style="" if number else "bold"))
         if proof:
             write(out(), Text(f"  audit  {proof}", style="dim"))
 

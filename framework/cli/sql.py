@@ -12,6 +12,7 @@ from rich.text import Text
 from framework.cli.lazily import attribute
 from framework.cli.options import Conf, Format, JsonFormat, Master, Target, Variables, pairs
 from framework.cli.places import locations_of
+from framework.cli.render.columns import laid_in_columns
 from framework.cli.render.console import clean, err, out, write
 
 if TYPE_CHECKING:
@@ -62,15 +63,14 @@ def _write(answer: Answer) -> None:
     """Write a header and the rows, numbers to the right."""
     rows = [json.loads(row, parse_float=_Number) for row in answer.rows]
     cells = [[clean(_text(row[name])) for name in answer.columns] for row in rows]
-    numeric = [bool(rows) and all(_is_number(row[name]) for row in rows) for name in answer.columns]
     names = [clean(name) for name in answer.columns]
-    widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
-    for number, row in enumerate([names, *cells]):
-        laid = (
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, numeric, strict=True)
-        )
-        write(out(), Text("  ".join(laid).rstrip(), style="" if number else "bold"))
+    numeric = {
+        place
+        for place, name in enumerate(answer.columns)
+        if rows and all(_is_number(row[name]) for row in rows)
+    }
+    for number, line in enumerate(laid_in_columns([names, *cells], numeric)):
+        write(out(), Text(line, style="" if number else "bold"))
     if not answer.rows:
         write(err(), "no rows")
 

@@ -11,7 +11,7 @@ from pyspark.sql.functions import struct, to_json
 
 from framework.errors import PlanError
 from framework.hudi.keygen.spark_sql import quote_name
-from framework.spark.reading.snapshot import absolute, read
+from framework.spark.reading.snapshot import Reading, absolute, rows_of
 from framework.spark.reading.table import open_table
 from framework.spark.spark_faults import typed
 
@@ -51,8 +51,8 @@ def query(
         PlanError: `sql/wrong`; Spark does not take the query. As of `read`.
         FrameworkError: as of `read`, or what tasks met.
     """
-    table = open_table(absolute(location))
-    frame = read(spark, location, as_of=as_of)
+    table = open_table(absolute(location), as_of)
+    frame = rows_of(spark, table, Reading())
     for name in (table.properties.name, "this"):
         frame.createOrReplaceTempView(quote_name(name))
     try:

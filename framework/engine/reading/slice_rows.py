@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from framework.errors import CorruptFileError, SourceDriftError, Where
+from framework.engine.reading.drifting import drifted
+from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.source_schema import decode_schema, encode_schema
 from framework.hudi.filegroup.log_changes import read_changes
 from framework.hudi.filegroup.merge_rule import MergeRule
@@ -131,7 +132,7 @@ def _base_rows(storage: Storage, found: Mapping[str, Any], schema: pa.Schema) ->
     folder = open_storage(parent_of(source["uri"]))
     rows = _source_rows(folder, source, schema)
     if rows.num_rows != base.num_rows:
-        raise _drifted(source, f"it has {rows.num_rows} rows, its skeleton {base.num_rows}")
+        raise drifted(source["uri"], f"it has {rows.num_rows} rows, its skeleton {base.num_rows}")
     for name in META_COLUMNS:
         rows = rows.append_column(name, base[name])
     return fitted(rows, schema, where=Where(file=source["uri"]))
@@ -142,9 +143,9 @@ def _source_rows(folder: Storage, source: Mapping[str, Any], schema: pa.Schema) 
     name = name_of(source["uri"])
     entry = folder.stat(name)
     if entry is None:
-        raise _drifted(source, "it is gone")
+        raise drifted(source["uri"], "it is gone")
     if entry.size != source["size"]:
-        raise _drifted(source, f"it has {entry.size} bytes, not {source['size']}")
+        raise drifted(source["uri"], f"it has {entry.size} bytes, not {source['size']}")
     return _read(folder, name, pa.schema([f for f in schema if f.name not in META_COLUMNS]))
 
 
@@ -166,13 +167,3 @@ def _read(storage: Storage, path: str, schema: pa.Schema) -> pa.Table:
 
 def _place(storage: Storage, path: str) -> Where:
     return Where(file=f"{storage.location}/{path}")
-
-
-def _drifted(source: Mapping[str, Any], what: str) -> SourceDriftError:
-    """Return the error for a source file that rows depend on and that is another now."""
-    return SourceDriftError(
-        "source/drift",
-        what,
-        where=Where(file=source["uri"]),
-        remedy="Restore the file: the table has no copy of its rows.",
-    )

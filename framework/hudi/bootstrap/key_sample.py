@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from framework.hudi.bootstrap.key_pass import KeyPass, RowNumbers
+from framework.hudi.bootstrap.key_pass import KeyPass
+from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.bootstrap.skeleton_bytes import SkeletonBytes
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, MetaField
 
@@ -43,11 +44,7 @@ def sample_keys(
     batch = next(source.batches(group, schema)).slice(0, SAMPLE_ROWS)
     numbers = RowNumbers(instant=BOOTSTRAP_INSTANT, number=0)
     out = SkeletonBytes(
-        instant=numbers.instant,
-        number=numbers.number,
-        partition_path="",
-        name="",
-        numbers_are_keys=rule.is_automatic,
+        numbers=numbers, partition_path="", name="", numbers_are_keys=rule.is_automatic
     )
     out.add_row_group([KeyPass(rule, values, None, numbers).add(batch)])
     columns = pq.read_metadata(pa.BufferReader(out.finish({}))).row_group(0)

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from framework.hudi.bootstrap.footers import SKELETON_SCHEMA, SOURCE, key_footers
-from framework.hudi.bootstrap.key_pass import KeyPass, RowNumbers
+from framework.hudi.bootstrap.key_pass import KeyPass
 from framework.hudi.bootstrap.read_back import check_keys, key_digest
+from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.bootstrap.skeleton_bytes import SkeletonBytes
 
 if TYPE_CHECKING:
@@ -82,8 +83,7 @@ def write_skeleton(source: SourceReader, target: BaseFileTarget) -> WrittenBaseF
     bloom = target.bloom.spec(source.fingerprint.rows)
     keys = KeyPass(target.rule, target.values, bloom, target.numbers)
     out = SkeletonBytes(
-        instant=target.instant,
-        number=target.number,
+        numbers=target.numbers,
         partition_path=target.partition_path,
         name=target.name,
         numbers_are_keys=target.rule.is_automatic,

@@ -32,6 +32,8 @@ from framework.hudi.table.layout import META_COLUMNS, MetaField
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from framework.hudi.bootstrap.row_numbers import RowNumbers
+
 __all__ = ["SkeletonBytes"]
 
 _MAGIC: Final = b"PAR1"
@@ -87,8 +89,7 @@ class SkeletonBytes:
     def __init__(
         self,
         *,
-        instant: str,
-        number: int,
+        numbers: RowNumbers,
         partition_path: str,
         name: str,
         numbers_are_keys: bool = False,
@@ -96,9 +97,9 @@ class SkeletonBytes:
         """Begin a file; with `numbers_are_keys` the keys that come are its sequence numbers."""
         self._numbers_are_keys = numbers_are_keys
         self._time, self._partition, self._name = (
-            _dictionary_page(text.encode()) for text in (instant, partition_path, name)
+            _dictionary_page(text.encode()) for text in (numbers.instant, partition_path, name)
         )
-        self._prefix = f"{instant}_{number}_"
+        self._prefix = numbers.prefix
         self._rows: list[int] = []
         self._sink = pa.BufferOutputStream()
         self._metadata: list[Any] = []

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from framework.errors import CorruptFileError, StorageError, Where
 from framework.hudi.bootstrap.fingerprint import Fingerprint, drift, read_footer
+from framework.hudi.table.fitting import fitted_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -78,25 +79,19 @@ class SourceReader:
         """Return the batch with the columns and types of `schema`, absent ones null."""
         if batch.schema.names == schema.names and batch.schema.types == schema.types:
             return batch
-        arrays = [self._column(batch, field) for field in schema]
+        arrays = [fitted_column(batch, field, self._misfit) for field in schema]
         if not arrays:
             return pa.record_batch({"": pa.nulls(batch.num_rows)})
         return pa.RecordBatch.from_arrays(arrays, names=schema.names)
 
-    def _column(self, batch: Any, field: Any) -> Any:
-        """Return one column in the field's type."""
-        if field.name not in batch.schema.names:
-            return pa.nulls(batch.num_rows, field.type)
-        column = batch.column(batch.schema.get_field_index(field.name))
-        try:
-            return column if column.type == field.type else column.cast(field.type)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise CorruptFileError(
-                "source/value-does-not-fit",
-                f"column '{field.name}' ({column.type}) does not fit {field.type}: {error}",
-                where=Where(file=self.file),
-                remedy="Correct the file, or leave its partition out with `mode: skip`.",
-            ) from error
+    def _misfit(self, message: str) -> CorruptFileError:
+        """Return the error for a value that the table's type does not hold."""
+        return CorruptFileError(
+            "source/value-does-not-fit",
+            message,
+            where=Where(file=self.file),
+            remedy="Correct the file, or leave its partition out with `mode: skip`.",
+        )
 
     def _corrupt(self, message: str) -> CorruptFileError:
         """Return the error for pages that cannot be used."""

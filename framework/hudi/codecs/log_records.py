@@ -20,7 +20,14 @@ from framework.hudi.codecs.avro import AVRO_FAULTS, parsed_schema
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["ALWAYS", "DeletedRecord", "decode_deletes", "decode_records", "encode_deletes"]
+__all__ = [
+    "ALWAYS",
+    "DeletedRecord",
+    "corrupt_content",
+    "decode_deletes",
+    "decode_records",
+    "encode_deletes",
+]
 
 _VERSION: Final = 3
 _INT: Final = struct.Struct(">i")
@@ -132,7 +139,7 @@ def decode_deletes(content: bytes, *, where: Where | None = None) -> tuple[Delet
         found: Any = fastavro.schemaless_reader(rest, _DELETES, None, return_record_name=True)
         return tuple(_deleted(each) for each in found["deleteRecordList"])
     except AVRO_FAULTS as error:
-        raise _corrupt(f"a delete block is not readable: {error}", place) from error
+        raise corrupt_content(f"a delete block is not readable: {error}", place) from error
 
 
 def decode_records(
@@ -157,14 +164,14 @@ def decode_records(
     try:
         parsed = parsed_schema(schema)
     except ValueError as error:
-        raise _corrupt(f"the schema of a data block is wrong: {error}", place) from error
+        raise corrupt_content(f"the schema of a data block is wrong: {error}", place) from error
     for number in range(count):
         datum = io.BytesIO(source.read(max(_int(source, place), 0)))
         try:
             record: Any = fastavro.schemaless_reader(datum, parsed, None)
         except AVRO_FAULTS as error:
             message = f"record {number} of a data block is not readable: {error}"
-            raise _corrupt(message, place) from error
+            raise corrupt_content(message, place) from error
         yield record
 
 
@@ -184,12 +191,12 @@ def _int(source: io.BytesIO, place: Where) -> int:
     """Read a number of four bytes."""
     data = source.read(_INT.size)
     if len(data) < _INT.size:
-        raise _corrupt("the content of a log block is cut", place)
+        raise corrupt_content("the content of a log block is cut", place)
     (value,) = _INT.unpack(data)
     return int(value)
 
 
-def _corrupt(message: str, place: Where) -> CorruptFileError:
+def corrupt_content(message: str, place: Where) -> CorruptFileError:
     """Return the error for a content that is whole but wrong."""
     remedy = "Let Apache Hudi read or compact the file group, or restore the file."
     return CorruptFileError("log/content", message, where=place, remedy=remedy)

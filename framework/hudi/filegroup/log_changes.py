@@ -24,7 +24,12 @@ from framework.hudi.codecs.log_format import (
     read_blocks,
     read_content,
 )
-from framework.hudi.codecs.log_records import DeletedRecord, decode_deletes, decode_records
+from framework.hudi.codecs.log_records import (
+    DeletedRecord,
+    corrupt_content,
+    decode_deletes,
+    decode_records,
+)
 from framework.hudi.table.fitting import fitted
 from framework.hudi.table.schema import arrow_schema
 
@@ -38,7 +43,6 @@ __all__ = ["LogChange", "read_changes"]
 _ROLLBACK: Final = "0"
 _HEAD: Final = struct.Struct(">6sq")
 _END: Final = struct.Struct(">q")
-_READABLE: Final = frozenset({BlockKind.AVRO_DATA, BlockKind.PARQUET_DATA, BlockKind.DELETE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +90,7 @@ def read_changes(
         if block.kind is BlockKind.DELETE:
             yield LogChange(instant=instant, deleted=decode_deletes(content, where=place))
         else:
-            rows = _parquet(content, place) if _is_parquet(block) else _avro(content, block, place)
+            rows = _READERS[block.kind](content, block, place)
             yield LogChange(instant=instant, rows=fitted(rows, schema, where=place))
 
 
@@ -146,7 +150,7 @@ def _rolled_back(block: LogBlock, place: Where) -> str:
 
 def _check_readable(block: LogBlock, place: Where) -> None:
     """Raise for a block that counts and cannot be read."""
-    if block.kind not in _READABLE:
+    if block.kind is not BlockKind.DELETE and block.kind not in _READERS:
         name = block.kind.name.lower()
         raise _unsupported("block-kind", f"a log block of the kind {name} is not read", place)
     if HeaderKey.COMPACTED_BLOCK_TIMES in block.header:
@@ -166,30 +170,21 @@ def _instant(block: LogBlock, place: Where) -> str:
     return found
 
 
-def _is_parquet(block: LogBlock) -> bool:
-    return block.kind is BlockKind.PARQUET_DATA
-
-
-def _parquet(content: bytes, place: Where) -> pa.Table:
+def _parquet(content: bytes, _: LogBlock, place: Where) -> pa.Table:
     """Return the rows of a Parquet block."""
     try:
         return pq.ParquetFile(pa.BufferReader(content), coerce_int96_timestamp_unit="us").read(
             use_threads=False
         )
     except (OSError, pa.ArrowException) as error:
-        raise _corrupt(f"a Parquet block cannot be read: {error}", place) from error
+        raise corrupt_content(f"a Parquet block cannot be read: {error}", place) from error
 
 
 def _avro(content: bytes, block: LogBlock, place: Where) -> pa.Table:
     """Return the rows of an Avro block, in the types of its own schema."""
     text = block.header.get(HeaderKey.SCHEMA)
     if text is None:
-        raise _corrupt("an Avro block has no schema", place)
-    return _avro_rows(content, text, place)
-
-
-def _avro_rows(content: bytes, text: str, place: Where) -> pa.Table:
-    """Return the rows of an Avro block in the Arrow types of its schema."""
+        raise corrupt_content("an Avro block has no schema", place)
     schema = arrow_schema(json.loads(text))
     maps = [field for field in schema if _has_map(field.type)]
     records = list(decode_records(content, text, where=place))
@@ -199,7 +194,9 @@ def _avro_rows(content: bytes, text: str, place: Where) -> pa.Table:
     try:
         return pa.Table.from_pylist(records, schema=schema)
     except (pa.ArrowException, OverflowError, TypeError) as error:
-        raise _corrupt(f"a record does not fit its block's schema: {error}", place) from error
+        raise corrupt_content(
+            f"a record does not fit its block's schema: {error}", place
+        ) from error
 
 
 def _has_map(kind: pa.DataType) -> bool:
@@ -222,13 +219,10 @@ def _as_pairs(value: Any, kind: pa.DataType) -> Any:
     return value
 
 
-def _corrupt(message: str, place: Where) -> CorruptFileError:
-    """Return the error for a content that is whole but wrong."""
-    remedy = "Let Apache Hudi read or compact the file group, or restore the file."
-    return CorruptFileError("log/content", message, where=place, remedy=remedy)
-
-
 def _unsupported(condition: str, message: str, place: Where) -> UnsupportedTableError:
     """Return the error for a log file that only Apache Hudi can read."""
     remedy = "Let Apache Hudi compact the table, or read it with Apache Hudi."
     return UnsupportedTableError(f"log/{condition}", message, where=place, remedy=remedy)
+
+
+_READERS: Final = {BlockKind.AVRO_DATA: _avro, BlockKind.PARQUET_DATA: _parquet}

@@ -29,7 +29,7 @@ __all__ = ["merged"]
 _KEY: Final = MetaField.RECORD_KEY.value
 _IS_DELETED: Final = "_hoodie_is_deleted"
 _NO_ROW: Final = -1
-_LEAST: Final = -1  # ranks count from 0
+_RANK_OF_ALWAYS, _RANK_OF_NULL = -1, 0  # those of values count from 1
 
 
 def merged(base: pa.Table, changes: Iterable[LogChange], rule: MergeRule) -> pa.Table:
@@ -55,14 +55,13 @@ def merged(base: pa.Table, changes: Iterable[LogChange], rule: MergeRule) -> pa.
     hit = pc.is_valid(found).to_numpy(zero_copy_only=False)
     chosen = winners[found.fill_null(0).to_numpy()]
     wins = hit & events.beat(base, chosen)
-    places = np.arange(base.num_rows)
     rows = events.row[chosen]
-    places = np.where(wins, np.where(rows == _NO_ROW, _NO_ROW, rows + base.num_rows), places)
+    moved = np.where(rows == _NO_ROW, _NO_ROW, rows + base.num_rows)
+    places = np.where(wins, moved, np.arange(base.num_rows))
     met = np.zeros(len(winners), dtype=bool)
     met[found.drop_null().to_numpy()] = True
     fresh = winners[~met]
     fresh = fresh[events.row[fresh] != _NO_ROW]
-    fresh = fresh[np.argsort(events.first[fresh], kind="stable")]
     taken = np.concatenate([places[places != _NO_ROW], events.row[fresh] + base.num_rows])
     return pa.concat_tables([base, events.rows]).combine_chunks().take(pa.array(taken))
 
@@ -76,7 +75,7 @@ class _Events:
         row: its place in `rows`, `_NO_ROW` for a delete.
         always: whether it is a delete that wins whatever the ordering value.
         value: ordering values, all null where the later write wins.
-        first: for each change, the first one of the same key.
+        codes: a number for each key.
         rows: all rows that were written.
         ordering: the column that is compared, None where the later write wins.
     """
@@ -85,7 +84,6 @@ class _Events:
     row: np.ndarray
     always: np.ndarray
     value: pa.Array
-    first: np.ndarray
     codes: np.ndarray
     rows: pa.Table
     ordering: str | None
@@ -97,7 +95,11 @@ class _Events:
 
     @classmethod
     def of(cls, schema: pa.Schema, changes: Sequence[LogChange], rule: MergeRule) -> _Events:
-        """Gather changes."""
+        """Gather changes.
+
+        An ordering column that no row stores is absent, or the partition's: all its values are
+        equal within a file group, so the later write wins.
+        """
         kind = schema.field(rule.ordering).type if rule.ordering in schema.names else pa.null()
         parts = [_part(change, kind, rule.ordering) for change in changes]
         tables = [change.rows for change in changes if change.rows is not None]
@@ -109,26 +111,23 @@ class _Events:
             np.where(part.gone, _NO_ROW, start + np.arange(len(part.keys)))
             for part, start in zip(parts, starts[: len(parts)], strict=True)
         ]
-        codes = pc.dictionary_encode(keys).indices.to_numpy(zero_copy_only=False)
-        _, first_of = np.unique(codes, return_index=True)
         return cls(
             keys=keys,
             row=np.concatenate([np.empty(0, np.int64), *row]),
             always=np.concatenate([np.empty(0, bool), *(part.always for part in parts)]),
             value=pa.concat_arrays([pa.array([], kind), *(part.value for part in parts)]),
-            first=first_of[codes],
-            codes=codes,
+            codes=pc.dictionary_encode(keys).indices.to_numpy(zero_copy_only=False),
             rows=rows,
             ordering=None if pa.types.is_null(kind) else rule.ordering,
         )
 
     def winners(self) -> np.ndarray:
-        """Return the place of the change that stays, for each key."""
+        """Return the place of the change that stays, for each key in order of first appearance."""
         order = np.arange(self.count)
         hidden_by = np.full(self.count, -1)
         np.maximum.at(hidden_by, self.codes[self.always], order[self.always])
         alive = order >= hidden_by[self.codes]
-        rank = np.where(self.always, _LEAST, _ranks(self.value))
+        rank = np.where(self.always, _RANK_OF_ALWAYS, _ranks(self.value))
         by_key = np.lexsort((order, rank, self.codes))
         by_key = by_key[alive[by_key]]
         codes = self.codes[by_key]
@@ -163,7 +162,7 @@ def _part(change: LogChange, kind: pa.DataType, ordering: str | None) -> _Part:
     if change.rows is None:
         return _deletes(change.deleted, kind)
     count = change.rows.num_rows
-    by_value = ordering is not None and not pa.types.is_null(kind)
+    by_value = not pa.types.is_null(kind)
     return _Part(
         keys=change.rows[_KEY].combine_chunks(),
         gone=_marked_deleted(change.rows),
@@ -210,4 +209,4 @@ def _ranks(values: pa.Array) -> np.ndarray:
         return np.zeros(len(values), np.int64)
     ranks = pc.rank(values, sort_keys="ascending", tiebreaker="dense").to_numpy().astype(np.int64)
     is_null = pc.is_null(values).to_numpy(zero_copy_only=False)
-    return np.where(is_null, _LEAST + 1, ranks + 1)
+    return np.where(is_null, _RANK_OF_NULL, ranks)

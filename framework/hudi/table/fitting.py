@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pyarrow as pa
 
 from framework.errors import CorruptFileError, Where
 
-__all__ = ["fitted"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["fitted", "fitted_column"]
 
 
 def fitted(rows: pa.Table, schema: pa.Schema, *, where: Where | None = None) -> pa.Table:
@@ -17,32 +22,36 @@ def fitted(rows: pa.Table, schema: pa.Schema, *, where: Where | None = None) -> 
     Raises:
         CorruptFileError: `file/value-does-not-fit`.
     """
-    columns = [_column(rows, field, where or Where()) for field in schema]
+
+    def fault(message: str) -> CorruptFileError:
+        return CorruptFileError(
+            "file/value-does-not-fit",
+            message,
+            where=where,
+            remedy="Read the table with Apache Hudi; tell us how the file came to be.",
+        )
+
+    columns = [fitted_column(rows, field, fault) for field in schema]
     if not columns:
         return rows.select([])
-    return pa.Table.from_arrays(columns, schema=_nullable(schema))
+    nullable: list[pa.Field] = [field.with_nullable(True) for field in schema]
+    return pa.Table.from_arrays(columns, schema=pa.schema(nullable))
 
 
-def _column(rows: pa.Table, field: pa.Field, where: Where) -> pa.ChunkedArray:
-    """Return one column in the field's type."""
+def fitted_column(rows: Any, field: pa.Field, fault: Callable[[str], CorruptFileError]) -> Any:
+    """Return one column of a table or record batch in the field's type, null where it is absent.
+
+    Raises:
+        CorruptFileError: what `fault` makes of a message, for values that do not fit.
+    """
     at = rows.schema.get_field_index(field.name)
     if at < 0:
-        return pa.chunked_array([pa.nulls(rows.num_rows, field.type)])
+        return pa.nulls(rows.num_rows, field.type)
     column = rows.column(at)
     if column.type == field.type:
         return column
     try:
         return column.cast(field.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise CorruptFileError(
-            "file/value-does-not-fit",
-            f"column '{field.name}' ({column.type}) does not fit {field.type}: {error}",
-            where=where,
-            remedy="Read the table with Apache Hudi; tell us how the file came to be.",
-        ) from error
-
-
-def _nullable(schema: pa.Schema) -> pa.Schema:
-    """Return the schema in which everything may be null."""
-    fields: list[pa.Field] = [field.with_nullable(True) for field in schema]
-    return pa.schema(fields)
+        message = f"column '{field.name}' ({column.type}) does not fit {field.type}: {error}"
+        raise fault(message) from error

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from framework.engine.reading.drifting import drifted
 from framework.engine.tasks import decode, encode
-from framework.errors import SourceDriftError, Where
 from framework.hudi.bootstrap.fingerprint import Fingerprint
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.storage.local import LocalStorage
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from framework.hudi.storage.port import Entry
     from framework.spark.reading.files import Adopted
 
-__all__ = ["DeepCheck", "check_deeply", "drifted", "verify_sources"]
+__all__ = ["DeepCheck", "check_deeply", "verify_sources"]
 
 _NS_PER_MS: Final = 1_000_000
 _FILES_PER_TASK: Final = 256
@@ -132,13 +132,3 @@ def _rows(source: str, *, every_page: bool) -> Iterator[int]:
                 yield batch.num_rows
     except (OSError, pa.ArrowException) as error:
         raise drifted(source, f"it cannot be read: {error}") from error
-
-
-def drifted(path: str, what: str) -> SourceDriftError:
-    """Return the error for a source file that rows depend on and that is another now."""
-    return SourceDriftError(
-        "source/drift",
-        f"the source file changed since the table adopted it: {what}",
-        where=Where(file=path),
-        remedy="Restore the file: the table has no copy of its rows.",
-    )

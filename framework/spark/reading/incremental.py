@@ -59,7 +59,7 @@ def read_incremental(  # noqa: PLR0913 - keywords of the public surface
         UnsupportedTableError, SourceDriftError, CorruptFileError, NotYetBuiltError: see `read`.
     """
     place = absolute(location)
-    last = _SEQUENCE.fullmatch(end) if isinstance(end, str) else None
+    last = _sequence(end)
     table = open_table(place, last[1] if last else end)
     low = _bound(begin, table) if begin is not None else _Bound(instant=_START)
     high = _bound(end, table) if end is not None else None
@@ -103,9 +103,14 @@ class _Bound:
         return f"{other} or ({time} = '{self.instant}' and {inside})"
 
 
+def _sequence(moment: Moment | None) -> re.Match[str] | None:
+    """Return the parts of a sequence number, None for any other moment."""
+    return _SEQUENCE.fullmatch(moment) if isinstance(moment, str) else None
+
+
 def _bound(moment: Moment, table: Table) -> _Bound:
     """Return the bound that a moment or a sequence number stands for."""
-    found = _SEQUENCE.fullmatch(moment) if isinstance(moment, str) else None
+    found = _sequence(moment)
     if found:
         return _Bound(instant=found[1], row=(int(found[2]), int(found[3])))
     instant = instant_of(moment, table.timeline, table.properties.timezone)

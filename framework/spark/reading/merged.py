@@ -12,7 +12,7 @@ from pyspark.sql import types as t
 from framework.engine.reading.slice_rows import SliceTable, describe, slice_rows
 from framework.errors import FrameworkError
 from framework.hudi.filegroup.merge_rule import MergeRule
-from framework.hudi.table.partition_path import PartitionField, parse_partition
+from framework.hudi.table.partition_path import PartitionField, partition_values
 from framework.spark.reading.columns import META_SCHEMA, constants, struct_of
 from framework.spark.task_faults import FaultInTaskError
 from framework.vocabulary import PartitionType, SourceLayout
@@ -70,9 +70,8 @@ def _rows(context: str, batches: Iterator[Any]) -> Iterator[Any]:
     for batch in batches:
         for text in batch.column(0).to_pylist():
             found = json.loads(text)
-            values = parse_partition(found["path"], fields, layout) if fields else ()
-            named = dict(zip((field.name for field in fields), values, strict=True))
-            yield from _merged(table, found, named).to_batches(max_chunksize=_BATCH_ROWS)
+            values = partition_values(found["path"], fields, layout)
+            yield from _merged(table, found, values).to_batches(max_chunksize=_BATCH_ROWS)
 
 
 def _merged(table: SliceTable, found: dict[str, Any], values: dict[str, Any]) -> Any:

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import types as t
 
+from framework.engine.reading.drifting import drifted
 from framework.hudi.bootstrap.source_schema import SchemaCache
 from framework.spark.reading.columns import struct_of
-from framework.spark.reading.drift import drifted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

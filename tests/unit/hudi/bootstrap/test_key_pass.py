@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.hudi.bootstrap.key_pass import BloomChoice, KeyPass, RowNumbers, key_columns
+from framework.hudi.bootstrap.key_pass import BloomChoice, KeyPass, key_columns
+from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.codecs.bloom import BloomFilter
 from framework.hudi.codecs.murmur import key_hashes
 from framework.vocabulary import BloomKind

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.bootstrap.seqno_pages import PAGE_ROWS
 from framework.hudi.bootstrap.skeleton_bytes import SkeletonBytes
 from framework.hudi.table.layout import META_COLUMNS
@@ -17,9 +18,8 @@ NAME = "0a-b_7-0-0_00000000000001.parquet"
 
 def a_skeleton(groups: list[list[str]], number: int = 7, partition: str = "p=é 1") -> bytes:
     """Return a skeleton with these keys; each row group arrives in two arrays."""
-    out = SkeletonBytes(
-        instant="00000000000001", number=number, partition_path=partition, name=NAME
-    )
+    numbers = RowNumbers(instant="00000000000001", number=number)
+    out = SkeletonBytes(numbers=numbers, partition_path=partition, name=NAME)
     for keys in groups:
         half = len(keys) // 2
         out.add_row_group([pa.array(keys[:half], pa.string()), pa.array(keys[half:], pa.string())])

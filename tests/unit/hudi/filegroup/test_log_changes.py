@@ -128,42 +128,41 @@ def test_changes_of_a_damaged_block_are_refused(storage: MemoryStorage, place: i
     assert caught.value.where.file is not None
 
 
+UNKNOWN, WRONG = UnsupportedTableError, CorruptFileError
+
+
 @pytest.mark.parametrize(
-    ("data", "condition"),
+    ("kind", "condition", "data"),
     [
-        (encode_block(BlockKind.HFILE_DATA, {HeaderKey.INSTANT_TIME: "1"}, b""), "log/block-kind"),
-        (block("1", "a", COMPACTED_BLOCK_TIMES="1"), "log/compacted-blocks"),
         (
-            encode_block(BlockKind.COMMAND, {HeaderKey.COMMAND_BLOCK_TYPE: "5"}, b""),
+            UNKNOWN,
+            "log/block-kind",
+            encode_block(BlockKind.HFILE_DATA, {HeaderKey.INSTANT_TIME: "1"}, b""),
+        ),
+        (UNKNOWN, "log/compacted-blocks", block("1", "a", COMPACTED_BLOCK_TIMES="1")),
+        (
+            UNKNOWN,
             "log/command",
+            encode_block(BlockKind.COMMAND, {HeaderKey.COMMAND_BLOCK_TYPE: "5"}, b""),
         ),
-    ],
-)
-def test_changes_that_only_apache_hudi_knows_are_refused(
-    storage: MemoryStorage, data: bytes, condition: str
-) -> None:
-    """By name, where they count."""
-    with pytest.raises(UnsupportedTableError) as caught:
-        changes(storage, data)
-    assert caught.value.condition == condition
-
-
-@pytest.mark.parametrize(
-    ("data", "condition"),
-    [
-        (encode_block(BlockKind.PARQUET_DATA, {}, b""), "log/no-instant"),
+        (WRONG, "log/no-instant", encode_block(BlockKind.PARQUET_DATA, {}, b"")),
         (
-            encode_block(BlockKind.PARQUET_DATA, {HeaderKey.INSTANT_TIME: "1"}, b"PAR1"),
+            WRONG,
             "log/content",
+            encode_block(BlockKind.PARQUET_DATA, {HeaderKey.INSTANT_TIME: "1"}, b"PAR1"),
         ),
-        (encode_block(BlockKind.AVRO_DATA, {HeaderKey.INSTANT_TIME: "1"}, b""), "log/content"),
+        (
+            WRONG,
+            "log/content",
+            encode_block(BlockKind.AVRO_DATA, {HeaderKey.INSTANT_TIME: "1"}, b""),
+        ),
     ],
 )
-def test_changes_that_are_whole_but_wrong_are_refused(
-    storage: MemoryStorage, data: bytes, condition: str
+def test_changes_that_are_wrong_or_that_only_apache_hudi_knows_are_refused(
+    storage: MemoryStorage, kind: type[FrameworkError], condition: str, data: bytes
 ) -> None:
-    """With the file and the place in it."""
-    with pytest.raises(CorruptFileError) as caught:
+    """By name, where they count, with the file."""
+    with pytest.raises(kind) as caught:
         changes(storage, data)
     assert caught.value.condition == condition
     assert caught.value.where.file is not None
