@@ -12,9 +12,11 @@ __all__ = [
     "OnDuplicate",
     "PartitionType",
     "ReaderName",
+    "SchemaEvolution",
     "SourceLayout",
     "TableType",
     "Verify",
+    "WriteOperation",
 ]
 
 
@@ -116,3 +118,34 @@ class Verify(StrEnum):
     STAT = "stat"
     FOOTER = "footer"
     FULL = "full"
+
+
+@unique
+class WriteOperation(StrEnum):
+    """What a later run does with the rows of its source.
+
+    `INSERT` fills small files and refuses keys that are there; `BULK_INSERT` does so without
+    filling small files; `UPSERT` updates the rows whose key is there and inserts the rest;
+    `DELETE` removes the rows whose key is there; `INSERT_OVERWRITE` replaces the partitions that
+    the rows fall into; `DELETE_PARTITION` replaces partitions by nothing, and has no source.
+    """
+
+    INSERT = "insert"
+    BULK_INSERT = "bulk_insert"
+    UPSERT = "upsert"
+    DELETE = "delete"
+    INSERT_OVERWRITE = "insert_overwrite"
+    DELETE_PARTITION = "delete_partition"
+
+
+@unique
+class SchemaEvolution(StrEnum):
+    """How far the table's schema follows that of what is written.
+
+    `FREEZE` refuses every difference, `ADD_COLUMNS` takes new nullable columns at the end, `WIDEN`
+    also wider types.
+    """
+
+    FREEZE = "freeze"
+    ADD_COLUMNS = "add_columns"
+    WIDEN = "widen"
