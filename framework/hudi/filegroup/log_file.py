@@ -1,0 +1,68 @@
+"""The bytes of one new log file: rows that are written, then keys that are deleted.
+
+One block of each kind at most (format sheet, sections 6.2 to 6.4). The data block is a whole
+Parquet file, which readers of every release take and which keeps Arrow's types; the delete block
+names keys that go whatever their rows' ordering values are, since that is all that releases agree
+on. Who wants a late delete to lose decides so before it gets here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from framework.hudi.codecs.log_format import BlockKind, HeaderKey, encode_block
+from framework.hudi.codecs.log_records import encode_deletes
+from framework.hudi.table.layout import META_COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["log_file_bytes"]
+
+
+def log_file_bytes(
+    instant: str,
+    avro_schema: str,
+    *,
+    rows: pa.Table | None = None,
+    deleted: Sequence[tuple[str, str]] = (),
+) -> bytes:
+    """Return a whole log file; equal arguments give equal bytes.
+
+    The data block comes first: a key in both is deleted. Holds the file in memory; Java holds each
+    block in one array, so the caller keeps a file under 2 GiB.
+
+    Args:
+        instant: requested time of the commit that writes it; the file's name has another one.
+        avro_schema: of the rows, as JSON, with the meta columns; also where only keys are deleted.
+        rows: the five meta columns, then the table's. Unlike in a base file `_hoodie_file_name` is
+            the file id alone, which the caller fills in. None: there is no data block.
+        deleted: record key and partition path of each; none: there is no delete block.
+
+    Raises:
+        ValueError: there is neither, or the rows do not begin with the meta columns.
+    """
+    if rows is None and not deleted:
+        raise ValueError("a log file without rows and without keys")
+    header = {HeaderKey.INSTANT_TIME: instant, HeaderKey.SCHEMA: avro_schema}
+    blocks = []
+    if rows is not None:
+        content = _parquet(rows, avro_schema)
+        blocks.append(encode_block(BlockKind.PARQUET_DATA, header, content))
+    if deleted:
+        blocks.append(encode_block(BlockKind.DELETE, header, encode_deletes(deleted)))
+    return b"".join(blocks)
+
+
+def _parquet(rows: pa.Table, avro_schema: str) -> bytes:
+    """Return the rows as a Parquet file with the footer entry that Java's reader goes by."""
+    if tuple(rows.schema.names[: len(META_COLUMNS)]) != META_COLUMNS:
+        raise ValueError(f"rows of a log file begin with {META_COLUMNS}")
+    sink = pa.BufferOutputStream()
+    with pq.ParquetWriter(sink, rows.schema, compression="zstd", store_schema=False) as writer:
+        writer.write_table(rows)
+        writer.add_key_value_metadata({"parquet.avro.schema": avro_schema})
+    return bytes(sink.getvalue().to_pybytes())
