@@ -26,9 +26,18 @@ from framework.hudi.codecs.varint import read_uvarint, zigzag
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["AVRO_FAULTS", "ContainerFormat", "parsed_schema", "read_container", "write_container"]
+__all__ = [
+    "AVRO_FAULTS",
+    "AVRO_MAGIC",
+    "ContainerFormat",
+    "parsed_schema",
+    "read_container",
+    "write_container",
+]
 
-_MAGIC: Final = b"Obj\x01"
+AVRO_MAGIC: Final = b"Obj\x01"
+"""What every container begins with, and no JSON does."""
+
 _SYNC_SIZE: Final = 16
 _MOST_METADATA: Final = 64
 AVRO_FAULTS: Final = (ValueError, EOFError, IndexError, KeyError, TypeError, OverflowError)
@@ -46,7 +55,7 @@ class ContainerFormat:
         metadata = b"".join(_sized(key) + _sized(value) for key, value in pairs)
         # The map is one block of entries, and an empty one.
         self._head = b"".join(
-            (_MAGIC, zigzag(len(pairs)), metadata, zigzag(0), self._sync, zigzag(1))
+            (AVRO_MAGIC, zigzag(len(pairs)), metadata, zigzag(0), self._sync, zigzag(1))
         )
 
     def write(self, record: Mapping[str, Any]) -> bytes:
@@ -93,9 +102,9 @@ def read_container(data: bytes, *, where: Where | None = None) -> dict[str, Any]
 
 def _open(data: bytes, place: Where) -> tuple[str, bytes]:
     """Return schema text and datum of a container with one record."""
-    if data[: len(_MAGIC)] != _MAGIC:
+    if data[: len(AVRO_MAGIC)] != AVRO_MAGIC:
         raise ValueError("the magic is missing")
-    metadata, at = _metadata(data, len(_MAGIC))
+    metadata, at = _metadata(data, len(AVRO_MAGIC))
     if (codec := metadata.get(b"avro.codec", b"null")) != b"null":
         raise CorruptFileError("avro/codec", f"an Avro file with codec {codec!r}", where=place)
     sync = data[at : at + _SYNC_SIZE]

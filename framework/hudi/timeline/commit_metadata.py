@@ -1,7 +1,8 @@
 """What a commit says about itself (format sheet, section 2.5), written and read as a stream.
 
 We write `extraMetadata` first, so that our facts are at the head of the file; Apache Hudi writes it
-last, and the order is free. A pending instant of ours holds the same object without statistics.
+last, and the order is free. A pending instant of ours holds the same object without statistics;
+what a requested replacecommit holds instead is told in `requested_replace`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from framework.errors import CorruptFileError, Where
+from framework.hudi.codecs.avro import AVRO_MAGIC, read_container
+from framework.hudi.table.layout import name_of
 from framework.hudi.timeline.instant import Instant
 from framework.hudi.timeline.json_stream import JsonStream
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CommitHead",
+    "LogAppend",
     "WriteStat",
     "read_commit",
     "read_commit_head",
@@ -31,6 +35,8 @@ __all__ = [
 ]
 
 _NO_PREVIOUS: Final = "null"
+_STATS: Final = "partitionToWriteStats"
+_REPLACED: Final = "partitionToReplaceFileIds"
 _CHUNK_CHARS: Final = 1 << 18
 _HEAD_KEYS: Final = frozenset({"extraMetadata", "operationType"})
 _text: Final = json.JSONEncoder(ensure_ascii=False).encode
@@ -50,19 +56,34 @@ class CommitHead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogAppend:
+    """What a commit says of a log file beyond what it says of any file.
+
+    Attributes:
+        version: the one in the file's name.
+        base_file: name of the slice's base file, `""` where it has none.
+    """
+
+    version: int
+    base_file: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WriteStat:
-    """One written base file.
+    """One written file: a base file, or a log file.
 
     Attributes:
         file_id: file group of the file.
         path: relative to the table.
         partition_path: `""` in unpartitioned tables.
-        rows: all rows of the file.
+        rows: all rows of the file; of a base file also those that were carried over.
         inserts: rows that are new.
         updates: rows that changed.
-        deletes: rows of the previous slice that are gone.
+        deletes: rows of the slice before that are gone; keys that a log file deletes.
         size: bytes.
-        previous: instant of the previous slice, None for a new file group.
+        previous: instant of the slice before, for a log file that of the slice it belongs to; None
+            for a new file group.
+        log: None for a base file.
     """
 
     file_id: str
@@ -74,10 +95,15 @@ class WriteStat:
     updates: int = 0
     deletes: int = 0
     previous: str | None = None
+    log: LogAppend | None = None
 
 
 def write_commit(
-    out: BinaryIO, head: CommitHead, stats: Iterable[tuple[str, Iterable[WriteStat]]]
+    out: BinaryIO,
+    head: CommitHead,
+    stats: Iterable[tuple[str, Iterable[WriteStat]]],
+    *,
+    replaced: Mapping[str, Iterable[str]] | None = None,
 ) -> int:
     """Write a commit as JSON and return the number of files in it.
 
@@ -85,15 +111,35 @@ def write_commit(
         out: where the bytes go.
         head: written first.
         stats: partitions with their files; each partition once, read once and never held.
+        replaced: file ids that a replacecommit hides, by partition path; may be empty. None for
+            every other action. It comes before the files, since every view reads it.
 
     Raises:
         CorruptFileError: `timeline/partition-twice`; the object would lose files.
     """
-    seen: set[str] = set()
     text = _TextOutput(out)
     text.write(f'{{"extraMetadata":{_text(dict(head.extra))},\n')
     text.write(f'"operationType":{_text(head.operation)},"compacted":false,\n')
-    text.write('"partitionToWriteStats":{')
+    if replaced is not None:
+        _write_replaced(text, replaced)
+    text.write(f'"{_STATS}":{{')
+    files = _write_stats(text, stats)
+    text.write("}}\n")
+    text.flush()
+    return files
+
+
+def _write_replaced(text: _TextOutput, replaced: Mapping[str, Iterable[str]]) -> None:
+    """Write the member that a replacecommit has beyond a commit, with the comma after it."""
+    text.write(f'"{_REPLACED}":{{')
+    for place, (partition, file_ids) in enumerate(replaced.items()):
+        text.write(f"{',' if place else ''}\n{_text(partition)}:{_text(list(file_ids))}")
+    text.write("},\n")
+
+
+def _write_stats(text: _TextOutput, stats: Iterable[tuple[str, Iterable[WriteStat]]]) -> int:
+    """Write the members of `partitionToWriteStats` and return the number of files."""
+    seen: set[str] = set()
     files = 0
     for partition, found in stats:
         if partition in seen:
@@ -108,8 +154,6 @@ def write_commit(
             text.write(f"{',' if place else ''}\n{_stat_text(stat)}")
             files += 1
         text.write("]")
-    text.write("}}\n")
-    text.flush()
     return files
 
 
@@ -117,29 +161,43 @@ def read_commit_head(storage: Storage, path: str) -> CommitHead:
     """Return the head of a commit or pending instant.
 
     Reads only the beginning where `extraMetadata` and `operationType` come first. An empty pending
-    file has an empty head; so has one in which the two are missing.
+    file has an empty head; so has one in which the two are missing. A plan, which is an Avro file,
+    is read by the same two names.
 
     Raises:
         CorruptFileError: `timeline/empty-commit` for a completed instant without a byte,
-            `timeline/corrupt-commit`, `timeline/corrupt-json`.
+            `timeline/corrupt-commit`, `timeline/corrupt-json`, `avro/corrupt`, `avro/codec`.
     """
-    found: dict[str, Any] = {}
     place = f"{storage.location}/{path}"
     with storage.open_input(path) as source:
-        stream = JsonStream(source, place)
-        for name in () if _is_empty(stream, place) else stream.members():
-            if name == "partitionToWriteStats":
-                _skip_stats(stream)
-            else:
-                found[name] = stream.value()
-            if found.keys() >= _HEAD_KEYS:
-                break
+        is_avro = source.read(len(AVRO_MAGIC)) == AVRO_MAGIC
+        source.seek(0)
+        found = _avro_head(source, place) if is_avro else _json_head(source, place)
     extra = found.get("extraMetadata") or {}
     operation = found.get("operationType") or CommitHead().operation
     if not (isinstance(extra, dict) and isinstance(operation, str)):
         raise _corrupt(place, "extraMetadata is no object, or operationType no text")
     texts = {k: v for k, v in extra.items() if isinstance(v, str)}
     return CommitHead(extra=MappingProxyType(texts), operation=operation)
+
+
+def _avro_head(source: Any, place: str) -> dict[str, Any]:
+    """Return the record of an Avro file."""
+    return read_container(bytes(source.read()), where=Where(file=place))
+
+
+def _json_head(source: Any, place: str) -> dict[str, Any]:
+    """Return the members of a JSON file as far as both wanted ones are among them."""
+    found: dict[str, Any] = {}
+    stream = JsonStream(source, place)
+    for name in () if _is_empty(stream, place) else stream.members():
+        if name == _STATS:
+            _skip_stats(stream)
+        else:
+            found[name] = stream.value()
+        if found.keys() >= _HEAD_KEYS:
+            break
+    return found
 
 
 def read_commit(storage: Storage, path: str) -> Iterator[WriteStat]:
@@ -154,7 +212,7 @@ def read_commit(storage: Storage, path: str) -> Iterator[WriteStat]:
         if _is_empty(stream, place):
             return
         for name in stream.members():
-            if name != "partitionToWriteStats":
+            if name != _STATS:
                 stream.value()
                 continue
             for partition in stream.members():
@@ -163,20 +221,30 @@ def read_commit(storage: Storage, path: str) -> Iterator[WriteStat]:
 
 
 def read_replaced(storage: Storage, path: str) -> Mapping[str, frozenset[str]]:
-    """Return the file ids that a completed replacecommit hides, by partition path."""
-    replaced: dict[str, frozenset[str]] = {}
+    """Return the file ids that a completed replacecommit hides, by partition path.
+
+    Reads only the beginning of what we wrote, and holds no statistics of what others did.
+
+    Raises:
+        CorruptFileError: as of `read_commit_head`.
+    """
     place = f"{storage.location}/{path}"
     with storage.open_input(path) as source:
         stream = JsonStream(source, place)
-        if _is_empty(stream, place):
-            return replaced
-        for name in stream.members():
-            if name != "partitionToReplaceFileIds":
+        for name in () if _is_empty(stream, place) else stream.members():
+            if name == _REPLACED:
+                return _replaced(stream)
+            if name == _STATS:
+                _skip_stats(stream)
+            else:
                 stream.value()
-                continue
-            for partition in stream.members():
-                replaced[partition] = frozenset(map(str, stream.value() or ()))
-    return replaced
+    return {}
+
+
+def _replaced(stream: JsonStream) -> dict[str, frozenset[str]]:
+    """Read the value of `partitionToReplaceFileIds`."""
+    members = stream.members()
+    return {partition: frozenset(map(str, stream.value() or ())) for partition in members}
 
 
 def _is_empty(stream: JsonStream, place: str) -> bool:
@@ -232,7 +300,17 @@ def _stat_text(stat: WriteStat) -> str:
         '"totalLogFilesCompacted":0,"totalLogSizeCompacted":0,"totalUpdatedRecordsCompacted":0,'
         '"totalLogBlocks":0,"totalCorruptLogBlock":0,"totalRollbackBlocks":0,'
         f'"fileSizeInBytes":{stat.size},"minEventTime":null,"maxEventTime":null,'
-        '"runtimeStats":null}'
+        f'"runtimeStats":null{_log_text(stat)}}}'
+    )
+
+
+def _log_text(stat: WriteStat) -> str:
+    """Return the keys that a HoodieDeltaWriteStat adds, with the comma before them."""
+    if stat.log is None:
+        return ""
+    return (
+        f',"logVersion":{stat.log.version},"logOffset":0,"baseFile":{_text(stat.log.base_file)},'
+        f'"logFiles":[{_text(name_of(stat.path))}],"recordsStats":{{"val":null}}'
     )
 
 
@@ -250,9 +328,18 @@ def _stat_of(value: Any, partition: str, path: str) -> WriteStat:
             updates=int(value.get("numUpdateWrites", 0)),
             deletes=int(value.get("numDeletes", 0)),
             previous=None if previous in (None, _NO_PREVIOUS) else str(previous),
+            log=_log_of(value),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise _corrupt(path, f"a write stat is not one: {error!r}") from error
+
+
+def _log_of(value: Any) -> LogAppend | None:
+    """Return what only a HoodieDeltaWriteStat says, None for a base file."""
+    version = value.get("logVersion")
+    if version is None:
+        return None
+    return LogAppend(version=int(version), base_file=str(value.get("baseFile") or ""))
 
 
 def _skip_stats(stream: JsonStream) -> None:

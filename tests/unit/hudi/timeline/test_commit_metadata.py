@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
@@ -13,19 +14,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from framework.errors import CorruptFileError
+from framework.hudi.codecs.avro import write_container
+from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.timeline.commit_metadata import (
     CommitHead,
+    LogAppend,
     WriteStat,
     read_commit,
     read_commit_head,
     read_replaced,
     write_commit,
 )
-from tests.support.storage_suite import put
+from framework.hudi.timeline.requested_replace import REQUESTED_REPLACE, requested_replace_bytes
+from tests.golden.tables.opening import open_golden
+from tests.support.storage_suite import put, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 COUNTS = st.integers(0, 2**62)
@@ -40,7 +47,10 @@ STATS = st.builds(
     updates=COUNTS,
     deletes=COUNTS,
     previous=st.none() | st.text("0123456789", min_size=14, max_size=17),
+    log=st.none() | st.builds(LogAppend, version=st.integers(0, 2**31 - 1), base_file=TEXTS),
 )
+REPLACED = st.dictionaries(TEXTS, st.lists(TEXTS, max_size=3), max_size=3)
+MERGED = "written-merge-on-read-0.15.0"
 HUDI_COMMIT = {
     "partitionToWriteStats": {
         "p=1": [
@@ -95,50 +105,61 @@ def test_commit_written_reads_back(
     assert count == len(found) == sum(map(len, parts.values()))
     flat = [(name, stat) for name, stats in parts.items() for stat in stats]
     for (partition, stat), back in zip(flat, found, strict=True):
-        assert back.partition_path == partition
-        assert (back.path, back.rows, back.previous) == (stat.path, stat.rows, stat.previous)
-        assert (back.size, back.inserts, back.updates) == (stat.size, stat.inserts, stat.updates)
+        assert back == replace(stat, partition_path=partition)
     assert next(iter(document)) == "extraMetadata"
     assert list(document["partitionToWriteStats"]) == list(parts)
 
 
-def test_write_stat_has_every_key_of_hudi_in_its_order(storage: MemoryStorage) -> None:
-    """The 23 keys of the format sheet, section 2.5."""
+def golden_commit(number: int) -> dict[str, Any]:
+    """Return the document of a commit of Apache Hudi 0.15.0 to a merge-on-read table."""
+    folder = open_golden(MERGED).location / ".hoodie"
+    document: dict[str, Any] = json.loads(sorted(folder.glob("*.deltacommit"))[number].read_text())
+    return document
+
+
+def test_write_stats_have_the_keys_of_apache_hudi_in_its_order(storage: MemoryStorage) -> None:
+    """New base files, new versions and log files of a table that Hudi 0.15.0 wrote.
+
+    Written again they are the same, but for the times that its tasks took.
+    """
+    logs = 0
+    for number in range(2):
+        path = f"c{number}"
+        theirs = golden_commit(number)["partitionToWriteStats"]
+        put(storage, path, json.dumps(golden_commit(number)).encode())
+        stats = list(read_commit(storage, path))
+        with storage.create(f"{path}-again") as out:
+            write_commit(out, CommitHead(), [(s.partition_path, [s]) for s in stats])
+        ours = json.loads(read(storage, f"{path}-again"))["partitionToWriteStats"]
+        for partition, (stat,) in theirs.items():
+            assert list(ours[partition][0].items()) == list((stat | {"runtimeStats": None}).items())
+            logs += "logVersion" in stat
+    assert logs == 1
+
+
+def test_write_stat_of_a_log_file_says_which_base_file_it_belongs_to(
+    storage: MemoryStorage,
+) -> None:
+    """As Hudi 0.15.0 wrote it; 1.2.0 says the same and leaves out the column statistics."""
+    put(storage, "c", json.dumps(golden_commit(1)).encode())
+    (stat,) = (each for each in read_commit(storage, "c") if each.log)
+    group = "c2b03a94-2719-4110-a41b-3552c777f9dd-1"
+    base = f"{group}_0-60-0_20261121042916678.parquet"
+    assert stat.log == LogAppend(version=1, base_file=base)
+    assert (stat.file_id, stat.previous) == (group, "20261121042916678")
+    assert (stat.rows, stat.updates, stat.inserts) == (2, 2, 0)
+
+
+def test_write_stat_of_a_new_group_has_the_text_null_for_its_slice_before(
+    storage: MemoryStorage,
+) -> None:
+    """Readers want a text there."""
     stat = WriteStat(file_id="f", path="f.parquet", partition_path="", rows=1, size=2)
     with storage.create("c") as out:
         write_commit(out, CommitHead(), [("", [stat])])
-    with storage.open_input("c") as source:
-        (written,) = json.loads(source.read())["partitionToWriteStats"][""]
-    assert (
-        list(written)
-        == [
-            "fileId",
-            "path",
-            "cdcStats",
-            "prevCommit",
-            "numWrites",
-            "numDeletes",
-            "numUpdateWrites",
-            "numInserts",
-            "totalWriteBytes",
-            "totalWriteErrors",
-            "tempPath",
-            "partitionPath",
-            "totalLogRecords",
-            "totalLogFilesCompacted",
-            "totalLogSizeCompacted",
-            "totalUpdatedRecordsCompacted",
-            "totalLogBlocks",
-            "totalCorruptLogBlock",
-            "totalRollbackBlocks",
-            "fileSizeInBytes",
-            "minEventTime",
-            "maxEventTime",
-            "runtimeStats",
-        ]
-        or len(written) == 24
-    )
+    (written,) = json.loads(read(storage, "c"))["partitionToWriteStats"][""]
     assert written["prevCommit"] == "null"
+    assert "logVersion" not in written
 
 
 def test_commit_of_hudi_with_its_own_order_is_read(storage: MemoryStorage) -> None:
@@ -173,6 +194,65 @@ def test_replaced_file_ids_are_read_by_partition(storage: MemoryStorage) -> None
     document = {**HUDI_COMMIT, "partitionToReplaceFileIds": {"p=1": ["a", "b"], "p=2": []}}
     put(storage, "c", json.dumps(document).encode())
     assert read_replaced(storage, "c") == {"p=1": {"a", "b"}, "p=2": set()}
+
+
+@pytest.mark.property
+@settings(deadline=None)
+@given(REPLACED, st.lists(STATS, max_size=2))
+def test_replaced_file_ids_that_are_written_are_read_back(
+    replaced: dict[str, list[str]], stats: list[WriteStat]
+) -> None:
+    """Beside the files; a replacecommit that hides nothing says so, other commits say nothing."""
+    storage = MemoryStorage(uuid4().hex)
+    with storage.create("c") as out:
+        assert write_commit(out, CommitHead(), [("", stats)], replaced=replaced) == len(stats)
+    with storage.create("other") as out:
+        write_commit(out, CommitHead(), [("", stats)])
+    document = json.loads(read(storage, "c"))
+    found = read_replaced(storage, "c")
+    other = json.loads(read(storage, "other"))
+    nothing = read_replaced(storage, "other")
+    storage.forget()
+    assert found == {partition: frozenset(ids) for partition, ids in replaced.items()}
+    assert document.pop("partitionToReplaceFileIds") == replaced
+    assert document == other
+    assert nothing == {}
+
+
+def test_replaced_file_ids_of_our_commit_are_read_without_the_rest(storage: MemoryStorage) -> None:
+    """Every view of a table reads them, so they come before the files."""
+    out = io.BytesIO()
+    write_commit(out, CommitHead(extra={"a": "b"}), (), replaced={"p": ["f"]})
+    start = out.getvalue().partition(b'"partitionToWriteStats"')[0]
+    put(storage, "c", start + b"garbage" * 10)
+    assert read_replaced(storage, "c") == {"p": {"f"}}
+
+
+def test_head_of_a_plan_in_avro_is_read_by_the_same_names(storage: MemoryStorage) -> None:
+    """A clustering's plan says what it is; others have neither of the two."""
+    plan = {"operationType": "CLUSTER", "extraMetadata": {"a": "b"}}
+    put(storage, "c", write_container(REQUESTED_REPLACE, plan))
+    assert read_commit_head(storage, "c") == CommitHead(extra={"a": "b"}, operation="CLUSTER")
+    fields = [{"name": "version", "type": "int"}]
+    other = {"type": "record", "name": "HoodieRollbackPlan", "fields": fields}
+    put(storage, "d", write_container(other, {"version": 1}))
+    assert read_commit_head(storage, "d") == CommitHead()
+    put(storage, "e", b"Obj\x01" + b"?" * 50)
+    with pytest.raises(CorruptFileError) as caught:
+        read_commit_head(storage, "e")
+    assert caught.value.condition == "avro/corrupt"
+    assert caught.value.where.file == f"{storage.location}/e"
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b'{"extraMetadata":{"a":"b"}}'])
+def test_head_of_a_file_on_disk_is_read_from_its_beginning(tmp_path: Path, data: bytes) -> None:
+    """Looking what kind of file it is takes nothing away from it."""
+    storage = LocalStorage(str(tmp_path))
+    put(storage, "c", data)
+    expected = {"a": "b"} if len(data) > 2 else {}
+    assert dict(read_commit_head(storage, "c").extra) == expected
+    put(storage, "d", requested_replace_bytes({"a": "b"}))
+    assert dict(read_commit_head(storage, "d").extra) == {"a": "b"}
 
 
 def test_commit_with_a_partition_twice_is_refused() -> None:
