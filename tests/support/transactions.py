@@ -10,8 +10,10 @@ import pyarrow as pa
 
 from framework.hudi.commit.files import AuditedFiles, written_files
 from framework.hudi.commit.intent import Intent, Transaction
-from framework.hudi.commit.lease import Owner, acquire
+from framework.hudi.commit.lease import Owner, acquire, release
 from framework.hudi.commit.linking import check_listing, link_files, place_files
+from framework.hudi.commit.pending import PendingKind, find_pending
+from framework.hudi.commit.recovery import roll_back, roll_forward
 from framework.hudi.commit.segments import SEGMENT_SCHEMA, SegmentRef, write_segment
 from framework.hudi.commit.staging import Staging
 from framework.hudi.commit.transaction import Publication, begin, finish, publish
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PROPERTIES_TEXT",
+    "TTL_MS",
     "WRITE_ID",
     "a_status",
     "a_transaction",
@@ -45,11 +48,13 @@ __all__ = [
     "bootstrap",
     "bytes_of",
     "dead_owner",
+    "recover",
     "stage_files",
     "visible_files",
 ]
 
 WRITE_ID = "a" * 32
+TTL_MS = 200_000
 PROPERTIES_TEXT = "hoodie.table.name=t\n"
 FILES = {"p=1": 2, "p=10": 1, "p=2/é": 1}
 INDEX = {BOOTSTRAP_PARTITIONS_INDEX: b"by partition", BOOTSTRAP_FILEIDS_INDEX: b"by file id"}
@@ -125,6 +130,18 @@ def bootstrap(transaction: Transaction) -> Instant:
     return instant
 
 
+def recover(storage: Storage, clock: ManualClock, write_id: str) -> None:
+    """Do what a later run does before anything else: take the lease, then put things right."""
+    clock.advance(TTL_MS)
+    lease = acquire(storage, dead_owner(write_id), clock)
+    while pending := find_pending(storage, own=write_id):
+        if pending.kind is PendingKind.UNFINISHED:
+            roll_forward(storage, pending, lease)
+        else:
+            roll_back(storage, pending, lease)
+    release(storage, lease)
+
+
 def visible_files(storage: Storage) -> dict[str, bytes] | None:
     """Return the files that a reader sees with their bytes; None where there is no table."""
     if storage.stat(PROPERTIES) is None:
@@ -159,6 +176,11 @@ def a_status(number: int, *, partition: str = "p", staged: str = "staged") -> di
         "increasing": True,
         "injective": True,
         "null_keys": 0,
+        "previous": None,
+        "inserts": number + 1,
+        "updates": 0,
+        "deletes": 0,
+        "base_name": None,
     }
 
 

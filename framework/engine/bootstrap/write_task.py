@@ -33,6 +33,7 @@ from framework.hudi.table.partition_path import partition_values
 from framework.vocabulary import FileKind, KeyScope
 
 if TYPE_CHECKING:
+    from framework.hudi.bootstrap.key_pass import KeyFacts
     from framework.hudi.storage.port import Storage
 
 __all__ = ["write_files_task"]
@@ -147,7 +148,6 @@ class _Worker:
         if self._job.write:
             staged = join(self._attempt, target.name)
             self._store.put(staged, made.data)
-        facts = made.facts
         status = {
             "number": file.number,
             "kind": kind.value,
@@ -156,18 +156,11 @@ class _Worker:
             "partition_path": file.partition_path,
             "staged": staged,
             "size": len(made.data),
-            "rows": facts.rows,
             "crc32c": 0,
             "source_path": file.fingerprint.path,
             "source_size": file.fingerprint.size,
             "source_mtime_ns": file.fingerprint.mtime_ns,
-            "min_key": facts.min_key,
-            "max_key": facts.max_key,
-            "order_first": facts.order_first,
-            "order_last": facts.order_last,
-            "increasing": facts.increasing,
-            "injective": facts.injective,
-            "null_keys": facts.null_keys,
+            **_counted(made.facts),
         }
         self._rows.append(tuple(status[name] for name in SEGMENT_SCHEMA.names))
         if len(self._rows) >= _GATHERED:
@@ -179,6 +172,25 @@ class _Worker:
         arrays = [pa.array(c, f.type) for c, f in zip(columns, SEGMENT_SCHEMA, strict=True)]
         self._tables.append(pa.Table.from_arrays(arrays, schema=SEGMENT_SCHEMA))
         self._rows = []
+
+
+def _counted(facts: KeyFacts) -> dict[str, Any]:
+    """Return the part of a status that follows from the rows; each of them is new."""
+    return {
+        "rows": facts.rows,
+        "min_key": facts.min_key,
+        "max_key": facts.max_key,
+        "order_first": facts.order_first,
+        "order_last": facts.order_last,
+        "increasing": facts.increasing,
+        "injective": facts.injective,
+        "null_keys": facts.null_keys,
+        "previous": None,
+        "inserts": facts.rows,
+        "updates": 0,
+        "deletes": 0,
+        "base_name": None,
+    }
 
 
 def _keys_only(reader: SourceReader, target: BaseFileTarget) -> WrittenBaseFile:

@@ -86,8 +86,8 @@ def check_unmoved(transaction: Transaction, required: Iterable[str]) -> None:
     renew(storage, transaction.lease, transaction.clock)
     intent.staging.check_not_fenced(storage)
     check_clear(transaction)
-    for instant in (intent.requested, intent.inflight):
-        if _bytes_or_none(transaction, instant.path) != intent.pending_bytes():
+    for instant, data in intent.pending_files():
+        if _bytes_or_none(transaction, instant.path) != data:
             raise _conflict(
                 "pending-changed",
                 "another writer has changed or removed our pending instant",

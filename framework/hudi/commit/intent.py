@@ -14,6 +14,7 @@ from framework.hudi.commit.staging import Staging
 from framework.hudi.table.layout import join
 from framework.hudi.timeline.commit_metadata import CommitHead, write_commit
 from framework.hudi.timeline.instant import Action, Instant, InstantState
+from framework.hudi.timeline.requested_replace import requested_replace_bytes
 from framework.hudi.timeline.transitions import advance
 
 if TYPE_CHECKING:
@@ -74,15 +75,19 @@ class Intent:
         """The instant when it is visible."""
         return advance(self.inflight, InstantState.COMPLETED)
 
-    def pending_bytes(self) -> bytes:
-        """Return what the requested and the inflight file hold: our facts, no statistics.
+    def pending_files(self) -> tuple[tuple[Instant, bytes], ...]:
+        """Return the requested and the inflight instant with what their files hold.
 
-        The same bytes for equal intents, also for one that was read back.
+        Both hold our facts and no statistics; the first file of a replacecommit must be an Avro
+        plan. The same bytes for equal intents, also for one that was read back.
         """
-        out = io.BytesIO()
         extra = dict(sorted({**self.facts, WRITE_ID_KEY: self.write_id}.items()))
+        out = io.BytesIO()
         write_commit(out, CommitHead(extra=extra, operation=self.operation), ())
-        return out.getvalue()
+        inflight = requested = out.getvalue()
+        if self.action is Action.REPLACECOMMIT:
+            requested = requested_replace_bytes(extra)
+        return (self.requested, requested), (self.inflight, inflight)
 
     def begin_bytes(self) -> bytes:
         """Return what the staging folder's first file holds."""

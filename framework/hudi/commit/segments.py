@@ -50,6 +50,11 @@ SEGMENT_SCHEMA: Final = pa.schema(
         pa.field("increasing", pa.bool_(), nullable=False),
         pa.field("injective", pa.bool_(), nullable=False),
         pa.field("null_keys", pa.int64(), nullable=False),
+        pa.field("previous", pa.string()),
+        pa.field("inserts", pa.int64(), nullable=False),
+        pa.field("updates", pa.int64(), nullable=False),
+        pa.field("deletes", pa.int64(), nullable=False),
+        pa.field("base_name", pa.string()),
     ]
 )
 """One row per written file.
@@ -58,6 +63,11 @@ SEGMENT_SCHEMA: Final = pa.schema(
 linked, `size` its bytes, `crc32c` the checksum of all of them, `source_path` relative to the source
 root. `min_key`, `max_key` and the `order_*` bounds are null in files without rows; the latter also
 where `increasing` is false.
+
+`name` tells base files from log files. `previous` is the instant of the slice before, for a log
+file that of the slice it belongs to, null in a new file group. `rows` counts all rows of the file,
+`inserts`, `updates` and `deletes` what this write did to records. `base_name` is null for a base
+file; for a log file it is the name of its slice's base file, `""` where the slice has none.
 """
 
 _BATCH_ROWS: Final = 4096

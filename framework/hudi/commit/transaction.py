@@ -30,19 +30,14 @@ from framework.hudi.commit.lease import release, require
 from framework.hudi.commit.linking import by_partition
 from framework.hudi.commit.placing import place_bytes
 from framework.hudi.commit.segments import merge_segments
+from framework.hudi.commit.write_stats import stats_of
 from framework.hudi.storage.port import Move
-from framework.hudi.table.layout import PROPERTIES, TEMP, crc_sidecar, join, temp_folder
-from framework.hudi.timeline.commit_metadata import (
-    CommitHead,
-    WriteStat,
-    read_commit_head,
-    write_commit,
-)
+from framework.hudi.table.layout import PROPERTIES, TEMP, crc_sidecar, temp_folder
+from framework.hudi.timeline.commit_metadata import CommitHead, read_commit_head, write_commit
+from framework.hudi.timeline.instant import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    import pyarrow as pa
+    from collections.abc import Mapping
 
     from framework.hudi.commit.files import AuditedFiles
     from framework.hudi.timeline.instant import Instant
@@ -59,11 +54,14 @@ class Publication:
         properties: text of `hoodie.properties` for a new table, else None. It is also kept in the
             commit, so that whoever finds the commit alone can finish the table.
         required: paths that must exist before the commit, such as the bootstrap index.
+        replaced: ids of the file groups that a replacecommit hides, by partition path; empty for
+            every other action.
     """
 
     extra: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     properties: str | None = None
     required: tuple[str, ...] = ()
+    replaced: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def begin(transaction: Transaction) -> None:
@@ -85,8 +83,8 @@ def begin(transaction: Transaction) -> None:
     storage.delete(intent.staging.publish)
     begin_file = intent.staging.begin
     place_bytes(storage, intent.staging, begin_file, intent.begin_bytes(), has_begun=False)
-    for instant in (intent.requested, intent.inflight):
-        place_bytes(storage, intent.staging, instant.path, intent.pending_bytes())
+    for instant, data in intent.pending_files():
+        place_bytes(storage, intent.staging, instant.path, data)
 
 
 def publish(transaction: Transaction, audited: AuditedFiles, publication: Publication) -> Instant:
@@ -97,8 +95,11 @@ def publish(transaction: Transaction, audited: AuditedFiles, publication: Public
         OutcomeUnknownError: `commit/outcome-unknown`; nobody can tell, nothing was deleted.
         AfterCommitError: `commit/properties`; committed, but a new table has no properties yet. The
             next run, or `roll_forward`, makes them.
+        ValueError: file groups to hide and an action that hides none; nothing was done.
     """
     storage, intent = transaction.storage, transaction.intent
+    if publication.replaced and intent.action is not Action.REPLACECOMMIT:
+        raise ValueError(f"a {intent.action} replaces nothing")
     staged = _stage_commit(transaction, audited, publication)
     storage.delete(crc_sidecar(intent.completed.path))
     check_unmoved(transaction, publication.required)
@@ -136,10 +137,11 @@ def _stage_commit(transaction: Transaction, audited: AuditedFiles, publication: 
         extra[PROPERTIES_KEY] = publication.properties
     staged = intent.staging.new_publish()
     rows = merge_segments(transaction.storage, audited.written.segments)
-    stats = ((path, _stats(path, parts)) for path, parts in by_partition(rows))
+    stats = ((path, stats_of(path, parts)) for path, parts in by_partition(rows))
+    replaced = publication.replaced if intent.action is Action.REPLACECOMMIT else None
     with transaction.storage.create(staged) as out:
         head = CommitHead(extra=extra, operation=intent.operation)
-        files = write_commit(out, head, stats)
+        files = write_commit(out, head, stats, replaced=replaced)
     if files != audited.written.files:
         raise CorruptFileError(
             "commit/file-count",
@@ -148,21 +150,6 @@ def _stage_commit(transaction: Transaction, audited: AuditedFiles, publication: 
             remedy="Nothing was published. Run again with --fresh.",
         )
     return staged
-
-
-def _stats(partition: str, batches: Iterable[pa.RecordBatch]) -> Iterator[WriteStat]:
-    """Yield the statistics of new files."""
-    for batch in batches:
-        columns = (batch[name].to_pylist() for name in ("file_id", "name", "rows", "size"))
-        for file_id, name, rows, size in zip(*columns, strict=True):
-            yield WriteStat(
-                file_id=file_id,
-                path=join(partition, name),
-                partition_path=partition,
-                rows=rows,
-                inserts=rows,
-                size=size,
-            )
 
 
 def _resolve(transaction: Transaction, error: StorageError) -> None:

@@ -9,18 +9,17 @@ from uuid import uuid4
 import pytest
 
 from framework.errors import AfterCommitError, FrameworkError
-from framework.hudi.commit.lease import acquire, release
-from framework.hudi.commit.pending import PendingKind, find_pending
-from framework.hudi.commit.recovery import roll_back, roll_forward
+from framework.hudi.commit.pending import find_pending
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.timeline.clock import ManualClock
 from tests.support.fault_storage import FaultStorage, Killed
 from tests.support.storage_suite import put, tree
 from tests.support.transactions import (
+    TTL_MS,
     a_transaction,
     an_intent,
     bootstrap,
-    dead_owner,
+    recover,
     visible_files,
 )
 
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from framework.hudi.storage.port import Storage
-
-TTL_MS = 200_000
 
 
 @pytest.fixture
@@ -45,18 +42,6 @@ def fresh() -> Iterator[Callable[[], MemoryStorage]]:
     yield make
     for each in made:
         each.forget()
-
-
-def recover(storage: Storage, clock: ManualClock, write_id: str) -> None:
-    """Do what a later run does before anything else: take the lease, then put things right."""
-    clock.advance(TTL_MS)
-    lease = acquire(storage, dead_owner(write_id), clock)
-    while pending := find_pending(storage, own=write_id):
-        if pending.kind is PendingKind.UNFINISHED:
-            roll_forward(storage, pending, lease)
-        else:
-            roll_back(storage, pending, lease)
-    release(storage, lease)
 
 
 def steps_of(make: Callable[[], MemoryStorage]) -> int:

@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 
 from framework.errors import CommitConflictError, CorruptFileError, UnsupportedTableError
+from framework.hudi.codecs.avro import write_container
 from framework.hudi.commit.lease import acquire, release
 from framework.hudi.commit.linking import link_files
 from framework.hudi.commit.pending import PendingKind, find_pending
@@ -17,6 +18,7 @@ from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, PROPERTIES
 from framework.hudi.table.partition_metadata import PartitionMetadata
 from framework.hudi.timeline.clock import ManualClock
+from framework.hudi.timeline.requested_replace import REQUESTED_REPLACE
 from tests.support.storage_suite import put, read, tree
 from tests.support.transactions import (
     WRITE_ID,
@@ -111,6 +113,16 @@ def test_foreign_instants_are_found_and_never_rolled_back(
     assert tree(storage) == before
 
 
+def test_pending_clustering_of_another_writer_is_foreign(storage: MemoryStorage) -> None:
+    """Its plan is Avro, as ours of a replacecommit is, but has no write id of ours."""
+    plan = {"operationType": "CLUSTER", "extraMetadata": {"a": "b"}}
+    path = f".hoodie/{TIME}.replacecommit.requested"
+    put(storage, path, write_container(REQUESTED_REPLACE, plan))
+    pending = find_pending(storage)
+    assert pending is not None
+    assert (pending.kind, pending.facts) == (PendingKind.FOREIGN, {"a": "b"})
+
+
 def test_roll_back_spares_everything_that_is_not_the_dead_run(storage: MemoryStorage) -> None:
     """Completed instants, their metadata and markers of others stay byte for byte."""
     bootstrap(a_transaction(storage))
@@ -162,7 +174,7 @@ def test_roll_forward_of_a_commit_that_kept_no_properties_is_refused(
     """A commit of ours to a table that lost its properties is not ours to repair."""
     bootstrap(a_transaction(storage))
     intent = an_intent(write_id="c" * 32, requested_time=TIME, is_new_table=False)
-    put(storage, f".hoodie/{TIME}.commit", intent.pending_bytes())
+    put(storage, f".hoodie/{TIME}.commit", intent.pending_files()[0][1])
     storage.delete(PROPERTIES)
     pending = find_pending(storage)
     assert pending is not None
