@@ -7,6 +7,7 @@ its first file has a name. Nothing here is visible to readers, as long as the in
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -16,19 +17,22 @@ import pyarrow.compute as pc
 
 from framework.errors import CommitConflictError, CorruptFileError, Where
 from framework.hudi.commit.lease import require
-from framework.hudi.commit.markers import read_markers, write_markers
+from framework.hudi.commit.markers import marker_type, read_markers, write_markers
+from framework.hudi.commit.own_logs import is_own_log
 from framework.hudi.commit.placing import Placement, place, place_bytes
 from framework.hudi.commit.segments import SEGMENT_SCHEMA, merge_segments
-from framework.hudi.filegroup.names import instant_of
+from framework.hudi.filegroup.names import LogFileName, instant_of
 from framework.hudi.storage.checksum import file_crc32c
-from framework.hudi.table.layout import PARTITION_METADATA, crc_sidecar, join, parent_of
+from framework.hudi.table.layout import PARTITION_METADATA, crc_sidecar, join, name_of, parent_of
 from framework.hudi.table.partition_metadata import PartitionMetadata
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from framework.hudi.commit.intent import Transaction
+    from framework.hudi.commit.markers import MarkerType
     from framework.hudi.commit.segments import SegmentRef
+    from framework.hudi.storage.port import Entry
 
 T = TypeVar("T")
 
@@ -57,8 +61,7 @@ def link_files(
         for batch in _gathered(merge_segments(storage, segments)):
             require(storage, transaction.lease)
             placements = _placements(batch)
-            paths = (each.target for each in placements)
-            write_markers(storage, intent.staging, intent.requested_time, paths)
+            write_markers(storage, intent.staging, intent.requested_time, _markers(batch))
             partitions = set(batch["partition_path"].unique().to_pylist()) - known
             _each(pool, lambda path: _make_partition(transaction, path), sorted(partitions))
             _each(pool, lambda chunk: place(storage, chunk), _chunks(placements))
@@ -96,15 +99,23 @@ def check_listing(
 ) -> int:
     """List every touched partition and compare it with the statuses; return the files removed.
 
-    Files of this instant without a status are removed: readers would take them for rows. Holds the
-    names of one partition per thread in memory.
+    Files of this instant without a status are removed: readers would take them for rows. Log files
+    are known by marker and blocks, since their names say another instant. Holds the names of one
+    partition per thread in memory, and those of all log files.
 
     Raises:
         CommitConflictError: `commit/file-missing`, `commit/file-changed`; a status without its
             file, or with a file of another size.
+        UnsupportedTableError: `commit/mixed-log`.
     """
     storage, intent = transaction.storage, transaction.intent
-    marked = {parent_of(path) for path in read_markers(storage, intent.requested_time)}
+    marked: set[str] = set()
+    logs: set[str] = set()
+    for path in read_markers(storage, intent.requested_time):
+        marked.add(parent_of(path))
+        if LogFileName.parse(name_of(path)) is not None:
+            logs.add(path)
+    listing = _Listing(transaction=transaction, logs=logs)
     removed = 0
     with ThreadPoolExecutor(threads) as pool:
         window: list[tuple[str, dict[str, int]]] = []
@@ -112,10 +123,10 @@ def check_listing(
             marked.discard(partition)
             window.append((partition, _sizes(batches)))
             if len(window) == threads:
-                removed += sum(pool.map(lambda each: _check_one(transaction, *each), window))
+                removed += sum(pool.map(lambda each: listing.check(*each), window))
                 window.clear()
         window.extend((partition, {}) for partition in sorted(marked))
-        removed += sum(pool.map(lambda each: _check_one(transaction, *each), window))
+        removed += sum(pool.map(lambda each: listing.check(*each), window))
     return removed
 
 
@@ -174,6 +185,13 @@ def _placements(table: pa.Table) -> list[Placement]:
     ]
 
 
+def _markers(table: pa.Table) -> Iterator[tuple[str, MarkerType]]:
+    """Yield the paths that staged files are to have with the types of their markers."""
+    columns = (table[name].to_pylist() for name in ("partition_path", "name", "previous"))
+    for partition, name, previous in zip(*columns, strict=True):
+        yield join(partition, name), marker_type(name, previous)
+
+
 def _chunks(placements: Sequence[Placement]) -> Iterator[Sequence[Placement]]:
     """Yield neighbours in one folder, so that each folder is synced once for many files."""
     start = 0
@@ -200,25 +218,39 @@ def _sizes(batches: Iterable[pa.RecordBatch]) -> dict[str, int]:
     return {name: size for each in pairs for name, size in each}
 
 
-def _check_one(transaction: Transaction, partition: str, sizes: dict[str, int]) -> int:
-    """Compare one partition with its statuses; return how many files were removed."""
-    strays = []
-    for entry in transaction.storage.list(partition):
-        if entry.is_folder or instant_of(entry.name) != transaction.intent.requested_time:
-            continue
-        size = sizes.pop(entry.name, None)
-        if size is None:
-            strays.append(entry.path)
-        elif size != entry.size:
-            raise _conflict(
-                "file-changed", "a file has not the size it was written with", entry.path
-            )
-    for name in sizes:
-        raise _conflict("file-missing", "a written file is gone", join(partition, name))
-    if strays:
-        _check_ours(transaction)
-        transaction.storage.delete(*strays)
-    return len(strays)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Listing:
+    """Compares partitions with statuses; `logs` are the log files that markers name."""
+
+    transaction: Transaction
+    logs: Collection[str]
+
+    def check(self, partition: str, sizes: dict[str, int]) -> int:
+        """Compare one partition with its statuses; return how many files were removed."""
+        strays = []
+        for entry in self.transaction.storage.list(partition):
+            size = sizes.pop(entry.name, None)
+            if size is None:
+                strays += [entry.path] if self._is_stray(entry) else []
+            elif size != entry.size or entry.is_folder:
+                raise _conflict(
+                    "file-changed", "a file has not the size it was written with", entry.path
+                )
+        for name in sizes:
+            raise _conflict("file-missing", "a written file is gone", join(partition, name))
+        if strays:
+            _check_ours(self.transaction)
+            self.transaction.storage.delete(*strays)
+        return len(strays)
+
+    def _is_stray(self, entry: Entry) -> bool:
+        """Whether something without a status would be read as rows of this instant."""
+        if entry.is_folder:
+            return False
+        time = self.transaction.intent.requested_time
+        if instant_of(entry.name) == time:
+            return True
+        return entry.path in self.logs and is_own_log(self.transaction.storage, entry.path, time)
 
 
 def _check_ours(transaction: Transaction) -> None:

@@ -3,14 +3,18 @@
 Without them a rollback by Hudi would drop our instant and keep our files, which become visible when
 its timeline moves past them (format sheet, sections 2.9 and 10.1). The batched form: a type file,
 and files with one marker per line. Nothing else may lie in the folder.
+
+They also lead our own recovery to log files, whose names carry another instant than ours.
 """
 
 from __future__ import annotations
 
 import re
+from enum import StrEnum, unique
 from typing import TYPE_CHECKING, Final
 
 from framework.errors import CorruptFileError, StorageError, Where
+from framework.hudi.filegroup.names import LogFileName
 from framework.hudi.storage.port import Move
 from framework.hudi.table.layout import join, temp_folder
 
@@ -20,26 +24,60 @@ if TYPE_CHECKING:
     from framework.hudi.commit.staging import Staging
     from framework.hudi.storage.port import Storage
 
-__all__ = ["read_markers", "write_markers"]
+__all__ = ["MarkerType", "marker_type", "read_markers", "write_markers"]
 
 _TYPE_FILE: Final = "MARKERS.type"
 _TYPE: Final = b"TIMELINE_SERVER_BASED"
 _BATCH: Final = re.compile(r"MARKERS([0-9]+)")
-_SUFFIX: Final = ".marker.CREATE"
+_LINE: Final = re.compile(r"(.+)\.marker\.(?:CREATE|MERGE|APPEND)")
 _ATTEMPTS: Final = 16
 
 
-def write_markers(storage: Storage, staging: Staging, instant: str, paths: Iterable[str]) -> None:
-    """Note that the files `paths`, relative to the table, are about to appear.
+@unique
+class MarkerType(StrEnum):
+    """What the file is to its file group, and so how Apache Hudi takes it back."""
+
+    CREATE = "CREATE"
+    """The first base file of a new group: deleted."""
+
+    MERGE = "MERGE"
+    """A further base file of a group: deleted."""
+
+    APPEND = "APPEND"
+    """A log file: a later one takes its blocks back."""
+
+
+def marker_type(name: str, previous: str | None) -> MarkerType:
+    """Return the type of the marker for a file of this name.
+
+    Args:
+        name: of the file, without a folder.
+        previous: instant of the slice before, None in a new file group.
+    """
+    if LogFileName.parse(name) is not None:
+        return MarkerType.APPEND
+    return MarkerType.CREATE if previous is None else MarkerType.MERGE
+
+
+def write_markers(
+    storage: Storage, staging: Staging, instant: str, markers: Iterable[tuple[str, MarkerType]]
+) -> None:
+    """Note that files are about to appear.
 
     One more batch; the type file is made with the first. Durable on return.
+
+    Args:
+        storage: the table.
+        staging: whose folder the batch comes out of.
+        instant: that makes the files.
+        markers: paths, relative to the table, with their types.
 
     Raises:
         CommitConflictError: `commit/fenced`.
         CorruptFileError: `commit/line-break-in-path`; such a path cannot stand in a marker file.
     """
     lines = []
-    for path in paths:
+    for path, kind in markers:
         if "\n" in path or "\r" in path:
             raise CorruptFileError(
                 "commit/line-break-in-path",
@@ -47,7 +85,7 @@ def write_markers(storage: Storage, staging: Staging, instant: str, paths: Itera
                 where=Where(file=path),
                 remedy="Rename the source folder, or set the partition to skip.",
             )
-        lines.append(f"{path}{_SUFFIX}\n")
+        lines.append(f"{path}.marker.{kind}\n")
     folder = temp_folder(instant)
     if storage.stat(join(folder, _TYPE_FILE)) is None:
         _place(storage, staging, [join(folder, _TYPE_FILE)], _TYPE)
@@ -57,13 +95,15 @@ def write_markers(storage: Storage, staging: Staging, instant: str, paths: Itera
 
 
 def read_markers(storage: Storage, instant: str) -> Iterator[str]:
-    """Yield the paths, relative to the table, that `write_markers` noted; repeats are possible."""
+    """Yield the paths, relative to the table, that `write_markers` noted, whatever their type.
+
+    Repeats are possible, and so are files that never appeared, or that somebody else had made.
+    """
     for path in _batches(storage, temp_folder(instant)):
         with storage.open_input(path) as source:
             text = source.read().decode(errors="replace")
-        for line in text.split("\n"):
-            if line.endswith(_SUFFIX):
-                yield line.removesuffix(_SUFFIX)
+        found = map(_LINE.fullmatch, text.split("\n"))
+        yield from (match[1] for match in found if match)
 
 
 def _batches(storage: Storage, folder: str) -> dict[str, int]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from framework.errors import CommitConflictError, CorruptFileError, UnsupportedTableError, Where
 from framework.hudi.commit.intent import PROPERTIES_KEY, WRITE_ID_KEY, read_intent
 from framework.hudi.commit.lease import require
+from framework.hudi.commit.own_logs import own_logs
 from framework.hudi.commit.pending import Pending, PendingKind
 from framework.hudi.commit.placing import place_bytes, read_bytes
 from framework.hudi.commit.staging import Staging, dead_folders
@@ -56,7 +57,7 @@ def roll_back(storage: Storage, pending: Pending, lease: Lease) -> None:
 
     Raises:
         CommitConflictError: `commit/completed-meanwhile`; look again, and roll forward.
-        UnsupportedTableError: `commit/not-ours`, `commit/not-pending`.
+        UnsupportedTableError: `commit/not-ours`, `commit/not-pending`, `commit/mixed-log`.
         LeaseHeldError: `commit/lease-lost`.
     """
     require(storage, lease)
@@ -156,7 +157,15 @@ class _Sweep:
     time: str
 
     def run(self) -> None:
-        """Delete data files, what goes with them, the index, and the markers last."""
+        """Delete data files, what goes with them, the index, and the markers last.
+
+        Log files come first: only the markers lead to them, and where one must not be deleted, all
+        of the instant is left as it is.
+        """
+        logs = own_logs(self.storage, self.time)
+        if logs:
+            require(self.storage, self.lease)
+            self.storage.delete(*logs)
         self._clean("")
         if self.time == BOOTSTRAP_INSTANT:
             self._delete_index()

@@ -10,7 +10,7 @@ import pytest
 
 from framework.errors import CommitConflictError, CorruptFileError, LeaseHeldError
 from framework.hudi.commit.linking import by_partition, check_listing, link_files, place_files
-from framework.hudi.commit.markers import read_markers, write_markers
+from framework.hudi.commit.markers import MarkerType, read_markers, write_markers
 from framework.hudi.commit.segments import SEGMENT_SCHEMA, merge_segments
 from framework.hudi.commit.transaction import begin
 from framework.hudi.storage.memory import MemoryStorage
@@ -150,8 +150,8 @@ def test_check_listing_removes_files_without_a_status(
     """Also in partitions that only markers know; foreign files and other instants stay."""
     transaction, segments = linked
     staging = transaction.intent.staging
-    write_markers(storage, staging, BOOTSTRAP_INSTANT, [f"q/z_0-0-0_{BOOTSTRAP_INSTANT}.parquet"])
     strays = [f"{p}/z_0-0-0_{BOOTSTRAP_INSTANT}.parquet" for p in ("p=1", "q")]
+    write_markers(storage, staging, BOOTSTRAP_INSTANT, [(strays[1], MarkerType.CREATE)])
     others = ["p=1/z_0-0-0_2.parquet", "p=1/foreign.parquet", "p=1/sub/x"]
     for path in strays + others:
         put(storage, path)
@@ -192,15 +192,6 @@ def test_place_files_replaces_what_an_earlier_attempt_left(storage: MemoryStorag
     storage.delete(transaction.intent.staging.begin)
     assert conflict(lambda: place_files(transaction, {"x": "staged"})) == "commit/fenced"
     assert conflict(lambda: place_files(transaction, {"x": "gone"})) == "commit/staged-file-gone"
-
-
-def test_write_markers_of_a_path_with_a_line_break_is_refused(storage: MemoryStorage) -> None:
-    """Apache Hudi reads one marker per line."""
-    transaction = a_transaction(storage)
-    begin(transaction)
-    with pytest.raises(CorruptFileError) as caught:
-        write_markers(storage, transaction.intent.staging, "1", ["a\nb/f.parquet"])
-    assert caught.value.condition == "commit/line-break-in-path"
 
 
 def test_by_partition_joins_neighbours_over_batches() -> None:
