@@ -5,23 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping  # noqa: TC003 - pydantic reads it
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, Field
 
 from framework.spec.fields import SpecModel, Text, fault
-from framework.spec.scalars import scalar_text
-from framework.spec.secret import Secret
+from framework.spec.settings import SettingValue, revealed
 
 __all__ = ["SparkSpec"]
-
-
-def _conf_value(value: object) -> str | Secret:
-    """The value as Spark's text; secrets stay closed."""
-    if isinstance(value, Secret):
-        return value
-    if isinstance(value, str | int | float):
-        return scalar_text(value) if not isinstance(value, str) else str(value)
-    raise PydanticCustomError("string_type", "Input should be a valid string")
 
 
 def _conf_key(key: str) -> str:
@@ -32,19 +21,14 @@ def _conf_key(key: str) -> str:
 
 
 ConfKey = Annotated[str, AfterValidator(_conf_key)]
-ConfValue = Annotated[
-    object,
-    BeforeValidator(_conf_value),
-    WithJsonSchema({"type": ["string", "integer", "number", "boolean"]}),
-]
 
 
 class SparkSpec(SpecModel):
     """The Spark session that a run starts where there is none."""
 
     master: Text | None = Field(default=None, description="Spark's master URL; --master beats it.")
-    conf: Mapping[ConfKey, ConfValue] = Field(
-        default={}, description="Spark settings; the only place where a secret may stand."
+    conf: Mapping[ConfKey, SettingValue] = Field(
+        default={}, description="Spark settings; a secret may stand here."
     )
 
     def revealed_conf(self) -> dict[str, str]:
@@ -53,7 +37,4 @@ class SparkSpec(SpecModel):
         Raises:
             PlanError: `spec/undefined-secret`.
         """
-        return {
-            key: value.reveal() if isinstance(value, Secret) else str(value)
-            for key, value in self.conf.items()
-        }
+        return revealed(self.conf)
