@@ -21,13 +21,14 @@ from framework.spec.references import (
 )
 from framework.spec.scalars import ScalarValue, scalar_text
 from framework.spec.secret import Secret, SecretName, secret_is_known
+from framework.spec.source import MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from framework.spec.source import Span
 
-__all__ = ["Resolver", "Scope"]
+__all__ = ["Resolver", "Scope", "text_within"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,9 +88,19 @@ class Resolver:
                 self.findings.add(rule, node.span, message, key_path=path, suggestion=suggestion)
             elif isinstance(piece, Reference):
                 parts.append(self._named(piece, node, path))
-        if faults:
+        if faults or self._is_too_long(parts, node, path):
             return Variable(value=node.text, stored=node.text)
         return _joined(parts)
+
+    def _is_too_long(self, parts: list[Variable | str], node: ScalarNode, path: str) -> bool:
+        """Whether the text would be longer than a whole file may be, which is noted."""
+        values = (part if isinstance(part, str) else part.value for part in parts)
+        length = sum(len(value) for value in values if isinstance(value, str))
+        too_long = length > MAX_BYTES and len(parts) > 1
+        if too_long:
+            message = f"its references make the text longer than {MAX_BYTES:,} characters"
+            self.findings.add("spec/text-too-long", node.span, message, key_path=path)
+        return too_long
 
     def _fault(self, reference: Reference) -> tuple[str, str, str | None] | None:
         """Rule, message and suggestion where the reference names nothing."""
@@ -142,12 +153,12 @@ def _joined(parts: list[Variable | str]) -> Variable:
     if len(parts) == 1 and isinstance(parts[0], Variable):
         return parts[0]
     values = [p if isinstance(p, str) else p.value for p in parts]
-    stored = "".join(_escaped(p) if isinstance(p, str) else _text(p.stored) for p in parts)
+    stored = "".join(_escaped(p) if isinstance(p, str) else text_within(p.stored) for p in parts)
     if not any(isinstance(value, Secret) for value in values):
-        return Variable(value="".join(_text(value) for value in values), stored=stored)
+        return Variable(value="".join(text_within(value) for value in values), stored=stored)
     pieces: list[str | SecretName] = []
     for value in values:
-        pieces.extend(value.parts if isinstance(value, Secret) else (_text(value),))
+        pieces.extend(value.parts if isinstance(value, Secret) else (text_within(value),))
     return Variable(value=Secret(parts=tuple(pieces), written=stored), stored=stored)
 
 
@@ -156,7 +167,7 @@ def _escaped(text: str) -> str:
     return text.replace("${", "$${")
 
 
-def _text(value: object) -> str:
+def text_within(value: object) -> str:
     """A variable's value inside other text."""
     return value if isinstance(value, str) else scalar_text(_scalar_value(value))
 
