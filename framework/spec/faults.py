@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
-from framework.spec.fields import SpecModel
+from framework.spec.fields import SpecModel, written_fields
 from framework.spec.findings import FindingList, nearest
 from framework.spec.nodes import ListNode, MapNode, Node, ScalarNode
 from framework.spec.scalars import core_scalar, quoted
@@ -102,7 +102,10 @@ class Judge:
         """What to say of one fault."""
         kind, context = detail["type"], detail.get("ctx", {})
         if isinstance(detail["input"], Secret):
-            message = "a secret may stand only in `spark.conf`, since everything else is stored"
+            message = (
+                "a secret may stand only in `spark.conf` and `source.options`, "
+                "since everything else is stored"
+            )
             return "secret-not-allowed", message, None
         if kind == "spec-rule":
             return context["rule"], context["message"], context["suggestion"]
@@ -116,7 +119,7 @@ class Judge:
         """A field that must be written, with an example of it."""
         parent, name = path.rpartition(".")[0], _last(path)
         model = self.models.get(_INDEX.sub("[]", parent))
-        examples = model.model_fields[name].examples if model else None
+        examples = written_fields(model)[name].examples if model else None
         suggestion = f"{name}: {examples[0]}" if examples else None
         return "missing-field", f"`{name}` must be written", suggestion
 
@@ -124,9 +127,9 @@ class Judge:
         """A field that the mapping does not have, with the one that was meant."""
         parent, name = path.rpartition(".")[0], _last(path)
         model = self.models[_INDEX.sub("[]", parent)]
-        known = (*model.model_fields, *(() if parent else self.also_known))
+        known = (*written_fields(model), *(() if parent else self.also_known))
         close = nearest(name, known)
-        elsewhere = next((p for p, m in self.models.items() if name in m.model_fields), None)
+        elsewhere = next((p for p, m in self.models.items() if name in written_fields(m)), None)
         message = f"unknown field `{name}`" + (f" in `{parent}`" if parent else "")
         if close is None and elsewhere is not None:
             place = f"{elsewhere}.{name}" if elsewhere else name
@@ -183,7 +186,7 @@ def _limit(kind: str, context: Mapping[str, Any]) -> Verdict | None:
 
 def _about_key(loc: tuple[int | str, ...]) -> bool:
     """Whether the fault is in a mapping's key: of free names, or of a partition column."""
-    return loc[-1] == "[key]" or (loc[-1] == "name" and isinstance(loc[-2], int))
+    return loc[-1] == "[key]" or (loc[-1] == "name" and loc[-3:-2] == ("partition_by",))
 
 
 def _last(path: str) -> str:

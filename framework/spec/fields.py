@@ -9,7 +9,7 @@ id without `spec/` and whose context may hold a `suggestion`.
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import (
     AfterValidator,
@@ -26,6 +26,9 @@ from pydantic_core import PydanticCustomError
 
 from framework.spec.references import LooseText
 
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
 __all__ = [
     "ColumnName",
     "Flag",
@@ -37,6 +40,7 @@ __all__ = [
     "WholeNumber",
     "distinct",
     "fault",
+    "written_fields",
 ]
 
 MAX_NUMBER = 2**31 - 1
@@ -50,6 +54,11 @@ class SpecModel(BaseModel):
     """A mapping of the spec: unknown fields are faults, values never change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def written_fields(model: type[SpecModel]) -> dict[str, FieldInfo]:
+    """The model's fields by the name that a spec writes."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def fault(rule: str, message: str, suggestion: str | None = None) -> PydanticCustomError:

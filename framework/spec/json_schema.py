@@ -7,13 +7,14 @@ like; what only the loader can tell (overlapping locations, unknown variables, â
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from framework.spec.pipeline_spec import PipelineDocument
 from framework.spec.project import ProjectDocument
-from framework.spec.table_spec import AUTO
+from framework.spec.table_spec import AUTO, COMMIT_TIME
 
 if TYPE_CHECKING:
     from framework.spec.fields import SpecModel
@@ -31,21 +32,39 @@ _PRECOMBINE = {
 }
 
 
+_SECTIONS_TOGETHER = {
+    "dependentRequired": {"source": ["write"], "transforms": ["source"]},
+    "if": {"required": ["source"], "not": {"required": ["bootstrap"]}},
+    "else": {"properties": {"table": {"required": ["record_key"]}}},
+}
+
+
 def spec_schema() -> dict[str, Any]:
     """The schema of `*.pipeline.yml`."""
-    return _schema(PipelineDocument, "A lakestrap pipeline")
+    return {**_schema(PipelineDocument, "A lakestrap pipeline"), **_SECTIONS_TOGETHER}
 
 
 def project_schema() -> dict[str, Any]:
     """The schema of `run-pipeline.yml`; defaults are sections whose fields are all optional."""
     schema = _schema(ProjectDocument, "A lakestrap project file")
-    definitions = schema["$defs"]
-    for name, definition in spec_schema()["$defs"].items():
+    definitions, offered = schema["$defs"], spec_schema()["$defs"]
+    for name in _reached(offered, *_DEFAULTS.values()):
         fills = name in _DEFAULTS.values()
-        definitions[name] = _without(definition, "required") if fills else definition
+        definitions[name] = _without(offered[name], "required") if fills else offered[name]
     for section, name in _DEFAULTS.items():
         definitions["DefaultsModel"]["properties"][section] = {"$ref": f"#/$defs/{name}"}
     return schema
+
+
+def _reached(definitions: dict[str, Any], *names: str) -> list[str]:
+    """The names, and those that their definitions refer to, sorted."""
+    waiting, found = list(names), set()
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        used = re.findall(r'"#/\$defs/(\w+)"', json.dumps(definitions[name]))
+        waiting.extend(set(used) - found)
+    return sorted(found)
 
 
 def rendered_schemas() -> dict[str, str]:
@@ -70,9 +89,10 @@ def _schema(model: type[SpecModel], title: str) -> dict[str, Any]:
     table = schema["$defs"].get("TableSpec")
     if table:
         table["properties"]["precombine"] = _PRECOMBINE
-        key = table["properties"]["record_key"]
-        named = {"$ref": key.pop("$ref")}
-        table["properties"]["record_key"] = {**key, "anyOf": [{"const": AUTO}, named]}
+        for name, word in (("record_key", AUTO), ("ordering", COMMIT_TIME)):
+            field = _without(table["properties"][name], "default")
+            named = {"$ref": field.pop("$ref")}
+            table["properties"][name] = {**field, "anyOf": [{"const": word}, named]}
     return {"$schema": _DIALECT, "title": title, **schema}
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from framework.errors import Finding, SpecError, Where
 from framework.spec.faults import Judge
 from framework.spec.findings import FindingList, nearest, sort_findings
+from framework.spec.load_semantics import LoadSemantics
 from framework.spec.nodes import MapNode
 from framework.spec.pipeline_spec import MODELS, PipelineDocument, PipelineSpec
 from framework.spec.positions import Positions
@@ -17,15 +18,22 @@ from framework.spec.resolve import Resolver, Scope
 from framework.spec.sections import SECTIONS_NOT_BUILT, in_current_names, without_unbuilt
 from framework.spec.semantics import Semantics
 from framework.spec.source import SourceText, one_finding, read_source
+from framework.spec.sql_files import SqlFiles
+from framework.spec.transforms import SqlFinisher
+from framework.spec.verbatim import with_options_as_text
 from framework.spec.walker import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from framework.spec.transform_spec import TransformSpec
 
 __all__ = ["SPEC_SUFFIX", "find_specs", "load_spec"]
 
 SPEC_SUFFIX = ".pipeline.yml"
 """How the name of a spec file ends."""
+
+_CHECKS: tuple[type[Semantics | LoadSemantics], ...] = (Semantics, LoadSemantics)
 
 
 def load_spec(
@@ -35,28 +43,32 @@ def load_spec(
 
     `run-pipeline.yml` is looked for from the spec's folder upwards. `target` chooses one of its
     targets (None: its `default_target`, if any); `variables` beat the target's. Reads the two
-    files and the environment variables that are referred to, nothing else.
+    files, the files of SQL and the environment variables that are referred to, nothing else.
 
     Raises:
-        SpecError: every fault in both files, errors first, each group by file and line.
+        SpecError: every fault in all of them, errors first, each group by file and line.
     """
     findings = FindingList()
     source = read_source(path)
-    project = load_project(find_project_file(path))
+    project_file = find_project_file(path)
+    project = load_project(project_file)
     scope = project.scope(target, variables or {})
     root = _document(source, findings)
     if root is None:
         raise SpecError(_sorted(project, findings))
-    named = in_current_names(without_unbuilt(root, findings), findings)
+    named = with_options_as_text(in_current_names(without_unbuilt(root, findings), findings))
     positions = Positions.of(source, with_defaults(named, project.defaults))
     resolved = _resolved(positions, scope, findings)
-    document = _checked(resolved, positions, findings, path.absolute().parent)
-    findings.extend(_unused(variables or {}, project, source))
+    files = SqlFiles.of(path, project_file, positions=positions, findings=findings)
+    document = _checked(resolved, files)
+    finisher = SqlFinisher(scope=scope, files=files)
+    transforms = finisher.finished(_mapping(resolved.value).get("transforms"))
+    findings.extend(_unused(variables or {}, project, source, transforms))
     if document is None or findings.errors or project.findings.errors:
         raise SpecError(_sorted(project, findings))
     return PipelineSpec(
-        table=document.table,
-        bootstrap=document.bootstrap,
+        **{name: getattr(document, name) for name in ("table", "bootstrap", "source", "write")},
+        transforms=transforms,
         spark=document.spark,
         source_path=path,
         positions=positions,
@@ -84,13 +96,12 @@ def _resolved(positions: Positions, scope: Scope, findings: FindingList) -> Vari
     return Resolver(scope=scope, findings=findings).resolve(positions.root)
 
 
-def _checked(
-    resolved: Variable, positions: Positions, findings: FindingList, folder: Path
-) -> PipelineDocument | None:
+def _checked(resolved: Variable, files: SqlFiles) -> PipelineDocument | None:
     """The document, or None where a field is at fault; relations between fields are checked too."""
     data = _mapping(resolved.value)
-    semantics = Semantics(data=data, positions=positions, findings=findings, folder=folder)
-    semantics.check()
+    positions, findings, folder = files.positions, files.findings, files.folder
+    for checks in _CHECKS:
+        checks(data=data, positions=positions, findings=findings, folder=folder).check()
     judge = Judge(
         positions=positions,
         models=MODELS,
@@ -100,11 +111,17 @@ def _checked(
     return judge.validate(PipelineDocument, data, {"folder": folder})
 
 
-def _unused(given: Mapping[str, str], project: Project, source: SourceText) -> Iterator[Finding]:
+def _unused(
+    given: Mapping[str, str],
+    project: Project,
+    source: SourceText,
+    transforms: Iterable[TransformSpec],
+) -> Iterator[Finding]:
     """A warning for each `--var` that is neither declared nor used."""
     declared = {*project.variables, *(name for t in project.targets.values() for name in t)}
+    known = declared.union(*(transform.uses for transform in transforms))
     for name in given:
-        if name not in declared and f"${{var.{name}}}" not in source.text:
+        if name not in known and f"${{var.{name}}}" not in source.text:
             yield Finding(
                 rule="spec/unused-variable",
                 key_path="",

@@ -11,22 +11,28 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from framework.spec.bootstrap_spec import BootstrapSpec, RuleSpec
-from framework.spec.fields import SpecModel, WholeNumber, fault
+from framework.spec.fields import SpecModel, WholeNumber, fault, written_fields
 from framework.spec.secret import Secret
+from framework.spec.source_spec import SourceSpec
 from framework.spec.spark_spec import SparkSpec
 from framework.spec.table_spec import (
+    AUTO,
+    COMMIT_TIME,
     BloomSpecModel,
     OrderingSpec,
     PartitionColumn,
     RecordKeySpec,
     TableSpec,
 )
+from framework.spec.transform_spec import TransformFields, Transforms
+from framework.spec.write_spec import WriteSpec
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from framework.errors import Finding
     from framework.spec.positions import Positions
+    from framework.spec.transform_spec import TransformSpec
 
 __all__ = ["MODELS", "SPEC_VERSION", "PipelineDocument", "PipelineSpec", "SpecVersion"]
 
@@ -54,6 +60,12 @@ class PipelineDocument(SpecModel):
     )
     table: TableSpec = Field(description="What the table is.")
     bootstrap: BootstrapSpec | None = Field(default=None, description="How the table begins.")
+    source: SourceSpec | None = Field(default=None, description="What each later run loads.")
+    transforms: Transforms = Field(
+        default=(),
+        description="SQL between source and table, in order; the rows of the last one are loaded.",
+    )
+    write: WriteSpec | None = Field(default=None, description="How later runs write.")
     spark: SparkSpec | None = Field(
         default=None, description="The Spark session that a run starts where there is none."
     )
@@ -67,9 +79,19 @@ MODELS: Mapping[str, type[SpecModel]] = {
     "table.bloom": BloomSpecModel,
     "bootstrap": BootstrapSpec,
     "bootstrap.rules[]": RuleSpec,
+    "source": SourceSpec,
+    "transforms[]": TransformFields,
+    "write": WriteSpec,
     "spark": SparkSpec,
 }
 """The model of each mapping with fixed fields, by its path."""
+
+_SECTIONS = ("table", "bootstrap", "source", "write", "spark")
+_NOT_CONTENT = {
+    "table": ("readers",),
+    "source": ("schema",),  # it is hashed as text, since a mapping would be without its order
+    "write": ("parallelism", "target_file_size", "small_file_limit"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +101,11 @@ class PipelineSpec:
     Attributes:
         table: what the table is.
         bootstrap: how it begins, or None where the spec does not say.
+        source: what each later run loads, or None where it loads nothing.
+        transforms: the views between source and table, in order; the rows of the last one are
+            loaded, without any those of the source.
+        write: how later runs write; None exactly where they do not. It stands without a source
+            where the operation is `delete_partition`.
         spark: the session to start, or None for the defaults.
         source_path: the file that it was read from, as the user typed it.
         positions: where each key path stands, for errors that are found later.
@@ -89,6 +116,9 @@ class PipelineSpec:
 
     table: TableSpec
     bootstrap: BootstrapSpec | None = None
+    source: SourceSpec | None = None
+    transforms: tuple[TransformSpec, ...] = ()
+    write: WriteSpec | None = None
     spark: SparkSpec | None = None
     source_path: Path
     positions: Positions = field(repr=False, compare=False)
@@ -98,17 +128,20 @@ class PipelineSpec:
     def stored(self) -> dict[str, object]:
         """The spec with its defaults as JSON-ready data that holds no secret.
 
-        It can be written as YAML and loaded again.
+        It can be written as YAML and loaded again; a file of SQL is not needed for that, a
+        variable only where SQL reads one that is built from the environment.
         """
+        sections = {name: getattr(self, name) for name in _SECTIONS if getattr(self, name)}
         document = {
             "version": SPEC_VERSION,
-            "table": _plain(self.table),
-            **({"bootstrap": _plain(self.bootstrap)} if self.bootstrap else {}),
-            **({"spark": _plain(self.spark)} if self.spark else {}),
+            **{name: _plain(section) for name, section in sections.items()},
         }
-        merged = _overlaid(document, self.written)
+        written = {name: value for name, value in self.written.items() if name != "transforms"}
+        merged = _overlaid(document, written)
         if not isinstance(merged, dict):
             raise TypeError("a document is a mapping")
+        if self.transforms:
+            merged["transforms"] = [{"name": t.name, "sql": t.stored} for t in self.transforms]
         return merged
 
     @property
@@ -116,13 +149,20 @@ class PipelineSpec:
         """SHA-256, in hex, of what decides the table's content.
 
         Spelling, order of fields, comments and defaults written out do not change it, nor do
-        the section `spark` and the list of readers; the order of partition columns does.
+        the section `spark`, the list of readers, and what only decides into how many files and by
+        how many tasks is written; the order of partition columns does, and so does the finished
+        SQL of each transform, whatever file, variable or part of the environment it comes from.
         """
         content = {name: section for name, section in self.stored().items() if name != "spark"}
-        table = content["table"]
-        if isinstance(table, Mapping):
-            content["table"] = {n: value for n, value in table.items() if n != "readers"}
-        columns = [[column.name, column.type.value] for column in self.table.partition_by]
+        for section, fields in _NOT_CONTENT.items():
+            inner = content.get(section)
+            if isinstance(inner, Mapping):
+                content[section] = {n: value for n, value in inner.items() if n not in fields}
+        columns: list[object] = [[c.name, c.type.value] for c in self.table.partition_by]
+        if self.source is not None:
+            columns.append([self.source.schema_text])
+        if self.transforms:
+            content["transforms"] = [[t.name, t.sql] for t in self.transforms]
         text = json.dumps([content, columns], sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -130,12 +170,7 @@ class PipelineSpec:
 def _plain(value: object) -> object:
     """A model's values in the spelling of the spec; fields that are None are left out."""
     if isinstance(value, SpecModel):
-        fields = ((name, getattr(value, name)) for name in type(value).model_fields)
-        return {
-            name: _column_types(inner) if name == "partition_by" else _plain(inner)
-            for name, inner in fields
-            if inner is not None
-        }
+        return _word_for(value) or _plain_fields(value)
     if isinstance(value, Mapping):
         return {str(name): _plain(inner) for name, inner in value.items()}
     if isinstance(value, tuple):
@@ -143,6 +178,24 @@ def _plain(value: object) -> object:
     if isinstance(value, Secret):
         return value.written
     return str(value) if isinstance(value, str) else value
+
+
+def _word_for(model: SpecModel) -> str | None:
+    """The word that a spec writes for the whole mapping, or None where there is none."""
+    if not isinstance(model, RecordKeySpec | OrderingSpec) or model.columns:
+        return None
+    return AUTO if isinstance(model, RecordKeySpec) else COMMIT_TIME
+
+
+def _plain_fields(model: SpecModel) -> dict[str, object]:
+    """A mapping's fields."""
+    names = zip(written_fields(type(model)), type(model).model_fields, strict=True)
+    fields = ((written, getattr(model, name)) for written, name in names)
+    return {
+        name: _column_types(inner) if name == "partition_by" else _plain(inner)
+        for name, inner in fields
+        if inner is not None
+    }
 
 
 def _column_types(columns: tuple[PartitionColumn, ...]) -> dict[str, str]:

@@ -13,10 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["SECTIONS_NOT_BUILT", "in_current_names", "without_unbuilt"]
 
 SECTIONS_NOT_BUILT = {
-    "source": "what each later run loads",
-    "transforms": "SQL between source and table",
     "quality": "checks on rows",
-    "write": "how later runs write",
     "maintenance": "compaction, cleaning, clustering",
     "catalog": "registration in a metastore",
     "timeline_service": "the file-system view over HTTP",

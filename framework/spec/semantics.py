@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pydantic_core import PydanticCustomError
 
 from framework.spec.comparisons import parse_comparisons
-from framework.spec.findings import FindingList, nearest
-from framework.spec.locations import nested, resolve_location
+from framework.spec.findings import nearest
+from framework.spec.locations import nested
+from framework.spec.lookup import Lookup
 from framework.spec.nodes import child_path
-from framework.spec.references import LooseText
 from framework.spec.scalars import scalar_text
-from framework.spec.table_spec import BLOOM_MAX_KEYS
-from framework.vocabulary import OnDuplicate, PartitionType, SourceLayout, TableType
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from framework.spec.positions import Positions
+from framework.spec.table_spec import AUTO, BLOOM_MAX_KEYS, TableSpec
+from framework.vocabulary import (
+    OnDuplicate,
+    PartitionType,
+    SourceLayout,
+    TableType,
+    WriteOperation,
+)
 
 __all__ = ["Semantics"]
 
@@ -32,27 +32,29 @@ _TYPES = {kind.value: kind for kind in PartitionType}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Semantics:
-    """Checks one document across its fields; `folder` is where relative locations start."""
-
-    data: Mapping[str, object]
-    positions: Positions
-    findings: FindingList
-    folder: Path
+class Semantics(Lookup):
+    """Checks what the table is, and how it begins, across fields."""
 
     def check(self) -> None:
         """Add every fault to the findings."""
         self._check_not_built()
+        self._check_record_key()
         self._check_ordering()
         self._check_bloom()
-        if self._at("bootstrap") is None:
-            message = "without `bootstrap` a run has nothing to do"
+        self._check_overlap("bootstrap")
+        self._check_overlap("source")
+        if self._at("bootstrap") is not None:
+            self._check_layout()
+            self._check_rules()
+        elif not self._runs():
+            message = "without `bootstrap` and `source` a run has nothing to do"
             span = self.positions.span("table", of_key=True)
             self.findings.warn("spec/nothing-to-run", span, message, key_path="table")
-            return
-        self._check_layout()
-        self._check_overlap()
-        self._check_rules()
+
+    def _runs(self) -> bool:
+        """Whether a run has something to do besides a bootstrap."""
+        deletes = self._at("write", "operation") == WriteOperation.DELETE_PARTITION.value
+        return self._has("source") or deletes
 
     def _check_not_built(self) -> None:
         """Refuse values that a later version brings."""
@@ -61,20 +63,45 @@ class Semantics:
             path = "bootstrap.on_duplicate"
             self._note("value-not-built", path, message, OnDuplicate.ABORT.value)
 
-    def _check_ordering(self) -> None:
-        """Merge-on-read merges by an ordering column, which nobody can guess."""
-        merges = self._at("table", "type") == TableType.MERGE_ON_READ.value
-        if merges and self._at("table", "ordering") is None:
-            message = "merge_on_read needs `ordering`: the column whose greater value wins"
-            span = self.positions.span("table.type")
-            suggestion = "ordering: {columns: [updated_at]}"
-            self.findings.add(
-                "spec/ordering-required",
+    def _check_record_key(self) -> None:
+        """Rows that a source brings may be numbered unasked; those of a bootstrap never are."""
+        if self._has("table.record_key") or not isinstance(self._at("table"), Mapping):
+            return
+        if self._has("source") and not self._has("bootstrap"):
+            message = "`record_key` is left out, so that the rows are numbered"
+            span = self.positions.span("table", of_key=True)
+            self.findings.warn(
+                "spec/record-key-left-out",
                 span,
                 message,
-                key_path="table.ordering",
-                suggestion=suggestion,
+                key_path="table",
+                suggestion=f"record_key: {AUTO}",
             )
+            return
+        examples = TableSpec.model_fields["record_key"].examples or []
+        message = "`record_key` must be written"
+        self._note("missing-field", "table.record_key", message, f"record_key: {examples[0]}")
+
+    def _check_ordering(self) -> None:
+        """Versions of a record are told apart by an order that nobody can guess."""
+        if self._has("table.ordering"):
+            return
+        upserts = self._at("write", "operation") == WriteOperation.UPSERT.value
+        if self._at("table", "type") == TableType.MERGE_ON_READ.value:
+            self._note_ordering("table.type", TableType.MERGE_ON_READ.value)
+        elif upserts:
+            self._note_ordering("write.operation", WriteOperation.UPSERT.value)
+
+    def _note_ordering(self, path: str, who: str) -> None:
+        """Ask for the order where its need is written."""
+        message = f"{who} needs `ordering`: the column whose greater value wins, or `commit_time`"
+        self.findings.add(
+            "spec/ordering-required",
+            self.positions.span(path),
+            message,
+            key_path="table.ordering",
+            suggestion="ordering: {columns: [updated_at]}",
+        )
 
     def _check_bloom(self) -> None:
         """A dynamic filter cannot grow to less than it starts with."""
@@ -97,22 +124,14 @@ class Semantics:
             message = f"layout `{layout}` needs `table.partition_by`"
             self._note("layout-mismatch", "bootstrap.layout", message, "none")
 
-    def _check_overlap(self) -> None:
-        """Table and source may not lie in one another."""
-        table, source = self._place("table", "location"), self._place("bootstrap", "path")
+    def _check_overlap(self, section: str) -> None:
+        """Table and data that comes in may not lie in one another."""
+        table, source = self._place("table", "location"), self._place(section, "path")
         overlap = nested(table, source) if table and source else None
         if overlap:
             how = {"same": "is", "inside": "lies inside", "around": "contains"}[overlap]
-            message = f"the table's location {how} the bootstrap path; keep them apart"
+            message = f"the table's location {how} the {section} path; keep them apart"
             self._note("path-overlap", "table.location", message)
-
-    def _place(self, *names: str) -> str | None:
-        """The resolved location, or None where it is faulty."""
-        text = self._at(*names)
-        try:
-            return resolve_location(text, self.folder) if isinstance(text, str) else None
-        except PydanticCustomError:
-            return None
 
     def _check_rules(self) -> None:
         """Each rule has a condition that fits the table and that an earlier one leaves open."""
@@ -153,21 +172,3 @@ class Semantics:
         except PydanticCustomError as error:
             context = error.context or {}
             self._note("bad-comparison", path, context["message"], context.get("suggestion"))
-
-    def _note(self, rule: str, path: str, message: str, suggestion: str | None = None) -> None:
-        """Add a fault at the path."""
-        span = self.positions.span(path, of_key=rule == "unknown-partition-column")
-        self.findings.add(f"spec/{rule}", span, message, key_path=path, suggestion=suggestion)
-
-    def _number(self, *names: str) -> int | None:
-        """The whole number at the path, or None."""
-        value = self._at(*names)
-        typed = value.typed() if isinstance(value, LooseText) else value
-        return typed if isinstance(typed, int) else None
-
-    def _at(self, *names: str) -> object:
-        """The value at the path, or None where there is none."""
-        value: object = self.data
-        for name in names:
-            value = value.get(name) if isinstance(value, Mapping) else None
-        return value

@@ -25,6 +25,7 @@ __all__ = [
     "BLOOM_FALSE_POSITIVE_RATE",
     "BLOOM_KIND",
     "BLOOM_MAX_KEYS",
+    "COMMIT_TIME",
     "BloomSpecModel",
     "OrderingSpec",
     "PartitionColumn",
@@ -39,6 +40,7 @@ BLOOM_MAX_KEYS = 4_000_000
 
 MAX_KEY_COLUMNS = 100
 AUTO = "auto"
+COMMIT_TIME = "commit_time"
 
 KeyColumns = Annotated[
     tuple[ColumnName, ...],
@@ -127,6 +129,25 @@ class OrderingSpec(SpecModel):
         examples=["[updated_at]"],
     )
 
+    @classmethod
+    def by_commit_time(cls) -> OrderingSpec:
+        """Return the order in which the later commit wins; it names no columns."""
+        return cls.model_construct(columns=())
+
+
+def _by_commit_time(value: object) -> object:
+    """`commit_time` as the order of commits."""
+    word = value.typed() if isinstance(value, LooseText) else value
+    if word == COMMIT_TIME:
+        return OrderingSpec.by_commit_time()
+    if isinstance(word, str):
+        message = "`ordering` is `commit_time`, or a mapping with the column that decides"
+        raise fault("wrong-type", message, f"{{columns: [{word}]}}")
+    return value
+
+
+Ordering = Annotated[OrderingSpec, BeforeValidator(_by_commit_time)]
+
 
 class BloomSpecModel(SpecModel):
     """The bloom filter in each base file's footer, which Hudi's bloom index reads."""
@@ -164,12 +185,15 @@ class TableSpec(SpecModel):
         description="Partition columns in order, each with its type; leave it out for none.",
     )
     record_key: RecordKey = Field(
-        description="What identifies a record; `auto` numbers the rows.",
+        default=RecordKeySpec.automatic(),
+        description="What identifies a record; `auto` numbers the rows. Must, but for tables that "
+        "have a `source` and no `bootstrap`.",
         examples=["{columns: [id], unique_within: table}", "auto"],
     )
-    ordering: OrderingSpec | None = Field(
+    ordering: Ordering | None = Field(
         default=None,
-        description="What decides between two versions of a record; merge_on_read needs it.",
+        description="What decides between two versions of a record; merge_on_read and upserts "
+        "need it. `commit_time`: the later commit wins.",
     )
     bloom: BloomSpecModel = Field(
         default=BloomSpecModel(), description="The bloom filter in each base file's footer."

@@ -194,8 +194,8 @@ def _head(node: nodes.Node) -> nodes.Node | None:
     """What `.x` and `(…)` come after, and `var` in `var['x']`; else None."""
     if isinstance(node, nodes.Getattr | nodes.Call):
         return node.node
-    of_name = isinstance(node, nodes.Getitem) and isinstance(node.node, nodes.Name)
-    return node.node if of_name and node.node.name == "var" else None
+    inner = node.node if isinstance(node, nodes.Getitem) else None
+    return inner if isinstance(inner, nodes.Name) and inner.name == "var" else None
 
 
 def _too_big(placed: list[tuple[nodes.Node, int, int]]) -> TemplateFault | None:

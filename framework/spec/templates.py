@@ -168,7 +168,7 @@ def _count_turns(tree: nodes.Template) -> None:
         assignment.node = _filtered(assignment.node, "_bounded")
 
 
-def _filtered(node: nodes.Expr, name: str, *arguments: nodes.Expr) -> nodes.Filter:
+def _filtered(node: nodes.Node, name: str, *arguments: nodes.Node) -> nodes.Filter:
     """The expression with a filter put behind it."""
     place = {"lineno": node.lineno, "environment": node.environment}
     return nodes.Filter(node, name, list(arguments), [], None, None, **place)

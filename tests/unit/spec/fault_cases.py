@@ -210,10 +210,7 @@ CASES = [
     # Sections of later versions.
     *[
         Case("section-not-built", BOOTSTRAP, f"{BOOTSTRAP}➜{name}: {{}}\n")
-        for name in (
-            *("source", "transforms", "quality", "write"),
-            *("maintenance", "catalog", "timeline_service", "tests"),
-        )
+        for name in ("quality", "maintenance", "catalog", "timeline_service", "tests")
     ],
 ]
 

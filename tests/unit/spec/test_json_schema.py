@@ -16,8 +16,8 @@ from framework.spec.references import Variable
 from framework.spec.resolve import Resolver, Scope
 from framework.spec.source import SourceText
 from framework.spec.walker import parse
-from tests.unit.spec.fault_cases import CASES, WHOLE
-from tests.unit.spec.test_rules import edited, names
+from tests.unit.spec.fault_cases import WHOLE
+from tests.unit.spec.test_rules import FAULTS, edited, names
 
 if TYPE_CHECKING:
     from framework.spec.nodes import Node
@@ -26,7 +26,11 @@ SEEN_BY_SCHEMA = {
     *("unknown-field", "missing-field", "unsupported-version", "wrong-type", "empty-value"),
     *("out-of-range", "section-not-built", "too-many"),
 }
-SEEN = [case for case in CASES if case.rule in SEEN_BY_SCHEMA]
+SEEN = [case for case in FAULTS if case.rule in SEEN_BY_SCHEMA]
+BLIND = (
+    *("' '", "max_keys: 10,", "expected_keys: 4000001}", ".nan", "1.0"),
+    *("format: csv", "1023KB", "2000GB", "121MB"),
+)
 
 
 def data_of(text: str) -> Any:
@@ -71,12 +75,37 @@ def test_schema_accepts_a_sound_spec(spec_text: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "valid"),
+    [
+        ("", False),
+        ("source: {path: a}\nwrite: {operation: insert}\n", True),
+        (
+            "source: {path: a}\nwrite: {operation: insert}\nbootstrap: {path: a, layout: none}\n",
+            False,
+        ),
+        ("  record_key: auto\n", True),
+        ("  record_key: auto\nsource: {path: a}\n", False),
+        ("  record_key: auto\ntransforms: []\n", False),
+        ("  record_key: auto\n  ordering: commit_time\n", True),
+        ("  record_key: auto\n  ordering: {columns: [ts]}\n", True),
+        ("  record_key: auto\n  ordering: ts\n", False),
+        ("  record_key: auto\nwrite: {operation: insert, target_file_size: 64MB}\n", True),
+        ("  record_key: auto\nwrite: {operation: insert, target_file_size: '${env.HOME}'}\n", True),
+        ("  record_key: auto\nwrite: {operation: insert, target_file_size: 64 MiB}\n", False),
+    ],
+)
+def test_schema_knows_which_sections_need_which(text: str, *, valid: bool) -> None:
+    """A key may be left out where rows are numbered unasked, and a source needs `write`."""
+    begin = "version: 1\ntable:\n  name: a.b\n  location: lake/t\n"
+    assert accepts(spec_schema(), data_of(begin + text)) is valid
+
+
 @pytest.mark.parametrize("case", SEEN, ids=names(SEEN))
 def test_schema_refuses_what_it_can_see(case: Any, spec_text: str) -> None:
     """Unknown, missing and mistyped fields are faults in the editor too."""
     text, _, _ = edited(case, spec_text)
-    blind = ("' '", "max_keys: 10,", "expected_keys: 4000001}", ".nan", "1.0")
-    if case.old == WHOLE or any(part in text for part in blind):
+    if case.old == WHOLE or any(part in text for part in BLIND):
         return
     assert not accepts(spec_schema(), data_of(text))
 

@@ -1,6 +1,6 @@
 """Every rule of the spec language, as the fault that breaks it.
 
-The cases are in `fault_cases`.
+The cases are in `fault_cases` and `load_cases`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ import pytest
 from framework.errors import Finding, SpecError
 from framework.spec.loading import load_spec
 from tests.unit.spec.fault_cases import CASES, MARK, PROJECT, WARNINGS, WHOLE, Case
+from tests.unit.spec.load_cases import LOAD_CASES, LOAD_WARNINGS
 
 Write = Callable[..., Path]
+FAULTS = [*CASES, *LOAD_CASES]
+DOUBTS = [*WARNINGS, *LOAD_WARNINGS]
 
 
 def names(cases: list[Case]) -> list[str]:
@@ -48,7 +51,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RUN_PIPELINE_SECRET_TOKEN", "canary")
 
 
-@pytest.mark.parametrize("case", CASES, ids=names(CASES))
+@pytest.mark.parametrize("case", FAULTS, ids=names(FAULTS))
 def test_fault_in_a_spec_gives_one_finding_at_its_place(
     case: Case, write_spec: Write, spec_text: str
 ) -> None:
@@ -61,7 +64,7 @@ def test_fault_in_a_spec_gives_one_finding_at_its_place(
         assert (found[0].where.line, found[0].where.column) == (line, column)
 
 
-@pytest.mark.parametrize("case", CASES, ids=names(CASES))
+@pytest.mark.parametrize("case", FAULTS, ids=names(FAULTS))
 def test_finding_shows_the_line_and_underlines_within_it(
     case: Case, write_spec: Write, spec_text: str
 ) -> None:
@@ -78,7 +81,7 @@ def test_finding_shows_the_line_and_underlines_within_it(
     assert 1 <= finding.length <= max(1, len(finding.source_line) - finding.where.column + 1)
 
 
-@pytest.mark.parametrize("case", WARNINGS, ids=names(WARNINGS))
+@pytest.mark.parametrize("case", DOUBTS, ids=names(DOUBTS))
 def test_doubtful_spec_loads_with_one_warning(
     case: Case, write_spec: Write, spec_text: str
 ) -> None:
@@ -95,6 +98,43 @@ def test_spec_without_bootstrap_loads_with_a_warning(write_spec: Write, spec_tex
     spec = load_spec(write_spec(spec_text.partition("bootstrap:")[0]))
     assert spec.bootstrap is None
     assert [(w.rule, w.where.line) for w in spec.warnings] == [("spec/nothing-to-run", 2)]
+
+
+def test_spec_that_deletes_partitions_loads_without_a_warning(
+    write_spec: Write, spec_text: str
+) -> None:
+    """It has something to do, though it neither bootstraps nor loads."""
+    begin = spec_text.partition("bootstrap:")[0]
+    text = f"{begin}write: {{operation: delete_partition, partitions: ['month=1*', month=8]}}\n"
+    spec = load_spec(write_spec(text))
+    assert spec.warnings == ()
+    assert spec.write is not None
+    assert spec.write.partitions == ("month=1*", "month=8")
+
+
+def test_faults_of_later_runs_come_at_once(write_spec: Write, spec_text: str) -> None:
+    """Those within a field, between fields and within SQL do not hide one another."""
+    text = (
+        "source: {path: a, format: CSV, options: {path: b}}\n"
+        "transforms:\n"
+        "  - {name: source, sql: 'SELECT {{ var.no }}'}\n"
+        "  - {name: b, sql: DROP TABLE a}\n"
+        "  - {name: B, sql_file: no.sql}\n"
+        "write: {operation: upsert, target_file_size: 1, small_file_limit: x}\n"
+    )
+    found = faults(write_spec(spec_text + text))
+    assert [(f.rule, f.where.line) for f in found] == [
+        ("spec/unknown-value", 14),
+        ("spec/reserved-option", 14),
+        ("spec/transform-name", 16),
+        ("spec/undefined-variable", 16),
+        ("spec/bad-sql", 17),
+        ("spec/duplicate-transform", 18),
+        ("spec/file-not-found", 18),
+        ("spec/ordering-required", 19),
+        ("spec/out-of-range", 19),
+        ("spec/bad-size", 19),
+    ]
 
 
 def test_many_faults_come_at_once_sorted_by_line(write_spec: Write, spec_text: str) -> None:
@@ -143,6 +183,7 @@ def rule_ids_in_code() -> set[str]:
         found.update(re.findall(r'(?:fault|_note)\(\s*"([a-z0-9-]+)"', text))
         found.update(f"yaml-{kind}" for kind in re.findall(r'_refuse\(\s*"([a-z-]+)"', text))
         found.update(re.findall(r'return "([a-z]+-[a-z-]+)", ', text))
+        found.update(re.findall(r'\brule="([a-z-]+)"', text))
     return found
 
 

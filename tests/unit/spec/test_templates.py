@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,10 @@ from hypothesis import strategies as st
 from framework.spec.template_check import MAX_NODES, TemplateFault
 from framework.spec.templates import MAX_RENDERED, MAX_TEMPLATE, as_template, render
 
-VARIABLES = {
+if TYPE_CHECKING:
+    from framework.spec.scalars import ScalarValue
+
+VARIABLES: dict[str, ScalarValue] = {
     "day": "2026-10-01",
     "columns": "a, b,c",
     "year": 2026,
@@ -71,6 +75,7 @@ def fault_of(template: str) -> TemplateFault:
             "1/2 3/2 ",
         ),
         ("{% for i in [] %}{{ i }}{% else %}none{% endfor %}", "none"),
+        ("{% set a = 1 %}{{ a | default(2) }}{{ [3][0] | default(4) }}", "13"),
         ("{% set t = var.day ~ '_t' %}{{ t | upper | lower | trim }}", "2026-10-01_t"),
         (
             "{{ ['a', 1] | join(', ') }} {{ 'a-b' | replace('-', '_') }} {{ '7' | int + 1 }}",
@@ -101,8 +106,8 @@ def test_template_gives_its_text(template: str, text: str) -> None:
         ("a\n{{ 1", "bad-template", 2, None),
         ("{% if %}", "bad-template", 1, None),
         ("{% nothing %}", "bad-template", 1, None),
-        ("{{ 1 | uper }}", "bad-template", 1, "upper"),
-        ("{{ 1 is defned }}", "bad-template", 1, "defined"),
+        ("{{ 1 | upper_ }}", "bad-template", 1, "upper"),
+        ("{{ 1 is defined_ }}", "bad-template", 1, "defined"),
         ("{{ 'a' | split(sep=',') }}", "bad-template", 1, None),
         ("{{ 'a' | split(*[',']) }}", "bad-template", 1, None),
         ("{{ 'a' | replace('a') }}", "bad-template", 1, None),
