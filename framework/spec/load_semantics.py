@@ -16,7 +16,7 @@ from framework.vocabulary import WriteOperation
 
 __all__ = ["LoadSemantics"]
 
-_OPERATIONS = frozenset(operation.value for operation in WriteOperation)
+_OPERATIONS = tuple(operation.value for operation in WriteOperation)
 _DELETES = WriteOperation.DELETE_PARTITION.value
 
 

@@ -158,12 +158,12 @@ class Semantics(Lookup):
         types = columns if isinstance(columns, Mapping) else {}
         for name, text in where.items() if isinstance(where, Mapping) else ():
             at = child_path(path, name)
-            kind = types.get(name)
+            kind = _TYPES.get(str(types.get(name)))
             if name not in types:
                 message = f"`{name}` is not a partition column"
                 self._note("unknown-partition-column", at, message, nearest(name, types))
-            elif isinstance(text, str | int | float) and kind in _TYPES:
-                self._check_comparison(name, scalar_text(text), _TYPES[kind], at)
+            elif isinstance(text, str | int | float) and kind is not None:
+                self._check_comparison(name, scalar_text(text), kind, at)
 
     def _check_comparison(self, name: str, text: str, kind: PartitionType, path: str) -> None:
         """The condition can be read."""

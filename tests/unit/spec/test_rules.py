@@ -137,6 +137,30 @@ def test_faults_of_later_runs_come_at_once(write_spec: Write, spec_text: str) ->
     ]
 
 
+def test_list_in_the_place_of_a_word_hides_no_other_fault(
+    write_spec: Write, spec_text: str
+) -> None:
+    """Checks across fields pass over what is at fault itself, whatever its type."""
+    text = (
+        spec_text.replace("{month: int}", "{month: [1]}")
+        + "  rules: [{where: {month: 8, day: 1}, mode: skip}]\n"
+        + "source: {path: a, format: [csv], load: [all]}\n"
+        + "write: {operation: [insert], small_file_limit: [1], partitions: [a]}\n"
+        + "transforms: [{name: [a], sql: [SELECT 1]}]\n"
+    )
+    found = faults(write_spec(text))
+    assert [(f.rule, f.where.line) for f in found] == [
+        ("spec/unknown-value", 6),
+        ("spec/unknown-partition-column", 14),
+        ("spec/wrong-type", 15),
+        ("spec/unknown-value", 15),
+        ("spec/unknown-value", 16),
+        ("spec/wrong-type", 16),
+        ("spec/wrong-type", 17),
+        ("spec/wrong-type", 17),
+    ]
+
+
 def test_many_faults_come_at_once_sorted_by_line(write_spec: Write, spec_text: str) -> None:
     """Faults of YAML, references, fields and relations are told in one go, from top to bottom."""
     text = spec_text
