@@ -13,16 +13,16 @@ from framework.errors import PlanError
 from framework.hudi.keygen.spark_sql import quote_name
 from framework.spark.reading.snapshot import Reading, absolute, rows_of
 from framework.spark.reading.table import open_table
-from framework.spark.spark_faults import typed
+from framework.spark.spark_faults import first_line, typed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from framework.hudi.timeline.moments import Moment
 
-__all__ = ["Answer", "query"]
+__all__ = ["Answer", "answer_of", "query"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,16 +57,23 @@ def query(
         frame.createOrReplaceTempView(quote_name(name))
     try:
         with typed(passing=(AnalysisException, ParseException)):
-            found = spark.sql(sql)
-            columns = _each_once(found.columns)
-            as_json = to_json(struct("*"), {"ignoreNullFields": "false"})
-            rows = [row[0] for row in found.toDF(*columns).select(as_json).take(limit + 1)]
+            return answer_of(spark.sql(sql), limit=limit)
     except (AnalysisException, ParseException) as error:
         raise PlanError(
             "sql/wrong",
-            f"Spark does not take the query: {_message(error)}",
+            f"Spark does not take the query: {first_line(error)}",
             remedy=f"The table is `{table.properties.name}` here, and `this`.",
         ) from error
+
+
+def answer_of(frame: DataFrame, *, limit: int) -> Answer:
+    """Return at most `limit` rows of a frame; takes the jobs that Spark needs for one row more.
+
+    What Spark raises comes as it is.
+    """
+    columns = _each_once(frame.columns)
+    as_json = to_json(struct("*"), {"ignoreNullFields": "false", "timeZone": "UTC"})
+    rows = [row[0] for row in frame.toDF(*columns).select(as_json).take(limit + 1)]
     return Answer(
         columns=columns,
         rows=tuple(rows[:limit]),
@@ -82,9 +89,3 @@ def _each_once(names: Sequence[str]) -> tuple[str, ...]:
         free = (each for each in chain([name], numbered) if each not in found)
         found.append(next(free))
     return tuple(found)
-
-
-def _message(error: AnalysisException | ParseException) -> str:
-    """Return what Spark says, without the plan or the trace that follows."""
-    text: str = error.getMessage() if hasattr(error, "getMessage") else str(error)
-    return text.splitlines()[0].strip(" ;")

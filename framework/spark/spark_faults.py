@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
     from framework.errors import FrameworkError
 
-__all__ = ["typed"]
+__all__ = ["SPARK_REFUSES", "first_line", "typed"]
+
+SPARK_REFUSES: Final = (PySparkException, Py4JJavaError)
+"""What Spark raises while it is alive; of classes that PySpark does not know, the second."""
+
+_LONGEST: Final = 500
 
 
 @contextmanager
@@ -29,6 +34,17 @@ def typed(passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
     except (PySparkException, Py4JError) as error:
         fault = _fault(error)
         raise fault from (fault.__cause__ or error)
+
+
+def first_line(error: PySparkException | Py4JJavaError) -> str:
+    """Return what Spark says in one line, without the plan or the trace that follows."""
+    if isinstance(error, Py4JJavaError):
+        text = str(error.java_exception.getMessage() or error.java_exception)
+    else:
+        # 4.x has no message for what is not of Spark's own classes, 3.5 has not even the method.
+        text = (hasattr(error, "getMessage") and error.getMessage()) or str(error)
+    told = next((line.strip(" ;") for line in text.splitlines() if line.strip()), "")
+    return told[:_LONGEST]
 
 
 def _fault(error: PySparkException | Py4JError) -> FrameworkError:
