@@ -9,17 +9,14 @@ runs, those of the next have begun, and the statuses of each arrive when it is d
 from __future__ import annotations
 
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Final
-from uuid import uuid4
-
-from py4j.protocol import Py4JError
 
 from framework.errors import TaskError
 from framework.spark.carrier import STATUS_SCHEMA, carry, name_of, status_of
+from framework.spark.jobs import cancel, inherited, new_tag, tagged
 from framework.spark.session import check_speculation
 from framework.spark.spark_faults import typed
 
@@ -31,8 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["SparkTasks"]
 
 _JOBS_AT_A_TIME: Final = 3
-_CANCEL_AGAIN_S: Final = 0.2
-_INHERITED: Final = ("spark.scheduler.pool", "spark.jobGroup.id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +66,10 @@ class SparkTasks:
         """
         name, size = name_of(work), self._parallelism
         chunks = [descriptors[at : at + size] for at in range(0, len(descriptors), size)]
-        tag, stopped = f"lakestrap-{uuid4().hex}", Event()
+        context, tag, stopped = self._spark.sparkContext, new_tag(), Event()
+        local = inherited(context)
         with ThreadPoolExecutor(_JOBS_AT_A_TIME) as pool:
-            job = partial(self._job, _Job(name=name, tag=tag, stopped=stopped, local=self._local()))
+            job = partial(self._job, _Job(name=name, tag=tag, stopped=stopped, local=local))
             pending: set[Future[list[str]]] = {pool.submit(job, chunk) for chunk in chunks}
             try:
                 while pending:
@@ -82,45 +78,22 @@ class SparkTasks:
                         yield from map(status_of, future.result())
             finally:
                 stopped.set()
-                self._cancel(tag, pending)
+                cancel(context, tag, pending)
 
     def _job(self, job: _Job, chunk: Sequence[str]) -> list[str]:
         """Run one job on this thread and return its outcomes; none once it is stopped."""
         if job.stopped.is_set():
             return []
         context = self._spark.sparkContext
-        with typed():
-            for key, value in job.local.items():
-                context.setLocalProperty(key, value)
-            context.addJobTag(job.tag)
-            context.setInterruptOnCancel(True)
+        with typed(), tagged(context, job.tag, job.local):
             context.setJobDescription(f"{job.name} ({len(chunk)} tasks)")
-            try:
-                rows = [(descriptor,) for descriptor in chunk]
-                frame = self._spark.createDataFrame(rows, "descriptor string")
-                carried = frame.mapInArrow(partial(carry, job.name), STATUS_SCHEMA)
-                outcomes = [row[0] for row in carried.collect()]
-            finally:
-                with suppress(Py4JError):  # where the JVM has ended
-                    context.removeJobTag(job.tag)
+            rows = [(descriptor,) for descriptor in chunk]
+            frame = self._spark.createDataFrame(rows, "descriptor string")
+            carried = frame.mapInArrow(partial(carry, job.name), STATUS_SCHEMA)
+            outcomes = [row[0] for row in carried.collect()]
         if len(outcomes) != len(chunk):
             raise _lost(len(chunk), len(outcomes))
         return outcomes
-
-    def _local(self) -> dict[str, str]:
-        """Return what jobs inherit from the calling thread: its pool and its job group."""
-        with typed():
-            found = {key: self._spark.sparkContext.getLocalProperty(key) for key in _INHERITED}
-        return {key: value for key, value in found.items() if value is not None}
-
-    def _cancel(self, tag: str, pending: set[Future[list[str]]]) -> None:
-        """Cancel jobs and wait until none is under way; does nothing where all are done."""
-        for future in pending:
-            future.cancel()
-        while pending:
-            with suppress(Py4JError):  # where the JVM has ended, and the jobs with it
-                self._spark.sparkContext.cancelJobsWithTag(tag)
-            pending = wait(pending, timeout=_CANCEL_AGAIN_S).not_done
 
 
 def _lost(expected: int, found: int) -> TaskError:

@@ -1,0 +1,87 @@
+"""Jobs that other threads start, so that they can be cancelled when this one is interrupted.
+
+An interruption in the middle of a call to Java would leave its answer to the next call, and the job
+running. So the thread that may be interrupted waits, and others call.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from uuid import uuid4
+
+from py4j.protocol import Py4JError
+
+from framework.spark.spark_faults import typed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pyspark import SparkContext
+
+__all__ = ["cancel", "inherited", "new_tag", "run_job", "tagged"]
+
+Result = TypeVar("Result")
+
+_CANCEL_AGAIN_S: Final = 0.2
+_INHERITED: Final = ("spark.scheduler.pool", "spark.jobGroup.id")
+
+
+def run_job(context: SparkContext, description: str, work: Callable[[], Result]) -> Result:
+    """Return what `work` returns; it runs its jobs on a thread of its own.
+
+    They are in the pool and the job group of the calling thread. What Spark raises comes as ours.
+    Whatever ends the waiting, an interruption too, cancels the jobs, and nothing is under way any
+    more when it is raised.
+    """
+    tag, local = new_tag(), inherited(context)
+
+    def tagged_work() -> Result:
+        with typed(), tagged(context, tag, local):
+            context.setJobDescription(description)
+            return work()
+
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(tagged_work)
+        try:
+            return future.result()
+        finally:
+            cancel(context, tag, {future})
+
+
+def new_tag() -> str:
+    """Return a tag that no other job has."""
+    return f"lakestrap-{uuid4().hex}"
+
+
+def inherited(context: SparkContext) -> dict[str, str]:
+    """Return what jobs inherit from the calling thread: its pool and its job group."""
+    with typed():
+        found = {key: context.getLocalProperty(key) for key in _INHERITED}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+@contextmanager
+def tagged(context: SparkContext, tag: str, local: Mapping[str, str]) -> Iterator[None]:
+    """Let the jobs of this thread have a tag, and be interrupted in their tasks."""
+    for key, value in local.items():
+        context.setLocalProperty(key, value)
+    context.addJobTag(tag)
+    context.setInterruptOnCancel(True)
+    try:
+        yield
+    finally:
+        with suppress(Py4JError):  # where the JVM has ended
+            context.removeJobTag(tag)
+
+
+def cancel(context: SparkContext, tag: str, pending: set[Future[Any]]) -> None:
+    """Cancel jobs and wait until none is under way; does nothing where all are done."""
+    for future in pending:
+        future.cancel()
+    pending = {future for future in pending if not future.done()}
+    while pending:
+        with suppress(Py4JError):  # where the JVM has ended, and the jobs with it
+            context.cancelJobsWithTag(tag)
+        pending = wait(pending, timeout=_CANCEL_AGAIN_S).not_done
