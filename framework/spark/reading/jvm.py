@@ -1,4 +1,4 @@
-"""The few classes of Spark that a native scan of listed files needs and PySpark does not show.
+"""The few classes of Spark that we need and PySpark does not show.
 
 They are the same in Spark 3.5 and 4.1. Everything that is private in PySpark is touched here only.
 """
@@ -8,20 +8,22 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql import DataFrame
+from py4j.java_gateway import is_instance_of
+from pyspark import RDD
+from pyspark.sql import DataFrame, SparkSession
 
 from framework.errors import NotYetBuiltError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
 __all__ = ["Jvm"]
 
 # No path holds NUL, so one text carries any number of paths in one call.
 _BETWEEN: Final = "\0"
+_CATALYST: Final = "org.apache.spark.sql.catalyst"
 
 
 class Jvm:
@@ -56,6 +58,50 @@ class Jvm:
         for key, value in settings.items():
             clone.conf().set(key, value)
         return clone
+
+    def own_session(self, settings: Mapping[str, str]) -> SparkSession:
+        """Return a private session for PySpark, which has none of the temporary views of this one.
+
+        Functions that were registered in this one are there. The last session that is made is the
+        one that `RDD.toDF` uses, so that is put back.
+        """
+        clone = self.private_session(settings)
+        clone.sessionState().catalog().clearTempTables()
+        to_frame = RDD.toDF
+        try:
+            return SparkSession(self.spark.sparkContext, clone)
+        finally:
+            RDD.toDF = to_frame  # type: ignore[method-assign] # PySpark has assigned it itself
+
+    def parse_query(self, sql: str) -> None:
+        """Let Spark's parser refuse what is no query, such as a command; nothing is carried out."""
+        self.session.sessionState().sqlParser().parseQuery(sql)
+
+    def analysed(self, frame: DataFrame) -> Any:
+        """Return the plan of a frame before Spark optimizes it."""
+        return frame._jdf.queryExecution().analyzed()  # noqa: SLF001 - see the module's docstring
+
+    def schema_json(self, frame: DataFrame) -> str:
+        """Return the schema of a frame, types included that PySpark has no class for."""
+        return str(frame._jdf.schema().json())  # noqa: SLF001 - see the module's docstring
+
+    def type_texts(self, frame: DataFrame) -> tuple[str, ...]:
+        """Return the types of a frame's columns in SQL's words; costs two calls for each."""
+        fields = frame._jdf.schema().fields()  # noqa: SLF001 - see the module's docstring
+        return tuple(str(field.dataType().catalogString()) for field in fields)
+
+    def input_files(self, frame: DataFrame) -> list[str]:
+        """Return the files of a frame as percent-encoded locations, in no order."""
+        return self.strings(frame._jdf.inputFiles())  # noqa: SLF001 - see the module's docstring
+
+    def listed(self, sequence: Any) -> list[Any]:
+        """Return a Scala sequence of Java objects; costs one call for each."""
+        return list(self.root.scala.collection.JavaConverters.seqAsJavaList(sequence))
+
+    def is_expression(self, value: Any, kind: str) -> bool:
+        """Whether a Java object is of a class or trait of Catalyst's expressions."""
+        gateway = self.spark.sparkContext._gateway  # noqa: SLF001 - see the module's docstring
+        return bool(is_instance_of(gateway, value, f"{_CATALYST}.expressions.{kind}"))
 
     def paths(self, texts: Sequence[str]) -> Any:
         """Return plain paths as a Scala list of Hadoop paths; nothing in them is an escape."""

@@ -1,0 +1,1 @@
+"""What later runs load: opened by Spark, shown, and pinned to Parquet files for the engine."""

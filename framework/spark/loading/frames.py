@@ -1,0 +1,130 @@
+"""An input as a frame: the source as Spark reads it, then the transforms one after the other."""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+from framework.errors import PlanError, Where
+from framework.hudi.keygen.spark_sql import quote_name
+from framework.spark.loading.refusals import reading_source, running_sql, taking_schema
+from framework.spark.reading.jvm import Jvm
+from framework.spark.reading.scan import private_settings
+from framework.spark.spark_faults import typed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from framework.plan.input import InputRequest
+
+__all__ = ["open_input"]
+
+_SOURCE: Final = "source"
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
+_CHOOSING: Final = {"pathglobfilter", "modifiedbefore", "modifiedafter"}
+_FILE_ROOT: Final = re.compile("^file:/+")
+
+
+def open_input(
+    spark: SparkSession, request: InputRequest, *, settings: Mapping[str, str] = _NONE
+) -> DataFrame:
+    """Return the rows that a request names: those of the last transform, else of the source.
+
+    The frame belongs to a session of its own, which begins with the settings of `spark`, its
+    functions and its catalog, but without its temporary views; `spark` itself stays as it is.
+    Transforms see the source as `source`, and each other by name.
+
+    Paths are taken as they are written: nothing in them is a pattern or an escape. Folders below
+    `path` that are called `column=value` give columns, after those of the files, whether the files
+    are named or not; their types are those of `schema`, else Spark's guess from the folders that
+    it sees. A missing or a damaged file is an error, unless the options say otherwise.
+
+    Reads no rows, but where Spark has to look into files to tell columns (CSV and JSON without a
+    schema) it does so now. Lists `path`, or asks for each file's size.
+
+    Args:
+        spark: the caller's session.
+        request: what to load; a local `path` and all `files` are absolute.
+        settings: of the private session, for those who also write.
+
+    Raises:
+        PlanError: `input/unknown-format`, `input/bad-schema`, `input/not-readable`,
+            `input/bad-sql`.
+        NotYetBuiltError: `spark/connect-not-built`.
+        EngineError: `spark/gone`.
+    """
+    jvm = Jvm(spark)
+    with typed():
+        listing = private_settings(spark.sparkContext.defaultParallelism, None)
+        session = jvm.own_session({**listing, **settings})
+    return _transformed(session, _source(session, request), request)
+
+
+def _source(session: SparkSession, request: InputRequest) -> DataFrame:
+    """Return the source as it is."""
+    reader = session.read.format(request.format).options(**_options(request))
+    if request.schema is not None:
+        with taking_schema(request):
+            reader = reader.schema(request.schema)
+    with reading_source(request):
+        if request.files is None:
+            return reader.load() if request.path is None else reader.load(_located(request.path))
+        frame = reader.load([_located(file) for file in request.files])
+        found = Jvm(session).input_files(frame)
+    _refuse_unread(request, found)
+    return frame
+
+
+def _options(request: InputRequest) -> dict[str, str]:
+    """Return the options of the reader; those of the request beat ours, however they are cased."""
+    if request.path is None and request.files is None:
+        return dict(request.options)
+    # Spark's own name for "do not expand `[`, `{` and `*`", which is known to file formats only.
+    ours = {"__globPaths__": "false"}
+    if request.files is not None and request.path is not None and request.path not in request.files:
+        ours["basePath"] = _located(request.path)
+    return {**ours, **request.options}
+
+
+def _located(path: str) -> str:
+    """Return a local path with its scheme, for Spark's default may be a cluster's file system."""
+    return f"file:{path}" if path.startswith("/") else path
+
+
+def _refuse_unread(request: InputRequest, found: list[str]) -> None:
+    """Refuse files that Spark passes over in silence, as it does with hidden ones.
+
+    Where the options choose among files, those that are left out are meant to be.
+    """
+    if _CHOOSING & {option.lower() for option in request.options}:
+        return
+    read = {unquote(_FILE_ROOT.sub("/", location)) for location in found}
+    lost = [file for file in request.files or () if file not in read]
+    if lost:
+        raise PlanError(
+            "input/not-readable",
+            f"Spark passes over {len(lost)} of the files that are to be loaded",
+            where=Where(file=lost[0]),
+            remedy="Rename files that begin with `_` or `.`, which Spark takes for hidden.",
+        )
+
+
+def _transformed(session: SparkSession, frame: DataFrame, request: InputRequest) -> DataFrame:
+    """Return the rows of the last transform."""
+    if not request.transforms:
+        return frame
+    jvm, views = Jvm(session), [_SOURCE]
+    with typed():
+        frame.createTempView(quote_name(_SOURCE))
+    for transform in request.transforms:
+        with running_sql(request, transform.name, views):
+            sql = transform.sql.strip().rstrip(";")  # which Spark 4.1 takes for more than a query
+            jvm.parse_query(sql)  # a command would be carried out at once
+            frame = session.sql(sql)
+            frame.createTempView(quote_name(transform.name))
+        views = [*views, transform.name]
+    return frame
