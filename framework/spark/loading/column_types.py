@@ -1,0 +1,82 @@
+"""Which types a Parquet file of ours can hold, going by Spark's schema as JSON.
+
+PySpark 3.5 has no class for some of the types, so its own schema cannot be asked.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from framework.errors import PlanError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["refuse_columns"]
+
+_HELD: Final = re.compile(
+    r"boolean|byte|short|integer|long|float|double|decimal(?:\(.*\))?"
+    r"|string|char\(.*\)|varchar\(.*\)|binary|date|timestamp|timestamp_ntz"
+)
+
+
+def refuse_columns(schema_json: str) -> None:
+    """Refuse a frame's schema if a file cannot hold its columns; pure.
+
+    Raises:
+        PlanError: `input/unsupported-type` with all columns at fault; `schema/duplicate-name`,
+            `schema/same-but-case`.
+    """
+    fields = json.loads(schema_json)["fields"]
+    unheld = [f"`{path}` ({kind})" for path, kind in _unheld_fields(fields, "")]
+    if unheld:
+        raise PlanError(
+            "input/unsupported-type",
+            f"a Hudi table has no type for {', '.join(unheld)}",
+            remedy="Cast such columns in a transform, or leave them out.",
+        )
+    _refuse_twins([field["name"] for field in fields])
+
+
+def _unheld_fields(fields: Sequence[Any], above: str) -> Iterator[tuple[str, str]]:
+    """Yield dotted path and type of each field that no file can hold."""
+    for field in fields:
+        yield from _unheld(field["type"], f"{above}{field['name']}")
+
+
+def _unheld(kind: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield dotted path and type of what cannot be held in one type."""
+    if isinstance(kind, str):
+        if not _HELD.fullmatch(kind):
+            yield path, kind
+        return
+    if kind["type"] == "struct":
+        yield from _unheld_fields(kind["fields"], f"{path}.")
+    elif kind["type"] == "array":
+        yield from _unheld(kind["elementType"], f"{path}.element")
+    elif kind["type"] == "map":
+        yield from _unheld(kind["keyType"], f"{path}.key")
+        yield from _unheld(kind["valueType"], f"{path}.value")
+    else:
+        yield path, str(kind["type"])
+
+
+def _refuse_twins(names: Sequence[str]) -> None:
+    """Refuse columns that are one for Spark, which then does not write them."""
+    exact, lowered = Counter(names), Counter(name.lower() for name in names)
+    for name in names:
+        if exact[name] > 1:
+            raise PlanError(
+                "schema/duplicate-name",
+                f"column '{name}' occurs twice in what is to be loaded",
+                remedy="Rename one of them in a transform.",
+            )
+        if lowered[name.lower()] > 1:
+            raise PlanError(
+                "schema/same-but-case",
+                f"column '{name}' differs from another one by case only, which Spark takes as one",
+                remedy="Rename one of them in a transform.",
+            )
