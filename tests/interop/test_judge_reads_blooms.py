@@ -29,8 +29,9 @@ ABSENT = [f"absent-{number}" for number in range(2_000)]
         BloomSpec(kind=BloomKind.DYNAMIC, expected_keys=500, fpp=1e-6),
         BloomSpec(kind=BloomKind.DYNAMIC, expected_keys=100, fpp=1e-3, max_keys=250),
         BloomSpec(kind=BloomKind.DYNAMIC),
+        BloomSpec(kind=BloomKind.DYNAMIC, expected_keys=500, fpp=1e-7, is_quick=True),
     ],
-    ids=["simple", "one-row", "full-rows", "default"],
+    ids=["simple", "one-row", "full-rows", "default", "quick"],
 )
 def test_bloom_of_ours_answers_the_judge(spec: BloomSpec, judge: Judge) -> None:
     """Every key that was added is found, and foreign keys are hardly ever."""

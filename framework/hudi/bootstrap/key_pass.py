@@ -56,6 +56,7 @@ class BloomChoice:
             expected_keys=min(most, self.expected_keys or most),
             fpp=self.fpp,
             max_keys=most,
+            is_quick=True,
         )
 
 
