@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "resume": ("framework.cli.resume", "Go on with a run that was cut off."),
     "status": ("framework.cli.status", "Show a table's state and what endangers it."),
     "history": ("framework.cli.history", "List a table's instants with their audits."),
+    "preview": ("framework.cli.preview", "Show the first rows that a spec would load."),
     "sql": ("framework.cli.sql", "Show the rows of a query over a table."),
     "schema": ("framework.cli.schema", "Print the JSON Schema of specs, projects, plans."),
     "doctor": ("framework.cli.doctor", "Check this machine: Python, Java, Spark, memory, disk."),

@@ -41,6 +41,10 @@ def command(
         bool,
         typer.Option("--fresh", help="Undo a run that was cut off; do not resume it."),
     ] = False,
+    run_id: Annotated[
+        str | None,
+        typer.Option("--run-id", metavar="ID", help="Publish a load of this id once."),
+    ] = None,
     master: Master = None,
     conf: Conf = None,
     in_process: InProcess = False,
@@ -56,7 +60,7 @@ def command(
     order = Order(master=master, conf=pairs(conf, "--conf"), in_process=in_process, voice=voice)
     variables = pairs(var, "--var")
     saved = [path for path in specs or [] if path.suffix == _SAVED]
-    if saved and (target or variables or fresh):
+    if saved and (target or variables or fresh or run_id):
         raise usage_error("saved-plan", "a saved plan has its own target and variables")
     others = [path for path in specs or [] if path not in saved]
     files = [*saved, *(find_specs(others) if others or not saved else ())]
@@ -65,7 +69,9 @@ def command(
     def one(path: Path) -> int:
         if path in saved:
             return carry_out_saved(path, order)
-        request = Request(path=path, target=target, variables=variables, earlier=earlier)
+        request = Request(
+            path=path, target=target, variables=variables, earlier=earlier, run_id=run_id
+        )
         return carry_out(request, order)
 
     return each_file(files, one, voice)

@@ -6,7 +6,7 @@ import json
 from enum import StrEnum, unique
 from typing import TYPE_CHECKING
 
-from framework.engine.bootstrap.course import FACTS_KEY
+from framework.engine.writing.loaded import LOAD_KEY
 from framework.errors import PlanError, Where
 from framework.hudi.keygen.rule import KeyGenerator, KeyRule
 from framework.hudi.storage.opening import open_storage
@@ -14,6 +14,7 @@ from framework.hudi.table.properties import read_properties
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import load_timeline
+from framework.plan.facts import FACTS_KEY
 from framework.vocabulary import KeyScope
 
 if TYPE_CHECKING:
@@ -92,7 +93,8 @@ def _properties(storage: Storage) -> TableProperties:
 def _key_rule(storage: Storage) -> KeyRule | None:
     """The rule in the commit that began the table; None where it was not ours."""
     data = [e for e in load_timeline(storage).completed if e.action in DATA_ACTIONS]
-    facts = read_commit_head(storage, data[0].path).extra.get(FACTS_KEY) if data else None
+    extra = read_commit_head(storage, data[0].path).extra if data else {}
+    facts = extra.get(FACTS_KEY) or extra.get(LOAD_KEY)
     return KeyRule.from_json(json.loads(facts)["key_rule"]) if facts else None
 
 

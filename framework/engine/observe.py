@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from framework.engine.bootstrap.course import FACTS_KEY, INVENTORY_FACT, SPEC_FACT
 from framework.engine.bootstrap.key_sample import sampled_key_bytes
 from framework.engine.bootstrap.source import take_inventory
 from framework.engine.drift import Adoption, find_drift
 from framework.engine.events import StageFinished, StageStarted, silent
 from framework.engine.memory import lean_arrow
 from framework.engine.places import canonical, obstacle
-from framework.errors import CorruptFileError
+from framework.engine.writing.listing_input import list_input
+from framework.engine.writing.loaded import read_load
+from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.commit.journal import Journal
 from framework.hudi.commit.lease import current_lease
@@ -26,7 +27,7 @@ from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import load_timeline
 from framework.hudi.view.listing import ListingView
-from framework.plan.facts import BootstrapFacts
+from framework.plan.facts import FACTS_KEY, INVENTORY_FACT, SPEC_FACT, BootstrapFacts
 from framework.plan.observation import Observation, PendingRun, SourceDrift, TableState
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from framework.hudi.commit.pending import Pending
     from framework.hudi.storage.port import Storage
     from framework.hudi.timeline.timeline import Timeline
+    from framework.plan.load import LoadRequest
     from framework.plan.observation import SourceInventory
     from framework.plan.target import Target
 
@@ -46,11 +48,20 @@ _SAMPLES: Final = 5
 _UNKNOWN: Final = "unknown"
 
 
-def observe(target: Target, tasks: Tasks, scratch: Path, *, events: Events = silent) -> Observation:
+def observe(
+    target: Target,
+    tasks: Tasks,
+    scratch: Path,
+    *,
+    request: LoadRequest | None = None,
+    events: Events = silent,
+) -> Observation:
     """Return table, source and earlier run as they are now.
 
-    The source is inventoried (one read of each footer, in tasks) only where no table is there yet,
-    and the keys of a few files are looked at; else it is listed and compared with the index.
+    The source of a bootstrap is inventoried (one read of each footer, in tasks) only where no table
+    is there yet, and the keys of a few files are looked at; else it is listed and compared with the
+    index. The source of a load is listed and compared with the table's commits; there is a load
+    where there is a request for one and no bootstrap comes before it.
 
     Raises:
         PlanError, EngineError: the source is missing or unreadable, the table corrupt.
@@ -59,8 +70,16 @@ def observe(target: Target, tasks: Tasks, scratch: Path, *, events: Events = sil
     pending = find_pending(storage)
     levels = len(target.key_rule.partition)
     table = observe_table(target.location, levels=levels)
-    place = (canonical(target.source), levels, str(scratch))
-    source = None if table.exists else _inventory(tasks, place, events)
+    if request is not None and (table.exists or target.source is None):
+        return Observation(
+            table=table,
+            pending=_pending_run(storage, pending),
+            request=request,
+            input=list_input(storage, request),
+        )
+    source = None
+    if target.source is not None and not table.exists:
+        source = _inventory(tasks, (canonical(target.source), levels, str(scratch)), events)
     return Observation(
         table=table,
         source=source,
@@ -92,7 +111,7 @@ def observe_table(location: str, *, levels: int | None = None) -> TableState:
     storage = open_storage(canonical(location))
     timeline = load_timeline(storage)
     properties = read_properties(storage)
-    facts = _facts(storage, timeline)
+    facts, begun = _facts(storage, timeline), _begun(storage, timeline)
     if levels is None:
         levels = len(properties.partition_fields) if properties else 0
     return TableState(
@@ -105,6 +124,7 @@ def observe_table(location: str, *, levels: int | None = None) -> TableState:
         metadata_table=storage.stat(METADATA_TABLE) is not None
         or bool(properties and properties.metadata_partitions),
         facts=facts,
+        begun=begun,
         drift=_drift(storage, timeline, facts, levels) if facts else None,
     )
 
@@ -116,6 +136,18 @@ def _facts(storage: Storage, timeline: Timeline) -> BootstrapFacts | None:
         return None
     text = read_commit_head(storage, data[0].path).extra.get(FACTS_KEY)
     return None if text is None else BootstrapFacts.from_json(text)
+
+
+def _begun(storage: Storage, timeline: Timeline) -> dict[str, str]:
+    """What must stay as it was when we began the table; empty where it was not we who did."""
+    data = [each for each in timeline.completed if each.action in DATA_ACTIONS]
+    if not data:
+        return {}
+    extra = read_commit_head(storage, data[0].path).extra
+    if FACTS_KEY in extra:
+        return dict(BootstrapFacts.from_json(extra[FACTS_KEY]).immutable)
+    told = read_load(extra, where=Where(file=data[0].path))
+    return {} if told is None else {str(k): str(v) for k, v in told["immutable"].items()}
 
 
 def _foreign(storage: Storage) -> tuple[str, ...]:

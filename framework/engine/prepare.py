@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from framework.engine.events import silent
 from framework.engine.observe import observe
 from framework.engine.tasks import InProcessTasks
-from framework.errors import CorruptFileError, NotYetBuiltError, Where
+from framework.errors import CorruptFileError, PlanError, Where
 from framework.hudi.storage.faults import storage_error
 from framework.plan.build import Earlier, build
+from framework.plan.loading import load_request
 from framework.plan.saved import Invocation, check_fresh, load_plan
 from framework.plan.target import target_of
 from framework.spec.loading import load_spec
@@ -48,12 +49,14 @@ class Request:
         target: name of a target of the project file, or None.
         variables: what beats the target's variables.
         earlier: what to do about an earlier run that did not end.
+        run_id: what the caller calls the run; a load of that id is published once. None: nothing.
     """
 
     path: Path
     target: str | None = None
     variables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     earlier: Earlier = Earlier.AUTO
+    run_id: str | None = None
 
     @property
     def invocation(self) -> Invocation:
@@ -91,15 +94,15 @@ def load(request: Request) -> PipelineSpec:
 
     Raises:
         SpecError: every fault of the spec.
-        NotYetBuiltError: it has no `bootstrap` (`spec/no-bootstrap`).
+        PlanError: it has neither `bootstrap` nor `write` (`plan/nothing-to-run`).
     """
     spec = load_spec(request.path, target=request.target, variables=request.variables)
-    if spec.bootstrap is None:
-        raise NotYetBuiltError(
-            "spec/no-bootstrap",
-            "the spec does not say how the table begins",
+    if spec.bootstrap is None and spec.write is None:
+        raise PlanError(
+            "plan/nothing-to-run",
+            "the spec says neither how the table begins nor what later runs load",
             where=Where(file=str(request.path)),
-            remedy="Add a section 'bootstrap'.",
+            remedy="Add a section `bootstrap`, or `source` and `write`.",
         )
     return spec
 
@@ -115,7 +118,13 @@ def prepare(request: Request, bench: Bench) -> Prepared:
         RetryableError, EngineError: see `observe` and `build`.
     """
     spec = load(request)
-    observation = observe(target_of(spec), bench.tasks, bench.scratch, events=bench.events)
+    observation = observe(
+        target_of(spec),
+        bench.tasks,
+        bench.scratch,
+        request=load_request(spec, run_id=request.run_id),
+        events=bench.events,
+    )
     plan = build(spec, observation, earlier=request.earlier)
     return Prepared(request=request, spec=spec, observation=observation, plan=plan)
 

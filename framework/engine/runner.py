@@ -6,35 +6,41 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, assert_never
 
-from framework.engine.bootstrap.carrying import (
-    audit_files,
-    begin_run,
-    settled,
-    write_stage,
-)
-from framework.engine.bootstrap.course import Course, Run
+from framework.engine.beginning import settled
+from framework.engine.bootstrap.carrying import audit_files, begin_bootstrap, write_stage
 from framework.engine.bootstrap.publishing import commit_files, write_index_files
 from framework.engine.bootstrap.recovering import recover
+from framework.engine.course import Course, Run
 from framework.engine.events import StageFinished, StageStarted, silent
 from framework.engine.memory import lean_arrow
 from framework.engine.places import missing_parents, remove_empty
+from framework.engine.writing.carrying import audit_rows, begin_load, tag_rows, write_rows
+from framework.engine.writing.publishing import commit_load
+from framework.engine.writing.reading_input import read_input
 from framework.errors import AfterCommitError, FrameworkError, OutcomeUnknownError
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.timeline.clock import SystemClock
 from framework.plan.stages import (
     Audit,
+    AuditRows,
     Begin,
+    BeginLoad,
     Commit,
+    CommitLoad,
     FullRecords,
     Index,
+    ReadInput,
     Recover,
     Recovery,
     Skeletons,
+    TagRows,
+    WriteRows,
     stage_name,
 )
 from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
+    from framework.engine.course import InputReader
     from framework.engine.events import Events
     from framework.engine.tasks import Tasks
     from framework.hudi.timeline.clock import Clock
@@ -84,9 +90,16 @@ class RunResult:
 
 
 def run(
-    plan: Plan, tasks: Tasks, *, events: Events = silent, clock: Clock | None = None
+    plan: Plan,
+    tasks: Tasks,
+    *,
+    reader: InputReader | None = None,
+    events: Events = silent,
+    clock: Clock | None = None,
 ) -> RunResult:
     """Carry out the stages of `plan` and return what was done.
+
+    `reader` reads what is no plain Parquet; without one such a load is refused.
 
     An error before the commit rolls back all that this run made and is raised again; an
     interruption leaves the files for the next run to go on with, and gives the lease back.
@@ -102,6 +115,7 @@ def run(
         plan=plan,
         storage=open_storage(plan.target.location),
         tasks=tasks,
+        reader=reader,
         events=events,
         clock=clock or SystemClock(),
     )
@@ -141,7 +155,7 @@ def _timed(work: Run, course: Course, stage: Stage) -> Course:
     return course
 
 
-def _carry_out(  # noqa: C901, PLR0911  one case a stage, and nothing else
+def _carry_out(  # noqa: C901, PLR0911, PLR0912  one case a stage, and nothing else
     work: Run, course: Course, stage: Stage
 ) -> Course:
     match stage:
@@ -150,7 +164,7 @@ def _carry_out(  # noqa: C901, PLR0911  one case a stage, and nothing else
                 return course.saying(f"goes on with {stage.files_done:,} files")
             return recover(work, course, stage)
         case Begin():
-            return begin_run(work, course, stage)
+            return begin_bootstrap(work, course, stage)
         case Skeletons():
             return write_stage(work, course, BootstrapMode.METADATA_ONLY)
         case FullRecords():
@@ -161,4 +175,16 @@ def _carry_out(  # noqa: C901, PLR0911  one case a stage, and nothing else
             return write_index_files(work, course)
         case Commit():
             return commit_files(work, course)
+        case BeginLoad():
+            return begin_load(work, course, stage)
+        case ReadInput():
+            return read_input(work, course)
+        case TagRows():
+            return tag_rows(work, course)
+        case WriteRows():
+            return write_rows(work, course)
+        case AuditRows():
+            return audit_rows(work, course)
+        case CommitLoad():
+            return commit_load(work, course)
     assert_never(stage)

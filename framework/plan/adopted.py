@@ -16,7 +16,7 @@ from framework.plan.words import listing
 from framework.vocabulary import TableType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from framework.plan.facts import BootstrapFacts
     from framework.plan.observation import Observation, TableState
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from framework.plan.target import Target
     from framework.spec.pipeline_spec import PipelineSpec
 
-__all__ = ["plan_adopted"]
+__all__ = ["as_warning", "immutable_faults", "plan_adopted"]
 
 _ABSENT = "(not set)"
 
@@ -46,7 +46,7 @@ def plan_adopted(
     if facts is None:
         refuse((_not_adopted(table),), spec.positions)
     finishing = recover is not None and recover.recovery is Recovery.FINISH
-    faults = tuple(_immutable_faults(target, facts))
+    faults = tuple(immutable_faults(target.immutable, facts.immutable))
     if faults and not finishing:
         refuse(faults, spec.positions)
     readers = gate(_traits(target, facts))
@@ -62,7 +62,7 @@ def plan_adopted(
         estimate=Estimate(),
         readers=readers,
         notes=(
-            *(_as_warning(fault) for fault in (*faults, *shut_out)),
+            *(as_warning(fault) for fault in (*faults, *shut_out)),
             *unproven_notes(target.readers, readers),
             *_notes(target, table),
         ),
@@ -85,20 +85,20 @@ def _not_adopted(table: TableState) -> Fault:
     )
 
 
-def _immutable_faults(target: Target, facts: BootstrapFacts) -> Iterator[Fault]:
+def immutable_faults(wanted: Mapping[str, str], begun: Mapping[str, str]) -> Iterator[Fault]:
     """Yield one fault, with both values, for each immutable field that differs."""
-    for key_path, wanted in target.immutable.items():
-        begun = facts.immutable.get(key_path, _ABSENT)
-        if begun != wanted:
+    for key_path, now in wanted.items():
+        then = begun.get(key_path, _ABSENT)
+        if then != now:
             yield Fault(
                 condition="plan/immutable-field",
                 key_path=key_path,
-                message=f"{key_path} was '{begun}' when the table began, and is '{wanted}' now",
-                remedy=f"Write '{begun}' again, or begin another table at another location.",
+                message=f"{key_path} was '{then}' when the table began, and is '{now}' now",
+                remedy=f"Write '{then}' again, or begin another table at another location.",
             )
 
 
-def _as_warning(fault: Fault) -> PlanNote:
+def as_warning(fault: Fault) -> PlanNote:
     """Return a fault that the next plan will refuse."""
     return PlanNote(condition=fault.condition, level="warning", message=fault.message)
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from framework.plan.definition import PLAN_VERSION
 from framework.plan.partitions import totals
+from framework.plan.stage_text import stage_text
 from framework.plan.stages import FullRecords, Recover, stage_name
-from framework.plan.text import result_text, stage_text
+from framework.plan.text import result_text
 from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
         EstimateDocument,
         ExemptionDocument,
         KeyDocument,
+        LoadDocument,
         ModeDocument,
         NoteDocument,
         PartitionDocument,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
         TableDocument,
         TotalsDocument,
     )
+    from framework.plan.load import LoadPlan
     from framework.plan.partitions import PartitionPlan
     from framework.plan.stages import Stage
 
@@ -57,6 +60,7 @@ def plan_document(plan: Plan) -> PlanDocument:
         "exceptions": _exceptions(plan),
         "notes": [cast("NoteDocument", asdict(note)) for note in plan.notes],
         "adopted": None if plan.adopted is None else _adopted(plan.adopted),
+        "load": None if plan.load is None else _load(plan.load),
     }
 
 
@@ -194,6 +198,26 @@ def _adopted(adopted: Adopted) -> AdoptedDocument:
         "completed_instants": adopted.completed,
         "spec_changed": adopted.spec_changed,
         "drift": drift,
+    }
+
+
+def _load(load: LoadPlan) -> LoadDocument:
+    """Return what is loaded; options may hold secrets, so they are left out."""
+    request = load.request
+    return {
+        "operation": load.operation.value,
+        "format": None if request is None else request.format,
+        "path": None if request is None else request.path,
+        "transforms": [] if request is None else [each.name for each in request.transforms],
+        "files": load.files,
+        "bytes": load.bytes,
+        "earlier_files": load.earlier_files,
+        "creates_table": load.creates,
+        "schema_evolution": load.evolution.value,
+        "target_file_size": load.target_file_size,
+        "small_file_limit": load.small_file_limit,
+        "partitions": list(load.partitions),
+        "run_id": load.run_id,
     }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from framework.plan.adopted import plan_adopted
 from framework.plan.begin import plan_begin
 from framework.plan.faults import Fault, refuse
+from framework.plan.loading import plan_load
 from framework.plan.refusals import refuse_foreign_pending, refuse_held, refuse_unsupported
 from framework.plan.stages import Recover, Recovery
 from framework.plan.target import target_of
@@ -38,8 +39,9 @@ def build(spec: PipelineSpec, observation: Observation, *, earlier: Earlier = Ea
     """Return what a run of `spec` will do.
 
     Args:
-        spec: what the author asks for; it has a section `bootstrap`.
-        observation: table, source and earlier run as they are now.
+        spec: what the author asks for; it has a section `bootstrap` or `write`.
+        observation: table, source and earlier run as they are now; with a request it is a load that
+            is planned, else a bootstrap.
         earlier: what to do about an earlier run that did not end.
 
     Raises:
@@ -52,6 +54,8 @@ def build(spec: PipelineSpec, observation: Observation, *, earlier: Earlier = Ea
     refuse_held(observation.pending, observation.table)
     refuse_unsupported(observation.table)
     recover = _recover(spec, target, observation, earlier)
+    if observation.request is not None:
+        return plan_load(spec, target, observation, recover)
     if observation.table.exists:
         return plan_adopted(spec, target, observation, recover)
     refuse_foreign_pending(observation.table)
@@ -93,6 +97,8 @@ def _settle(pending: PendingRun, recovery: Recovery, reason: str) -> Recover:
 def _changes(target: Target, observation: Observation) -> str:
     """Return why an unpublished run cannot be resumed, for people; "" when it can."""
     pending, source, table = observation.pending, observation.source, observation.table
+    if observation.request is not None:
+        return "a load begins again"
     if pending is None or pending.spec_hash is None or pending.inventory_sha256 is None:
         return "its journal is not complete"
     if table.exists:

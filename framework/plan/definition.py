@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from framework.hudi.bootstrap.inventory import InventoryHandle
     from framework.plan.estimate import Estimate
     from framework.plan.gate import ReaderGate
+    from framework.plan.load import LoadPlan
     from framework.plan.observation import SourceDrift
     from framework.plan.stages import Stage
     from framework.plan.target import Target
@@ -29,8 +30,9 @@ class Case(StrEnum):
     """Which of the cases the plan is.
 
     `BOOTSTRAP` makes the table; `RESUME` does so on the files of an earlier run; `FINISH` only
-    completes what an earlier run has published; `UP_TO_DATE` finds it adopted; `EMPTY` finds no
-    source file to adopt where the spec allows that.
+    completes what an earlier run has published; `UP_TO_DATE` finds it adopted and nothing to
+    load; `EMPTY` finds no source file to adopt where the spec allows that; `LOAD` writes rows into
+    it.
     """
 
     BOOTSTRAP = "bootstrap"
@@ -38,6 +40,7 @@ class Case(StrEnum):
     FINISH = "finish"
     UP_TO_DATE = "up_to_date"
     EMPTY = "empty"
+    LOAD = "load"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +84,8 @@ class Plan:
         estimate: bytes to write and cost.
         readers: who can read and who can continue the table.
         notes: warnings first.
-        adopted: the diff, where the table exists.
+        adopted: the diff, where the table exists and a bootstrap of ours began it.
+        load: what is loaded, None where nothing is.
     """
 
     case: Case
@@ -95,6 +99,7 @@ class Plan:
     readers: ReaderGate
     notes: tuple[PlanNote, ...]
     adopted: Adopted | None = None
+    load: LoadPlan | None = None
 
     @property
     def has_changes(self) -> bool:

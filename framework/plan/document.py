@@ -14,6 +14,7 @@ __all__ = [
     "EstimateDocument",
     "ExemptionDocument",
     "KeyDocument",
+    "LoadDocument",
     "ModeDocument",
     "NoteDocument",
     "PartitionDocument",
@@ -72,7 +73,18 @@ class StageDocument(TypedDict):
     `instant` is null in `begin` and `commit` where the clock gives it at run time.
     """
 
-    stage: Literal["recover", "begin", "skeletons", "full_records", "audit", "index", "commit"]
+    stage: Literal[
+        "recover",
+        "begin",
+        "skeletons",
+        "full_records",
+        "audit",
+        "index",
+        "commit",
+        "input",
+        "tag",
+        "write",
+    ]
     summary: str
     recovery: Literal["resume", "roll_back", "finish"] | None
     write_id: str | None
@@ -174,11 +186,31 @@ class AdoptedDocument(TypedDict):
     drift: DriftDocument | None
 
 
+class LoadDocument(TypedDict):
+    """What is loaded; `transforms` are names, sizes of new files are goals."""
+
+    operation: Literal[
+        "insert", "bulk_insert", "upsert", "delete", "insert_overwrite", "delete_partition"
+    ]
+    format: str | None
+    path: str | None
+    transforms: list[str]
+    files: int
+    bytes: int
+    earlier_files: int
+    creates_table: bool
+    schema_evolution: Literal["freeze", "add_columns", "widen"]
+    target_file_size: int
+    small_file_limit: int
+    partitions: list[str]
+    run_id: str | None
+
+
 class PlanDocument(TypedDict):
     """What will happen to one table."""
 
     plan_version: Literal[1]
-    case: Literal["bootstrap", "resume", "finish", "up_to_date", "empty"]
+    case: Literal["bootstrap", "resume", "finish", "up_to_date", "empty", "load"]
     has_changes: bool
     result: str
     spec_hash: str
@@ -194,3 +226,4 @@ class PlanDocument(TypedDict):
     exceptions: list[ExemptionDocument]
     notes: list[NoteDocument]
     adopted: AdoptedDocument | None
+    load: LoadDocument | None

@@ -14,7 +14,11 @@ from framework.errors import CorruptFileError, UnsupportedTableError, Where
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FACTS_VERSION", "BootstrapFacts"]
+__all__ = ["FACTS_KEY", "FACTS_VERSION", "INVENTORY_FACT", "SPEC_FACT", "BootstrapFacts"]
+
+FACTS_KEY: Final = "lakestrap.bootstrap"
+SPEC_FACT: Final = "lakestrap.spec_hash"
+INVENTORY_FACT: Final = "lakestrap.inventory"
 
 FACTS_VERSION: Final = 1
 

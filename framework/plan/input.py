@@ -30,6 +30,8 @@ class InputRequest:
         options: handed to Spark as written.
         schema: Spark DDL of the columns; None where the format tells them.
         files: absolute paths of the files to load; None means all that `path` holds.
+        has_folders: whether some of the files are in folders named `column=value`, which Spark
+            takes for columns.
         transforms: in order; the rows of the last one are loaded, without any those of the source.
     """
 
@@ -39,9 +41,10 @@ class InputRequest:
     schema: str | None = None
     files: tuple[str, ...] | None = None
     transforms: tuple[Transform, ...] = ()
+    has_folders: bool = False
 
     @property
     def is_plain_parquet(self) -> bool:
         """Whether the rows are those of Parquet files as they lie, so that none need be copied."""
-        has_none = not (self.options or self.schema or self.transforms)
+        has_none = not (self.options or self.schema or self.transforms or self.has_folders)
         return self.format == "parquet" and has_none

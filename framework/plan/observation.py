@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from framework.hudi.bootstrap.inventory import InventoryHandle
     from framework.hudi.table.properties import TableProperties
     from framework.plan.facts import BootstrapFacts
+    from framework.plan.load import InputListing, LoadRequest
 
 __all__ = [
     "Observation",
@@ -119,6 +120,8 @@ class TableState:
         obstacle: what stands there, or above, and is no folder; None where nothing does.
         metadata_table: True when a metadata table is there or the properties name one.
         facts: how the table began, when it was we who adopted it.
+        begun: what must stay as it was when a bootstrap or a load of ours began the table, key path
+            in the spec to its value as text; empty where another writer did.
         drift: how its source has changed since; None when that was not looked at.
     """
 
@@ -130,6 +133,7 @@ class TableState:
     obstacle: str | None = None
     metadata_table: bool = False
     facts: BootstrapFacts | None = None
+    begun: Mapping[str, str] = field(default_factory=dict)
     drift: SourceDrift | None = None
 
     @property
@@ -167,9 +171,12 @@ class Observation:
 
     `source` may be None only where the table exists: then `table.drift` says what changed.
     `key_bytes` are those that a row's key and sequence number take, by a sample; None without one.
+    `request` and `input` stand together, where the run is a load.
     """
 
     table: TableState
     source: SourceInventory | None = None
     pending: PendingRun | None = None
     key_bytes: float | None = None
+    request: LoadRequest | None = None
+    input: InputListing | None = None

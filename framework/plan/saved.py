@@ -57,7 +57,8 @@ class Basis:
 
     Attributes:
         spec_hash: hash of the spec's content.
-        inventory_sha256: hash of the source's inventory; None where it was not looked at.
+        inventory_sha256: hash of the source's inventory, or of the files that a load takes; None
+            where the source was not looked at.
         table_sha256: hash of what lay at the target, without runs of ours under way.
         rolls_back: run that the plan rolls back, or None.
     """
@@ -172,10 +173,17 @@ def _basis(plan: Plan, table: TableState) -> Basis:
     rolled = (s for s in plan.stages if isinstance(s, Recover))
     return Basis(
         spec_hash=plan.target.spec_hash,
-        inventory_sha256=None if plan.inventory is None else plan.inventory.sha256,
+        inventory_sha256=_source_sha256(plan),
         table_sha256=_digest(_state(table)),
         rolls_back=next((s.write_id for s in rolled if s.recovery is Recovery.ROLL_BACK), None),
     )
+
+
+def _source_sha256(plan: Plan) -> str | None:
+    """Return the hash of what is read; None where it was not looked at."""
+    if plan.inventory is not None:
+        return plan.inventory.sha256
+    return None if plan.load is None else plan.load.listing_sha256
 
 
 def _state(table: TableState) -> dict[str, object]:

@@ -11,18 +11,24 @@ from enum import StrEnum, unique
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from framework.vocabulary import KeyScope
+    from framework.vocabulary import KeyScope, WriteOperation
 
 __all__ = [
     "Audit",
+    "AuditRows",
     "Begin",
+    "BeginLoad",
     "Commit",
+    "CommitLoad",
     "FullRecords",
     "Index",
+    "ReadInput",
     "Recover",
     "Recovery",
     "Skeletons",
     "Stage",
+    "TagRows",
+    "WriteRows",
     "stage_name",
 ]
 
@@ -131,7 +137,76 @@ class Commit:
     files: int
 
 
-Stage = Recover | Begin | Skeletons | FullRecords | Audit | Index | Commit
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeginLoad:
+    """Put the requested and inflight files of the clock's next instant on the timeline.
+
+    `action` is `commit`, `deltacommit` or `replacecommit`. A load is never resumed.
+    """
+
+    action: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadInput:
+    """Pin the rows of the input to files.
+
+    Attributes:
+        files: files of the source that are loaded; 0 for formats that have none.
+        bytes: their sizes, added.
+        copies: whether the rows are written to files first, since they do not lie in Parquet files
+            as they are loaded.
+    """
+
+    files: int
+    bytes: int
+    copies: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagRows:
+    """Find out which keys of the input the table has; `scope` is where they are looked for."""
+
+    scope: KeyScope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteRows:
+    """Write the file groups that change or are new."""
+
+    operation: WriteOperation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRows:
+    """Prove on the written files that keys are unique in their scope and that no row was lost."""
+
+    columns: tuple[str, ...]
+    scope: KeyScope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitLoad:
+    """Publish the instant of a load, atomically; `action` is as in `BeginLoad`."""
+
+    action: str
+
+
+Stage = (
+    Recover
+    | Begin
+    | Skeletons
+    | FullRecords
+    | Audit
+    | Index
+    | Commit
+    | BeginLoad
+    | ReadInput
+    | TagRows
+    | WriteRows
+    | AuditRows
+    | CommitLoad
+)
 
 _NAMES: Final[dict[type[Stage], str]] = {
     Recover: "recover",
@@ -141,6 +216,12 @@ _NAMES: Final[dict[type[Stage], str]] = {
     Audit: "audit",
     Index: "index",
     Commit: "commit",
+    BeginLoad: "begin",
+    ReadInput: "input",
+    TagRows: "tag",
+    WriteRows: "write",
+    AuditRows: "audit",
+    CommitLoad: "commit",
 }
 
 

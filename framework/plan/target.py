@@ -37,8 +37,8 @@ class Target:
         location: the table's location, as resolved from the spec.
         table_type: copy on write or merge on read.
         key_rule: how rows get their key and partition path.
-        layout: how source folders say their partition.
-        source: the bootstrap path, as resolved from the spec.
+        layout: how folders say their partition: those of the source, which are the table's too.
+        source: the bootstrap path, as resolved from the spec; None where it has no bootstrap.
         default_mode: mode of a partition that no rule matches.
         bloom: how the bloom filter of each file is chosen.
         ordering: ordering columns; empty where the spec has none.
@@ -56,7 +56,7 @@ class Target:
     table_type: TableType
     key_rule: KeyRule
     layout: SourceLayout
-    source: str
+    source: str | None
     default_mode: BootstrapMode
     bloom: BloomChoice
     ordering: tuple[str, ...]
@@ -83,9 +83,9 @@ def target_of(spec: PipelineSpec) -> Target:
     """Return the table that `spec` asks for.
 
     Raises:
-        PlanError: there is no section `bootstrap`, or the numbers give no bloom filter.
+        PlanError: the numbers give no bloom filter.
     """
-    bootstrap, table = _bootstrap_of(spec), spec.table
+    bootstrap, table = spec.bootstrap, spec.table
     try:
         bloom = _bloom_of(spec)
     except PlanError as error:
@@ -94,19 +94,19 @@ def target_of(spec: PipelineSpec) -> Target:
         name=table.name,
         location=table.location,
         table_type=table.type,
-        key_rule=_key_rule(spec, bootstrap),
-        layout=bootstrap.layout,
-        source=bootstrap.path,
-        default_mode=bootstrap.mode,
+        key_rule=_key_rule(spec),
+        layout=_layout(spec),
+        source=bootstrap.path if bootstrap else None,
+        default_mode=bootstrap.mode if bootstrap else BootstrapMode.METADATA_ONLY,
         bloom=bloom,
         ordering=table.ordering.columns if table.ordering else (),
         readers=table.readers,
-        parallelism=bootstrap.parallelism,
-        partitions_per_batch=bootstrap.partitions_per_batch,
-        on_duplicate=bootstrap.on_duplicate,
+        parallelism=bootstrap.parallelism if bootstrap else None,
+        partitions_per_batch=bootstrap.partitions_per_batch if bootstrap else None,
+        on_duplicate=bootstrap.on_duplicate if bootstrap else OnDuplicate.ABORT,
         spec_hash=spec.content_hash,
         spec_json=json.dumps(spec.stored(), ensure_ascii=False, separators=(",", ":")),
-        immutable=_immutable(spec, bootstrap),
+        immutable=_immutable(spec),
     )
 
 
@@ -139,11 +139,18 @@ def _bootstrap_of(spec: PipelineSpec) -> BootstrapSpec:
     return spec.bootstrap
 
 
-def _key_rule(spec: PipelineSpec, bootstrap: BootstrapSpec) -> KeyRule:
+def _layout(spec: PipelineSpec) -> SourceLayout:
+    """Return the layout of the folders: of a table that no source begins, Hive's."""
+    if spec.bootstrap is not None:
+        return spec.bootstrap.layout
+    return SourceLayout.HIVE if spec.table.partition_by else SourceLayout.NONE
+
+
+def _key_rule(spec: PipelineSpec) -> KeyRule:
     """Return the rule for the declared columns; a loaded spec has columns that fit its layout."""
     key = spec.table.record_key
     fields = tuple(PartitionField(name=c.name, type=c.type) for c in spec.table.partition_by)
-    return choose_rule(key.columns, fields, layout=bootstrap.layout, scope=key.unique_within)
+    return choose_rule(key.columns, fields, layout=_layout(spec), scope=key.unique_within)
 
 
 def _bloom_of(spec: PipelineSpec) -> BloomChoice:
@@ -174,20 +181,27 @@ def _fault_of(error: PlanError, key_path: str) -> Fault:
     )
 
 
-def _immutable(spec: PipelineSpec, bootstrap: BootstrapSpec) -> dict[str, str]:
+def _immutable(spec: PipelineSpec) -> dict[str, str]:
     """Return what must stay as it is once the table has begun, as text to show and compare."""
     table = spec.table
-    rules = [
-        {"partition": r.partition, "where": dict(r.where or {}), "mode": str(r.mode)}
-        for r in bootstrap.rules
-    ]
-    return {
+    found = {
         "table.name": table.name,
         "table.type": str(table.type),
         "table.partition_by": ", ".join(f"{c.name}: {c.type}" for c in table.partition_by)
         or "none",
         "table.record_key.columns": ", ".join(table.record_key.columns) or "none: automatic",
         "table.record_key.unique_within": str(table.record_key.unique_within),
+    }
+    return found if spec.bootstrap is None else found | _immutable_bootstrap(spec.bootstrap)
+
+
+def _immutable_bootstrap(bootstrap: BootstrapSpec) -> dict[str, str]:
+    """Return the same for the section `bootstrap`."""
+    rules = [
+        {"partition": r.partition, "where": dict(r.where or {}), "mode": str(r.mode)}
+        for r in bootstrap.rules
+    ]
+    return {
         "bootstrap.path": bootstrap.path.removeprefix("file://"),
         "bootstrap.layout": str(bootstrap.layout),
         "bootstrap.mode": str(bootstrap.mode),

@@ -9,45 +9,27 @@ from typing import TYPE_CHECKING, Final, assert_never
 from framework.plan.definition import Case
 from framework.plan.partitions import totals
 from framework.plan.reader_groups import reader_groups
-from framework.plan.stages import (
-    Audit,
-    Begin,
-    Commit,
-    FullRecords,
-    Index,
-    Recover,
-    Recovery,
-    Skeletons,
-    stage_name,
-)
+from framework.plan.stage_text import stage_text, stage_words
+from framework.plan.stages import Begin, BeginLoad
 from framework.plan.words import count_text, listing, number_text, seconds_text, size_text
-from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from framework.plan.definition import Adopted, Plan
+    from framework.plan.load import LoadPlan
     from framework.plan.observation import SourceDrift
-    from framework.plan.stages import Stage
+    from framework.vocabulary import BootstrapMode
 
 __all__ = [
     "Line",
     "LineKind",
     "diff_lines",
-    "key_text",
     "result_text",
-    "stage_text",
-    "stage_words",
     "text_lines",
 ]
 
 _NAME_WIDTH: Final = 14
-_WORDS: Final = {"full_records": "full files"}
-_RECOVERIES: Final = {
-    Recovery.RESUME: "resume",
-    Recovery.ROLL_BACK: "roll back",
-    Recovery.FINISH: "finish",
-}
 
 
 @unique
@@ -99,6 +81,8 @@ def result_text(plan: Plan) -> str:
             said = "1 table to finish"
         case Case.EMPTY:
             said = "nothing to adopt yet"
+        case Case.LOAD:
+            said = _load_text(plan.load)
         case Case.UP_TO_DATE if drift is not None and drift.new_files:
             said = f"up to date, but for {count_text(drift.new_files, 'new file')}"
         case Case.UP_TO_DATE:
@@ -108,64 +92,23 @@ def result_text(plan: Plan) -> str:
     return f"Plan: {said}. Nothing has been changed."
 
 
-def key_text(columns: tuple[str, ...]) -> str:
-    """Return key columns as `key (a, b)`, none as `automatic key`."""
-    return f"key ({', '.join(columns)})" if columns else "automatic key"
-
-
-def stage_words(stage: Stage) -> str:
-    """Return the word by which a stage is shown; at most 11 letters, for the column."""
-    name = stage_name(stage)
-    return _WORDS.get(name, name)
-
-
-def stage_text(stage: Stage) -> str:
-    """Return what a stage does, in a few words."""
-    match stage:
-        case Recover():
-            return _recover(stage)
-        case Begin():
-            return f"{stage.action} {stage.instant or 'at the next instant'}"
-        case Skeletons() | FullRecords():
-            return _writing(stage)
-        case Audit():
-            return f"{key_text(stage.columns)} unique in {stage.scope}, not null"
-        case Index() | Commit():
-            return _ending(stage)
-        case _:
-            assert_never(stage)
-
-
-def _recover(stage: Recover) -> str:
-    """Return how an earlier run is settled, why, and what is kept."""
-    kept = stage.recovery is Recovery.RESUME
-    done = f" ({count_text(stage.files_done, 'file')} done)" if kept else ""
-    return f"{_RECOVERIES[stage.recovery]} run {stage.write_id[:8]}: {stage.reason}{done}"
-
-
-def _writing(stage: Skeletons | FullRecords) -> str:
-    """Return what is written and what is rewritten."""
-    skeletons = isinstance(stage, Skeletons)
-    mode = BootstrapMode.METADATA_ONLY if skeletons else BootstrapMode.FULL_RECORD
-    rewritten = 0 if isinstance(stage, Skeletons) else stage.bytes_rewritten
-    files = "" if isinstance(stage, Skeletons) else f", {count_text(stage.files, 'file')}"
-    return (
-        f"{count_text(stage.partitions, 'partition')} {mode}{files}: "
-        f"~{size_text(stage.bytes_to_write)} to write, {size_text(rewritten)} of data rewritten"
-    )
-
-
-def _ending(stage: Index | Commit) -> str:
-    """Return what the index covers, or under which instant all becomes visible."""
-    if isinstance(stage, Commit):
-        return f"{stage.instant or f'an ordinary {stage.action}'}, atomic"
-    partitions, files = count_text(stage.partitions, "partition"), count_text(stage.files, "file")
-    return f"{partitions}, {files}"
+def _load_text(load: LoadPlan | None) -> str:
+    """Return what is loaded, in a few words."""
+    if load is None:
+        return "1 load"
+    files = f" of {count_text(load.files, 'file')}" if load.files else ""
+    table = " into a new table" if load.creates else ""
+    return f"1 {load.operation}{files}{table}"
 
 
 def _title(plan: Plan) -> str:
     """Return name, type and size of the table."""
     head = f"{plan.target.name}  {plan.target.table_type}"
+    if plan.load is not None:
+        earlier = count_text(plan.load.earlier_files, "file")
+        before = f", {earlier} loaded before" if plan.load.earlier_files else ""
+        files = f"{count_text(plan.load.files, 'file')}, {size_text(plan.load.bytes)}"
+        return f"{head}  {plan.load.operation}  {files}{before}"
     if plan.adopted is not None:
         facts = plan.adopted.facts
         files = f"{count_text(facts.skeletons, 'skeleton')}, {count_text(facts.full, 'full file')}"
@@ -185,7 +128,7 @@ def _stages(plan: Plan) -> Iterator[Line]:
     if plan.inventory is not None:
         files = count_text(plan.inventory.files, "file")
         yield _stage_line("source", f"{files} fingerprinted")
-    shown = [stage for stage in plan.stages if not isinstance(stage, Begin)]
+    shown = [stage for stage in plan.stages if not isinstance(stage, Begin | BeginLoad)]
     for number, stage in enumerate(shown, start=1):
         yield _stage_line(f"{number} {stage_words(stage)}", stage_text(stage))
     if plan.taken.files:

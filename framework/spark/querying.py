@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql.functions import struct, to_json
 
+from framework.engine.reading.table import open_table
 from framework.errors import PlanError
 from framework.hudi.keygen.spark_sql import quote_name
 from framework.spark.reading.snapshot import Reading, absolute, rows_of
-from framework.spark.reading.table import open_table
 from framework.spark.spark_faults import first_line, typed
 
 if TYPE_CHECKING:

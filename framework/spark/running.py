@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from framework.engine.prepare import Bench, Request, prepare
 from framework.engine.runner import RunResult
 from framework.engine.runner import run as carry_out
+from framework.spark.loading.reader import SparkInput
 from framework.spark.tasks import SparkTasks
 
 if TYPE_CHECKING:
@@ -25,11 +26,13 @@ def run(
     *,
     target: str | None = None,
     variables: Mapping[str, str] | None = None,
+    run_id: str | None = None,
 ) -> RunResult:
     """Carry out a spec file and return what was done; nothing new is no error.
 
     The session is used as it is: the spec's section `spark` is not applied, and it stays open. A
     run that was cut off is resumed when spec and source are the same, else undone and begun again.
+    A load of a `run_id` that was published before does nothing.
 
     Raises:
         SpecError, PlanError: the spec is faulty, or does not fit what is there.
@@ -38,8 +41,10 @@ def run(
         AfterCommitError: published, but a later step failed.
         OutcomeUnknownError: nobody can tell; nothing was deleted.
     """
-    request = Request(path=Path(spec), target=target, variables=variables or {})
+    request = Request(path=Path(spec), target=target, variables=variables or {}, run_id=run_id)
     tasks = SparkTasks(spark)
     with TemporaryDirectory() as scratch:
         plan = prepare(request, Bench(tasks=tasks, scratch=Path(scratch))).plan
-        return carry_out(plan, tasks) if plan.has_changes else RunResult.unchanged(plan)
+        if not plan.has_changes:
+            return RunResult.unchanged(plan)
+        return carry_out(plan, tasks, reader=SparkInput(spark))

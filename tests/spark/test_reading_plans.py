@@ -10,6 +10,7 @@ import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from framework.engine.reading.table import open_table
 from framework.errors import SourceDriftError
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.table.layout import META_COLUMNS
@@ -21,7 +22,6 @@ from framework.spark.reading.columns import partition_schema, struct_of
 from framework.spark.reading.files import Adopted, FileSet, gather
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.scan import Scan, Scanner, private_settings
-from framework.spark.reading.table import open_table
 from framework.spark.reading.widened import as_stored
 from framework.vocabulary import SourceLayout
 from tests.support.source_lakes import adopt, hive_lake, mixed_lake, positional_lake, widened_lake

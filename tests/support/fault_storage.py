@@ -73,7 +73,7 @@ class FaultStorage:
         return self.inner.open_input(path)
 
     @contextlib.contextmanager
-    def create(self, path: str) -> Iterator[BinaryIO]:
+    def create(self, path: str, *, durable: bool = True) -> Iterator[BinaryIO]:
         """Create; killed at the end, half of the bytes stay behind."""
         self._step(path)
         held = io.BytesIO()
@@ -88,7 +88,7 @@ class FaultStorage:
         except Killed:
             self._leave_half(path, held)
             raise
-        with self.inner.create(path) as out:
+        with self.inner.create(path, durable=durable) as out:
             out.write(held.getvalue())
         self._reply(path)
 

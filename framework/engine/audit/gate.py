@@ -12,11 +12,17 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from framework.engine.audit.account import check_account
 from framework.engine.audit.buckets import Candidates, compare_buckets
 from framework.engine.audit.candidates import CandidateTask, SuspectFile, duplicate_keys
 from framework.engine.audit.keys import KeySource, source_null_rows
 from framework.engine.audit.ranges import Survey, survey
-from framework.engine.audit.report import SAMPLES, duplicates_error, nulls_error
+from framework.engine.audit.report import (
+    SAMPLES,
+    duplicates_error,
+    new_duplicates_error,
+    nulls_error,
+)
 from framework.engine.events import Note, silent
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.commit.files import AuditedFiles, WrittenFiles
@@ -29,11 +35,13 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from framework.engine.audit.account import Account
     from framework.engine.audit.candidates import DuplicateKey
     from framework.engine.events import Events
     from framework.engine.tasks import Tasks
+    from framework.hudi.keygen.rule import KeyRule
 
-__all__ = ["AuditPlace", "audit", "prove"]
+__all__ = ["AuditPlace", "LoadPlace", "audit", "audit_load", "prove"]
 
 _REMEMBERED: Final = 10_000
 PROOF_VERSION: Final = 1
@@ -63,6 +71,73 @@ def audit(
         AuditFailedError: `audit/duplicate-keys`, `audit/null-keys`; `report` says where.
     """
     return AuditedFiles(written=written, proof=prove(tasks, written, place, events=events))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadPlace:
+    """Where the audit of a load works: table and folder as of `AuditPlace`, and the key rule."""
+
+    table: str
+    folder: str
+    rule: KeyRule
+
+
+def audit_load(
+    tasks: Tasks, written: WrittenFiles, place: LoadPlace, account: Account
+) -> AuditedFiles:
+    """Return the files of a load with the proof that its keys are unique and no row was lost.
+
+    Keys that are not new have been matched, each with the row that has it; keys that are new were
+    looked for in every slice of their scope. Left to prove on the written files are that the new
+    keys differ from each other, and that the rows add up.
+
+    Raises:
+        AuditFailedError: `audit/duplicate-keys`.
+        CorruptFileError: `audit/rows-differ`.
+    """
+    storage = open_storage(place.table)
+    found = check_account(storage, written, account)
+    spills = [f"{segment.path}.spill" for segment in written.segments]
+    candidates = compare_buckets(tasks, place.table, spills, place.folder, _REMEMBERED)
+    if candidates.groups:
+        _refuse_new(tasks, written, place, candidates)
+    proof: dict[str, object] = {
+        "version": PROOF_VERSION,
+        "columns": list(place.rule.record_key),
+        "scope": place.rule.scope.value,
+        "unique": True,
+        "not_null": True,
+        "method": "matched-and-hash-buckets",
+        "files": written.files,
+        "rows": found.rows,
+        "checksum": found.checksum,
+        "equal_hashes_compared": candidates.groups,
+        "account": account.as_json(),
+    }
+    return AuditedFiles(written=written, proof=proof)
+
+
+def _refuse_new(
+    tasks: Tasks, written: WrittenFiles, place: LoadPlace, candidates: Candidates
+) -> None:
+    """Raise where new keys with equal hashes are equal.
+
+    Raises:
+        AuditFailedError: `audit/duplicate-keys`.
+    """
+    template = CandidateTask(
+        table=place.table,
+        keys={},
+        folder=place.folder,
+        hashes="",
+        by_partition=place.rule.scope is KeyScope.PARTITION,
+        files=[],
+    )
+    files = list(_suspects(written, place.table, candidates.numbers))
+    duplicates = duplicate_keys(tasks, template, files, candidates.hashes)
+    complete = candidates.hashes.size == candidates.groups
+    if duplicates or not complete:
+        raise new_duplicates_error(place.rule, place.table, duplicates, candidates.rows)
 
 
 def prove(
@@ -129,16 +204,14 @@ def _exactly(
         by_partition=place.keys.key_rule.scope is KeyScope.PARTITION,
         files=[],
     )
-    files = list(_suspects(written, place, candidates.numbers))
+    files = list(_suspects(written, place.table, candidates.numbers))
     return duplicate_keys(tasks, template, files, candidates.hashes)
 
 
-def _suspects(
-    written: WrittenFiles, place: AuditPlace, numbers: np.ndarray
-) -> Iterator[SuspectFile]:
+def _suspects(written: WrittenFiles, table: str, numbers: np.ndarray) -> Iterator[SuspectFile]:
     """Yield the written files with these numbers."""
     wanted = pa.array(numbers)
-    for batch in merge_segments(open_storage(place.table), written.segments):
+    for batch in merge_segments(open_storage(table), written.segments):
         chosen = batch.filter(pa.compute.is_in(batch["number"], wanted))
         names = ("number", "staged", "partition_path", "name")
         for row in chosen.select(names).to_pylist():

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from framework.hudi.bootstrap.inventory import InventoryHandle
     from framework.hudi.keygen.rule import KeyRule
 
-__all__ = ["SAMPLES", "duplicates_error", "nulls_error"]
+__all__ = ["SAMPLES", "duplicates_error", "new_duplicates_error", "nulls_error"]
 
 SAMPLES: Final = 50
 
@@ -56,6 +56,28 @@ def duplicates_error(
         | {"exact": counted is None},
         where=_where(keys, samples[0]["rows"][0]),
         remedy="Add columns to `record_key` until it is unique, or correct the source.",
+    )
+
+
+def new_duplicates_error(
+    rule: KeyRule, table: str, duplicates: Sequence[DuplicateKey], rows: int
+) -> AuditFailedError:
+    """Return the refusal for new keys that stand in several written rows; `rows` at most.
+
+    `duplicates` may be empty where there were too many to compare each exactly.
+    """
+    samples = [
+        {"key": each.key, "count": each.count, "partition": each.partition_path}
+        for each in duplicates[:SAMPLES]
+    ]
+    example = f"; for example {duplicates[0].key}" if duplicates else ""
+    return AuditFailedError(
+        "audit/duplicate-keys",
+        f"record keys of ({', '.join(rule.record_key)}) occur more than once among the new rows"
+        f"{example}",
+        report=_report(rule, "duplicate-keys", groups=len(duplicates), rows=rows, samples=samples),
+        where=Where(table=table),
+        remedy="Nothing was published. Tell us how the input came to be: this is a fault of ours.",
     )
 
 

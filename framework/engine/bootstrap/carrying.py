@@ -3,95 +3,70 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Final
 
 from framework.engine.audit.gate import AuditPlace, audit
 from framework.engine.audit.spill import bucket_bits
-from framework.engine.bootstrap.course import (
-    INVENTORY_FACT,
-    SPEC_FACT,
-    Course,
-    Run,
-    begun,
-    table_schemas,
-    work_ranges,
-)
+from framework.engine.beginning import begin_run, settled
+from framework.engine.bootstrap.course import begun_job, table_schemas, work_ranges
 from framework.engine.bootstrap.job import BootstrapJob, key_source
 from framework.engine.bootstrap.resuming import usable_segments
 from framework.engine.bootstrap.writing import Ledger, write_files
 from framework.engine.tasks import LimitedTasks
-from framework.errors import (
-    AfterCommitError,
-    CorruptFileError,
-    EngineError,
-    FrameworkError,
-    LeaseHeldError,
-    OutcomeUnknownError,
-    Where,
-)
+from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.source_schema import encode_schema
 from framework.hudi.commit.files import WrittenFiles, written_files
-from framework.hudi.commit.intent import Intent, Transaction, read_intent
+from framework.hudi.commit.intent import Intent, Transaction
 from framework.hudi.commit.journal import Journal
-from framework.hudi.commit.lease import Owner, acquire, current_lease, keep, release, require
-from framework.hudi.commit.pending import PendingKind, find_pending
-from framework.hudi.commit.recovery import roll_back
 from framework.hudi.commit.segments import SegmentRef
-from framework.hudi.commit.staging import Staging, new_write_id
-from framework.hudi.commit.transaction import begin
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.table.layout import join
 from framework.hudi.table.schema import with_meta_columns
 from framework.hudi.timeline.clock import next_instant
 from framework.hudi.timeline.instant import Action
 from framework.hudi.timeline.timeline import load_timeline
+from framework.plan.facts import INVENTORY_FACT, SPEC_FACT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
+    from framework.engine.course import Course, Run
     from framework.hudi.bootstrap.inventory import InventoryHandle
-    from framework.hudi.commit.lease import Lease
+    from framework.hudi.commit.staging import Staging
     from framework.plan.stages import Begin
     from framework.vocabulary import BootstrapMode
 
-__all__ = ["audit_files", "begin_run", "settled", "write_stage"]
+__all__ = ["audit_files", "begin_bootstrap", "write_stage"]
 
 _OPERATION: Final = "BOOTSTRAP"
 
 
-def begin_run(work: Run, course: Course, stage: Begin) -> Course:
+def begin_bootstrap(work: Run, course: Course, stage: Begin) -> Course:
     """Take the lease, freeze the inventory in the run's folder, make the pending instant.
 
     A resumed run finds its inventory, its intent and the segments that are still whole.
     """
-    write_id = stage.resumes or new_write_id()
-    staging = Staging(write_id=write_id)
-    lease = acquire(work.storage, Owner.here(write_id), work.clock)
-    course = replace(course, lease=lease)
-    with settled(work, lambda: course):
-        course.keeping.enter_context(keep(work.storage, lease, work.clock))
-        intent = read_intent(work.storage, staging.root) or _new_intent(work, stage, write_id)
-        transaction = Transaction(
-            storage=work.storage, intent=intent, lease=lease, clock=work.clock
-        )
-        handle = _freeze_inventory(work, staging)
-        begin(transaction)
-        job = _job(work, intent, handle)
-        done = _journaled(work, staging, job) if stage.resumes else ()
-    return replace(
+
+    def prepare(transaction: Transaction) -> BootstrapJob:
+        handle = _freeze_inventory(work, transaction.intent.staging)
+        return _job(work, transaction.intent, handle)
+
+    course = begin_run(
+        work,
         course,
-        transaction=transaction,
-        job=job,
-        segments=done,
-        summary=f"instant {intent.requested_time}",
+        lambda write_id: _new_intent(work, stage, write_id),
+        prepare,
+        resumes=stage.resumes,
     )
+    with settled(work, lambda: course):
+        transaction, job = begun_job(course)
+        staging = transaction.intent.staging
+        done = _journaled(work, staging, job) if stage.resumes else ()
+    return replace(course, segments=done)
 
 
 def write_stage(work: Run, course: Course, mode: BootstrapMode) -> Course:
     """Write the files of all partitions of one mode that have none yet, batch by batch."""
-    transaction, job = begun(course)
+    transaction, job = begun_job(course)
     journal = Journal(work.storage, transaction.intent.staging)
     target, partitions = work.plan.target, work.plan.of_mode(mode)
     size = target.partitions_per_batch or len(partitions) or 1
@@ -111,7 +86,7 @@ def write_stage(work: Run, course: Course, mode: BootstrapMode) -> Course:
 
 def audit_files(work: Run, course: Course) -> Course:
     """Prove the keys of all written files."""
-    transaction, job = begun(course)
+    transaction, job = begun_job(course)
     place = AuditPlace(
         table=work.storage.location,
         folder=join(transaction.intent.staging.spill, "audit"),
@@ -120,91 +95,6 @@ def audit_files(work: Run, course: Course) -> Course:
     audited = audit(work.tasks, _all_files(work, course), place, events=work.events)
     summary = f"{audited.proof['rows']:,} keys unique and not null ({audited.proof['method']})"
     return replace(course, audited=audited, summary=summary)
-
-
-@contextmanager
-def settled(work: Run, course: Callable[[], Course]) -> Iterator[None]:
-    """Settle what a run has begun where the block fails; `course` tells how far it came.
-
-    An error rolls back what the run made, an interruption leaves the files for the next run to go
-    on with; either gives the lease back. After a commit, and where nobody can tell whether there
-    was one, nothing is touched.
-
-    Raises:
-        LeaseHeldError: instead of an `EngineError` that the loss of the lease brought about.
-    """
-    try:
-        yield
-    except (AfterCommitError, OutcomeUnknownError):
-        raise
-    except FrameworkError as error:
-        lost = _abandon(work, course())
-        if lost is not None and isinstance(error, EngineError):
-            raise lost from error
-        raise
-    except BaseException:
-        _leave(work, course())
-        raise
-
-
-def _abandon(work: Run, course: Course) -> LeaseHeldError | None:
-    """Undo a run that failed and give the lease back; return the loss of the lease, if it is lost.
-
-    Best effort: what cannot be undone now is undone by the next run.
-    """
-    course.keeping.close()
-    if course.lease is None:
-        return None
-    lost = None
-    with suppress(FrameworkError):
-        try:
-            _undo(work, course.lease)
-        except LeaseHeldError as found:
-            lost = found
-            _drop(work, course.lease)
-        release(work.storage, course.lease)
-    return lost
-
-
-def _leave(work: Run, course: Course) -> None:
-    """End a run that was interrupted: its files stay for the next one, the lease is given back."""
-    course.keeping.close()
-    if course.lease is not None:
-        with suppress(FrameworkError):
-            release(work.storage, course.lease)
-
-
-def _undo(work: Run, lease: Lease) -> None:
-    """Roll back what the run with this lease made.
-
-    Raises:
-        LeaseHeldError: it has lost its lease.
-    """
-    require(work.storage, lease)
-    pending = find_pending(work.storage)
-    if pending is None:
-        return
-    folders = (folder.rsplit("/", 1)[-1] for folder in pending.folders)
-    mine = lease.owner.write_id in {pending.write_id, *folders}
-    if mine and pending.kind in {PendingKind.DEAD_RUN, PendingKind.ORPHANS}:
-        roll_back(work.storage, pending, lease)
-
-
-def _drop(work: Run, lease: Lease) -> None:
-    """Delete the folder that a run without a lease has made again, unless it is in use.
-
-    Another process may go on with the run, or may have to.
-    """
-    write_id = lease.owner.write_id
-    holder, pending = current_lease(work.storage), find_pending(work.storage)
-    is_held = holder is not None and holder.owner.write_id == write_id
-    is_pending = (
-        pending is not None
-        and pending.kind is PendingKind.DEAD_RUN
-        and pending.write_id == write_id
-    )
-    if not is_held and not is_pending:
-        Staging(write_id=write_id).remove(work.storage)
 
 
 def _new_intent(work: Run, stage: Begin, write_id: str) -> Intent:

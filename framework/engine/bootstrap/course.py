@@ -1,12 +1,12 @@
-"""What a run of a bootstrap works with, and how far it has come."""
+"""What all stages of a bootstrap ask of its plan."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from framework.engine.bootstrap.job import BootstrapJob, WorkRange
+from framework.engine.course import begun
 from framework.hudi.bootstrap.source_schema import with_partition_columns
 from framework.hudi.table.properties import table_names
 from framework.hudi.table.schema import avro_schema
@@ -15,32 +15,12 @@ from framework.vocabulary import BootstrapMode, FileKind
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from framework.engine.events import Events
-    from framework.engine.tasks import Tasks
-    from framework.hudi.commit.files import AuditedFiles
+    from framework.engine.course import Course
     from framework.hudi.commit.intent import Transaction
-    from framework.hudi.commit.lease import Lease
-    from framework.hudi.commit.segments import SegmentRef
-    from framework.hudi.storage.port import Storage
-    from framework.hudi.timeline.clock import Clock
     from framework.plan.definition import Plan
     from framework.plan.partitions import PartitionPlan
 
-__all__ = [
-    "FACTS_KEY",
-    "INVENTORY_FACT",
-    "SPEC_FACT",
-    "Course",
-    "Run",
-    "begun",
-    "source_uri",
-    "table_schemas",
-    "work_ranges",
-]
-
-FACTS_KEY: Final = "lakestrap.bootstrap"
-SPEC_FACT: Final = "lakestrap.spec_hash"
-INVENTORY_FACT: Final = "lakestrap.inventory"
+__all__ = ["begun_job", "source_uri", "table_schemas", "work_ranges"]
 
 _KINDS: Final = {
     BootstrapMode.METADATA_ONLY: FileKind.SKELETON,
@@ -48,55 +28,15 @@ _KINDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """What a run works with."""
-
-    plan: Plan
-    storage: Storage
-    tasks: Tasks
-    events: Events
-    clock: Clock
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
-    """How far a run has come.
-
-    Attributes:
-        lease: the right to write, None before `Begin`.
-        transaction: what was begun, None before.
-        keeping: what renews the lease until it is closed.
-        job: what writing tasks are told, None before `Begin`.
-        segments: statuses of written files.
-        audited: the files with their proof, None before `Audit`.
-        instant: the published instant, None before.
-        summary: one line about the last stage, for people.
-    """
-
-    lease: Lease | None = None
-    transaction: Transaction | None = None
-    keeping: ExitStack = field(default_factory=ExitStack)
-    job: BootstrapJob | None = None
-    segments: tuple[SegmentRef, ...] = ()
-    audited: AuditedFiles | None = None
-    instant: str | None = None
-    summary: str = ""
-
-    def saying(self, summary: str) -> Course:
-        """The same, with another summary."""
-        return replace(self, summary=summary)
-
-
-def begun(course: Course) -> tuple[Transaction, BootstrapJob]:
+def begun_job(course: Course) -> tuple[Transaction, BootstrapJob]:
     """Return what `Begin` made.
 
     Raises:
         ValueError: a stage came before it.
     """
-    if course.transaction is None or course.job is None:
-        raise ValueError("no stage comes before `Begin`")
-    return course.transaction, course.job
+    if not isinstance(course.job, BootstrapJob):
+        raise ValueError("no stage of a bootstrap comes before `Begin`")  # noqa: TRY004  order, not type
+    return begun(course), course.job
 
 
 def source_uri(plan: Plan) -> str:

@@ -7,10 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from framework.engine.bootstrap.course import (
-    FACTS_KEY,
-    Course,
-    Run,
-    begun,
+    begun_job,
     source_uri,
     table_schemas,
     work_ranges,
@@ -27,9 +24,11 @@ from framework.hudi.table.layout import (
     join,
 )
 from framework.hudi.table.properties import new_table_properties
+from framework.plan.facts import FACTS_KEY
 from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
+    from framework.engine.course import Course, Run
     from framework.hudi.commit.intent import Transaction
 
 __all__ = ["commit_files", "write_index_files"]
@@ -37,7 +36,7 @@ __all__ = ["commit_files", "write_index_files"]
 
 def write_index_files(work: Run, course: Course) -> Course:
     """Write both files of the bootstrap index into the run's folder."""
-    transaction, _ = begun(course)
+    transaction, _ = begun_job(course)
     groups = index_groups(work.storage, course.segments, source_uri(work.plan))
     partitions, fileids = _staged_index(transaction)
     work.storage.delete(partitions, fileids)
@@ -57,7 +56,7 @@ def write_index_files(work: Run, course: Course) -> Course:
 
 def commit_files(work: Run, course: Course) -> Course:
     """Give the files their names, compare the source once more, publish, clean up."""
-    transaction, job = begun(course)
+    transaction, job = begun_job(course)
     if course.audited is None:
         raise ValueError("only audited files are published")
     segments = course.audited.written.segments

@@ -11,7 +11,7 @@ from framework.hudi.commit.recovery import roll_back, roll_forward
 from framework.hudi.commit.staging import new_write_id
 
 if TYPE_CHECKING:
-    from framework.engine.bootstrap.course import Course, Run
+    from framework.engine.course import Course, Run
     from framework.plan.stages import Recover
 
 __all__ = ["recover"]

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from framework.engine.audit.spill import SpillWriter, partition_mix
 from framework.engine.bootstrap.job import BootstrapJob, WorkRange, WriteTask
-from framework.engine.bootstrap.storing import FileStore
+from framework.engine.storing import FileStore
 from framework.engine.tasks import decode, encode
 from framework.hudi.bootstrap.folder_values import check_folder_values
 from framework.hudi.bootstrap.full_record import write_full_record

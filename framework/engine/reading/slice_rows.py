@@ -16,7 +16,7 @@ from framework.hudi.filegroup.merge_rule import MergeRule
 from framework.hudi.filegroup.merging import merged
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.table.fitting import fitted
-from framework.hudi.table.layout import META_COLUMNS, name_of, parent_of
+from framework.hudi.table.layout import META_COLUMNS, MetaField, name_of, parent_of
 from framework.hudi.timeline.instant import Instant
 from framework.hudi.timeline.timeline import Timeline
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from framework.hudi.storage.port import Storage
     from framework.hudi.table.partition_path import PartitionValue
 
-__all__ = ["SliceTable", "describe", "slice_rows"]
+__all__ = ["SliceTable", "describe", "slice_columns", "slice_rows"]
 
 _META: Final[list[pa.Field]] = [pa.field(name, pa.string()) for name in META_COLUMNS]
 
@@ -105,12 +105,8 @@ def slice_rows(
         CorruptFileError: `file/not-readable`, or see `read_changes` and `merged`.
         UnsupportedTableError: see `read_changes`.
     """
-    storage = open_storage(table.location)
     schema = decode_schema(table.schema)
-    stored = pa.schema([*_META, *(f for f in schema if f.name not in table.in_folders)])
-    base = _base_rows(storage, found, stored)
-    changes = read_changes(storage, found["logs"], stored, table.timeline.is_completed)
-    rows = merged(base, changes, MergeRule(ordering=table.ordering))
+    rows = _stored_rows(table, found, _stored(table))
     columns = [
         pa.repeat(pa.scalar(values[field.name], field.type), rows.num_rows)
         if field.name in table.in_folders
@@ -121,19 +117,57 @@ def slice_rows(
     return pa.Table.from_arrays(columns, schema=pa.schema(whole))
 
 
+def slice_columns(table: SliceTable, found: Mapping[str, Any], names: Iterable[str]) -> pa.Table:
+    """Return some stored columns of all rows of a slice, in the row order of `slice_rows`.
+
+    Of a slice without log files nothing else is read; the file behind a skeleton is not opened for
+    meta columns. Where there are log files, the key and the ordering column are read as well.
+
+    Args:
+        table: whose slice it is.
+        found: the slice, as `describe` gave it.
+        names: meta columns, or columns that no folder stands for.
+
+    Raises:
+        SourceDriftError, CorruptFileError, UnsupportedTableError: as of `slice_rows`.
+    """
+    wanted = list(names)
+    needed = {*wanted, MetaField.RECORD_KEY.value, table.ordering} if found["logs"] else {*wanted}
+    rows = _stored_rows(
+        table, found, pa.schema([field for field in _stored(table) if field.name in needed])
+    )
+    return rows.select(wanted)
+
+
+def _stored(table: SliceTable) -> pa.Schema:
+    """Return the columns that files hold: meta columns, and those no folder stands for."""
+    schema = decode_schema(table.schema)
+    return pa.schema([*_META, *(f for f in schema if f.name not in table.in_folders)])
+
+
+def _stored_rows(table: SliceTable, found: Mapping[str, Any], stored: pa.Schema) -> pa.Table:
+    """Return the columns `stored` of a slice's rows, logs merged."""
+    storage = open_storage(table.location)
+    base = _base_rows(storage, found, stored)
+    if not found["logs"]:
+        return base
+    changes = read_changes(storage, found["logs"], stored, table.timeline.is_completed)
+    return merged(base, changes, MergeRule(ordering=table.ordering))
+
+
 def _base_rows(storage: Storage, found: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
     """Return the rows of a slice's base file; none where records are in logs only."""
     if found["base"] is None:
         return schema.empty_table()
     base = _read(storage, found["base"], schema)
-    if found["source"] is None:
+    if found["source"] is None or set(schema.names) <= set(META_COLUMNS):
         return fitted(base, schema, where=_place(storage, found["base"]))
     source = found["source"]
     folder = open_storage(parent_of(source["uri"]))
     rows = _source_rows(folder, source, schema)
     if rows.num_rows != base.num_rows:
         raise drifted(source["uri"], f"it has {rows.num_rows} rows, its skeleton {base.num_rows}")
-    for name in META_COLUMNS:
+    for name in base.schema.names:
         rows = rows.append_column(name, base[name])
     return fitted(rows, schema, where=Where(file=source["uri"]))
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from framework.hudi.filegroup.key_footer import BLOOM, BLOOM_TYPE, MAX_KEY, MIN_KEY
 from framework.hudi.table.layout import META_COLUMNS
 
 if TYPE_CHECKING:
     from framework.hudi.bootstrap.key_pass import KeyPass
     from framework.hudi.codecs.bloom import BloomSpec
 
-__all__ = ["BLOOM", "BLOOM_TYPE", "MAX_KEY", "MIN_KEY", "SKELETON_SCHEMA", "SOURCE", "key_footers"]
+__all__ = ["SKELETON_SCHEMA", "SOURCE", "key_footers"]
 
-BLOOM: Final = "org.apache.hudi.bloomfilter"
-BLOOM_TYPE: Final = "hoodie_bloom_filter_type_code"
-MIN_KEY: Final = "hoodie_min_record_key"
-MAX_KEY: Final = "hoodie_max_record_key"
 SOURCE: Final = "lakestrap.source"
 """The fingerprint of the source file, as `Fingerprint.as_json` writes it."""
 

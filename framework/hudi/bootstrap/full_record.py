@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from framework.hudi.bootstrap.footers import key_footers
 from framework.hudi.bootstrap.key_pass import KeyPass
 from framework.hudi.bootstrap.read_back import check_keys, key_digest
 from framework.hudi.bootstrap.skeleton import WrittenBaseFile
-from framework.hudi.table.layout import META_COLUMNS, MetaField
+from framework.hudi.filegroup.base_file import BaseFileBytes, constant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,11 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["write_full_record"]
 
 _CHUNK_ROWS: Final = 1 << 20
-_CONSTANT: Final = pa.dictionary(pa.int32(), pa.string())
-_DELTA: Final = (MetaField.COMMIT_SEQNO.value, MetaField.RECORD_KEY.value)
-_META: Final = [
-    pa.field(name, pa.string() if name in _DELTA else _CONSTANT) for name in META_COLUMNS
-]
 
 
 def write_full_record(
@@ -72,16 +64,7 @@ class _Writing:
         self._constants = (target.instant, target.partition_path, target.name)
         self._numbers = target.numbers
         self._rows = 0
-        self._sink = pa.BufferOutputStream()
-        self._schema = pa.schema([*_META, *schema])
-        self._writer = pq.ParquetWriter(
-            self._sink,
-            self._schema,
-            compression="zstd",
-            use_dictionary=[path for path in _leaf_paths(self._schema) if path not in _DELTA],
-            column_encoding=dict.fromkeys(_DELTA, "DELTA_BYTE_ARRAY"),
-            store_schema=False,
-        )
+        self._out = BaseFileBytes(schema)
 
     def add_row_group(self, batches: Sequence[Any], texts: Sequence[Any]) -> None:
         """Write batches of data columns with their keys as one row group."""
@@ -93,23 +76,15 @@ class _Writing:
             ],
             pa.string(),
         )
-        zeros = pa.array(np.zeros(rows, np.int32))
-        time, partition, name = (
-            pa.DictionaryArray.from_arrays(zeros, pa.array([text], pa.string()))
-            for text in self._constants
-        )
+        time, partition, name = (constant(text, rows) for text in self._constants)
         keys = pa.chunked_array(texts, pa.string())
         data = pa.Table.from_batches(batches).columns
-        columns = [time, seqno, keys, partition, name, *data]
-        table = pa.Table.from_arrays(columns, schema=self._schema)
-        self._writer.write_table(table, row_group_size=rows)
+        self._out.add_row_group([time, seqno, keys, partition, name, *data])
         self._rows += rows
 
     def finish(self, footers: dict[str, str]) -> bytes:
         """Close the file with these key-values and return its bytes."""
-        self._writer.add_key_value_metadata(footers)
-        self._writer.close()
-        return bytes(self._sink.getvalue().to_pybytes())
+        return self._out.finish(footers)
 
 
 def _filled(batch: Any, source: SourceReader, target: BaseFileTarget) -> Any:
@@ -121,12 +96,3 @@ def _filled(batch: Any, source: SourceReader, target: BaseFileTarget) -> Any:
             column = pa.repeat(pa.scalar(value, field.type), batch.num_rows)
             batch = batch.set_column(at, field, column)
     return batch
-
-
-@lru_cache(maxsize=8)
-def _leaf_paths(schema: Any) -> tuple[str, ...]:
-    """Return the Parquet paths of the leaf columns, which nested columns have several of."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(schema.empty_table(), sink, store_schema=False)
-    columns = pq.read_metadata(pa.BufferReader(sink.getvalue())).schema
-    return tuple(columns.column(at).path for at in range(len(columns)))

@@ -50,7 +50,7 @@ class FencedStorage:
         return self._inner.open_input(path)
 
     @contextlib.contextmanager
-    def create(self, path: str) -> Iterator[BinaryIO]:
+    def create(self, path: str, *, durable: bool = True) -> Iterator[BinaryIO]:
         """Create a file.
 
         Raises:
@@ -58,7 +58,7 @@ class FencedStorage:
         """
         self._check()
         try:
-            with self._inner.create(path) as out:
+            with self._inner.create(path, durable=durable) as out:
                 yield out
         finally:
             if self._inner.stat(self._fence) is None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from framework.hudi.filegroup.log_changes import LogChange
     from framework.hudi.filegroup.merge_rule import MergeRule
 
-__all__ = ["merged"]
+__all__ = ["merged", "ranks"]
 
 _KEY: Final = MetaField.RECORD_KEY.value
 _IS_DELETED: Final = "_hoodie_is_deleted"
@@ -127,7 +127,7 @@ class _Events:
         hidden_by = np.full(self.count, -1)
         np.maximum.at(hidden_by, self.codes[self.always], order[self.always])
         alive = order >= hidden_by[self.codes]
-        rank = np.where(self.always, _RANK_OF_ALWAYS, _ranks(self.value))
+        rank = np.where(self.always, _RANK_OF_ALWAYS, ranks(self.value))
         by_key = np.lexsort((order, rank, self.codes))
         by_key = by_key[alive[by_key]]
         codes = self.codes[by_key]
@@ -140,8 +140,8 @@ class _Events:
         if self.ordering is None:
             return np.ones(len(chosen), dtype=bool)
         old = base[self.ordering].combine_chunks()
-        ranks = _ranks(pa.concat_arrays([self.value, old]))
-        later: np.ndarray = ranks[: self.count][chosen] >= ranks[self.count :]
+        rank = ranks(pa.concat_arrays([self.value, old]))
+        later: np.ndarray = rank[: self.count][chosen] >= rank[self.count :]
         found: np.ndarray = later | self.always[chosen]
         return found
 
@@ -203,7 +203,7 @@ def _marked_deleted(rows: pa.Table) -> np.ndarray:
     return found
 
 
-def _ranks(values: pa.Array) -> np.ndarray:
+def ranks(values: pa.Array) -> np.ndarray:
     """Return a number for each value, equal for equal ones, greater for greater; null is least."""
     if pa.types.is_null(values.type):
         return np.zeros(len(values), np.int64)

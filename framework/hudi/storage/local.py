@@ -79,8 +79,11 @@ class LocalStorage:
             raise storage_error(error, str(full)) from error
 
     @contextlib.contextmanager
-    def create(self, path: str) -> Iterator[BinaryIO]:
-        """Open a new file; its bytes, and folders made for it, are durable on a clean exit."""
+    def create(self, path: str, *, durable: bool = True) -> Iterator[BinaryIO]:
+        """Open a new file; its bytes, and folders made for it, are durable on a clean exit.
+
+        Without `durable` only the folders are.
+        """
         full = self._full(path)
         try:
             _sync_folders(_make_folders(full.parent))
@@ -91,7 +94,8 @@ class LocalStorage:
         try:
             yield out
             out.flush()
-            raw.sync()
+            if durable:
+                raw.sync()
             out.close()
         except BaseException:
             raw.abandon()

@@ -94,8 +94,9 @@ class MemoryStorage:
             return pa.BufferReader(node.data)
 
     @contextlib.contextmanager
-    def create(self, path: str) -> Iterator[BinaryIO]:
+    def create(self, path: str, *, durable: bool = True) -> Iterator[BinaryIO]:
         """Open a new file; empty until the context ends well, gone if it ends badly."""
+        del durable
         self._check(path)
         node = _File()
         with self._tree.lock:

@@ -74,12 +74,13 @@ class Storage(Protocol):
         """Open for random access: a `pyarrow.NativeFile`, to be closed by the caller."""
         ...
 
-    def create(self, path: str) -> AbstractContextManager[BinaryIO]:
+    def create(self, path: str, *, durable: bool = True) -> AbstractContextManager[BinaryIO]:
         """Open a new file for writing; missing parent folders are made.
 
         Exclusive: raises `storage/exists` where something is there. On a clean exit of the context
         the bytes are durable (fsync); on an exception the file is deleted. The file's name is
         durable only after a `move` of it, which syncs its target folder; folders made for it are.
+        What need not outlive the run may be left to the system with `durable=False`.
         """
         ...
 

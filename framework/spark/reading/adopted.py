@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql import types as t
 
+    from framework.engine.reading.table import Table
     from framework.hudi.keygen.rule import KeyRule
     from framework.spark.reading.files import Adopted
     from framework.spark.reading.scan import Scan, Scanner
-    from framework.spark.reading.table import Table
 
 __all__ = ["scan_adopted"]
 

@@ -15,10 +15,10 @@ from framework.hudi.table.partition_path import parse_partition
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from framework.engine.reading.table import Table
     from framework.hudi.filegroup.slices import FileSlice
     from framework.hudi.table.partition_path import PartitionValue
     from framework.hudi.view.port import FileSystemView
-    from framework.spark.reading.table import Table
 
 __all__ = ["Adopted", "FileSet", "Partition", "Snapshot", "gather", "local_path"]
 

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from framework.engine.reading.table import open_table
 from framework.errors import PlanError
 from framework.hudi.table.layout import MetaField
 from framework.hudi.timeline.moments import Moment, instant_of
 from framework.spark.reading.snapshot import Reading, absolute, rows_of
-from framework.spark.reading.table import open_table
 from framework.vocabulary import Verify
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from framework.engine.reading.table import Table
     from framework.hudi.filegroup.slices import FileSlice
-    from framework.spark.reading.table import Table
 
 __all__ = ["read_incremental"]
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from framework.engine.reading.table import Table
     from framework.hudi.filegroup.slices import FileSlice
     from framework.spark.reading.files import Partition
-    from framework.spark.reading.table import Table
 
 __all__ = ["merged_frame"]
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
+from framework.engine.reading.patterns import choose_partitions
+from framework.engine.reading.table import Table, open_table
 from framework.errors import PlanError
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.storage.local import LocalStorage
@@ -21,9 +23,7 @@ from framework.spark.reading.drift import verify_sources
 from framework.spark.reading.files import Snapshot, gather, local_path
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.merged import merged_frame
-from framework.spark.reading.patterns import choose_partitions
 from framework.spark.reading.scan import Scanner, private_settings
-from framework.spark.reading.table import Table, open_table
 from framework.spark.reading.widened import as_stored
 from framework.spark.tasks import SparkTasks
 from framework.vocabulary import SourceLayout, Verify

@@ -21,8 +21,8 @@ from framework.spark.reading.columns import struct_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from framework.engine.reading.table import Table
     from framework.spark.reading.files import Adopted
-    from framework.spark.reading.table import Table
 
 __all__ = ["as_stored"]
 

@@ -17,8 +17,8 @@ from framework.plan.document import PlanDocument
 from framework.plan.explain import LineKind, explain_json, explain_markdown, explain_text
 from framework.plan.json_schema import plan_schema, plan_schema_text, type_schema
 from framework.plan.observation import Observation, SourceDrift
+from framework.plan.stage_text import stage_text
 from framework.plan.stages import Begin
-from framework.plan.text import stage_text
 from tests.support.planning import (
     FLIGHTS_SCHEMA,
     a_pending_run,
@@ -46,7 +46,7 @@ PLAIN_TEXT = """\
 nyc.flights  copy_on_write  12 partitions, 12 files, 336,776 rows, 6.1 MB
   stages
    source        12 files fingerprinted
-   1 skeletons   12 partitions metadata_only: ~2.4 MB to write, 0 B of data rewritten
+   1 skeletons   12 partitions metadata_only: ~2.5 MB to write, 0 B of data rewritten
    2 audit       key (year, month, day, carrier, flight, origin) unique in table, not null
    3 index       12 partitions, 12 files
    4 commit      00000000000001, atomic
@@ -93,13 +93,13 @@ MIXED_MARKDOWN = """\
 
 copy_on_write, key (year, day, flight) unique in partition, ComplexKeyGenerator, schema of 6 columns
 
-1. **skeletons** 1 partition metadata_only: ~8.6 kB to write, 0 B of data rewritten
-2. **full files** 1 partition full_record, 1 file: ~55.9 kB to write, 50.0 kB of data rewritten
+1. **skeletons** 1 partition metadata_only: ~8.9 kB to write, 0 B of data rewritten
+2. **full files** 1 partition full_record, 1 file: ~56.2 kB to write, 50.0 kB of data rewritten
 3. **audit** key (year, day, flight) unique in partition, not null
 4. **index** 1 partition, 1 file
 5. **commit** 00000000000001, atomic
 
-Estimate: ~80.4 kB to write, ~0.0 core-seconds.
+Estimate: ~80.8 kB to write, ~0.0 core-seconds.
 
 | mode | partitions | files | rows | size |
 |---|---:|---:|---:|---:|

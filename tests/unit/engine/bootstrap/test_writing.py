@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framework.engine.bootstrap import storing
+from framework.engine import storing
 from framework.engine.bootstrap.drift_check import check_drift
 from framework.engine.bootstrap.job import WorkRange
 from framework.engine.bootstrap.resuming import usable_segments

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from framework.engine.reading.slice_rows import SliceTable, describe, slice_rows
+from framework.engine.reading.table import open_table
 from framework.errors import SourceDriftError
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.filegroup.merge_rule import MergeRule
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.table.layout import META_COLUMNS
 from framework.hudi.view.listing import ListingView
-from framework.spark.reading.table import open_table
 from tests.golden.tables.opening import golden_names, open_golden
 from tests.interop.canonical import canonical_rows
 

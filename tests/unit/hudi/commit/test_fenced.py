@@ -33,11 +33,11 @@ class Vanishing(LocalStorage):
         self._moment = moment
 
     @contextlib.contextmanager
-    def create(self, path: str) -> Iterator[BinaryIO]:
+    def create(self, path: str, *, durable: bool = True) -> Iterator[BinaryIO]:
         """Create a file, with the event in between."""
         if self._moment == BEFORE:
             self._act()
-        with super().create(path) as out:
+        with super().create(path, durable=durable) as out:
             yield out
             if self._moment == DURING:
                 self._act()

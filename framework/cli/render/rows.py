@@ -1,0 +1,53 @@
+"""Rows of a query on the terminal."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from framework.cli.render.columns import laid_in_columns
+from framework.cli.render.console import clean, err, out, write
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["write_rows"]
+
+_NOTHING = "NULL"
+
+
+def write_rows(columns: Sequence[str], texts: Sequence[str]) -> None:
+    """Write a header and rows, each a JSON object by column; numbers to the right."""
+    rows = [json.loads(row, parse_float=_Number) for row in texts]
+    cells = [[clean(_text(row[name])) for name in columns] for row in rows]
+    names = [clean(name) for name in columns]
+    numeric = {
+        place
+        for place, name in enumerate(columns)
+        if rows and all(_is_number(row[name]) for row in rows)
+    }
+    for number, line in enumerate(laid_in_columns([names, *cells], numeric)):
+        write(out(), Text(line, style="" if number else "bold"))
+    if not texts:
+        write(err(), "no rows")
+
+
+class _Number(str):
+    """A number as it stands in JSON, with all its digits."""
+
+    __slots__ = ()
+
+
+def _text(value: object) -> str:
+    """Return a value for people."""
+    if value is None:
+        return _NOTHING
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _is_number(value: object) -> bool:
+    """Return whether a cell is laid to the right."""
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    return value is None or is_integer or isinstance(value, _Number)

@@ -1,0 +1,241 @@
+"""What a reader knows of a table before it looks at any file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from framework.errors import CorruptFileError, UnsupportedTableError, Where
+from framework.hudi.keygen.rule import KeyRule
+from framework.hudi.storage.opening import open_storage
+from framework.hudi.table.layout import BOOTSTRAP_INSTANT, META_COLUMNS, TABLE_VERSION
+from framework.hudi.table.partition_path import PartitionField
+from framework.hudi.table.properties import read_properties
+from framework.hudi.table.schema import arrow_schema
+from framework.hudi.timeline.cleaning import check_not_cleaned
+from framework.hudi.timeline.commit_metadata import read_commit_head
+from framework.hudi.timeline.instant import DATA_ACTIONS
+from framework.hudi.timeline.moments import instant_of
+from framework.hudi.timeline.timeline import load_timeline
+from framework.plan.facts import FACTS_KEY, BootstrapFacts
+from framework.plan.reader_exceptions import Trait
+from framework.vocabulary import PartitionType, SourceLayout
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from framework.hudi.storage.port import Storage
+    from framework.hudi.table.properties import TableProperties
+    from framework.hudi.timeline.moments import Moment
+    from framework.hudi.timeline.timeline import Timeline
+
+__all__ = ["Table", "open_table"]
+
+_SCHEMA: Final = "schema"
+_RULE: Final = "key_rule"
+_FILE_METADATA: Final = "_metadata"
+_GENERATORS: Final = frozenset(
+    {"", "SimpleKeyGenerator", "ComplexKeyGenerator", "CustomKeyGenerator"}
+)
+_TYPES: Final = (
+    (pa.types.is_string, PartitionType.STRING),
+    (pa.types.is_int32, PartitionType.INT),
+    (pa.types.is_int64, PartitionType.LONG),
+    (pa.types.is_date32, PartitionType.DATE),
+    (pa.types.is_boolean, PartitionType.BOOLEAN),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table as a reader sees it.
+
+    Attributes:
+        storage: opened at the table's base path.
+        properties: of a table at version 6.
+        timeline: what is completed, as one listing saw it.
+        schema: columns without meta columns, partition columns included.
+        partition: partition columns in folder order; empty for an unpartitioned table.
+        rule: how skeletons got their keys, None unless they are proven to be ours.
+        has_widened: whether an adopted file has a column in a narrower type than the table.
+        skipped: partitions that a bootstrap of ours left outside the table.
+    """
+
+    storage: Storage
+    properties: TableProperties
+    timeline: Timeline
+    schema: pa.Schema
+    partition: tuple[PartitionField, ...]
+    rule: KeyRule | None
+    has_widened: bool
+    skipped: frozenset[str] = frozenset()
+
+    @property
+    def layout(self) -> SourceLayout:
+        """How partition paths carry their values."""
+        if not self.partition:
+            return SourceLayout.NONE
+        return SourceLayout.HIVE if self.properties.hive_style else SourceLayout.POSITIONAL
+
+    @property
+    def file_fields(self) -> list[pa.Field]:
+        """The columns that are read from files: those that no folder stands for."""
+        by_folder = {field.name for field in self.partition}
+        return [field for field in self.schema if field.name not in by_folder]
+
+
+def open_table(location: str, as_of: Moment | None = None) -> Table:
+    """Return what there is at `location`, or was at a moment of the past.
+
+    Costs one listing and one or two heads of commits; for the past also one small read for each
+    clean on the timeline.
+
+    Raises:
+        UnsupportedTableError: `read/not-a-table`, `read/table-version`, `read/no-schema`,
+            `read/key-generator`, `read/partition-type`, `read/column-named-metadata`; for a moment
+            of the past `read/cleaned`, `read/archived`, `read/before-table`.
+        PlanError: `read/moment-not-readable`, `read/moment-has-a-zone`.
+    """
+    storage = open_storage(location)
+    properties = read_properties(storage)
+    if properties is None:
+        raise _unsupported(storage, "not-a-table", "there is no table here", "Check the location.")
+    if properties.version != TABLE_VERSION:
+        raise _unsupported(
+            storage,
+            "table-version",
+            f"the table is at version {properties.version}; this release reads {TABLE_VERSION}",
+            "Read it with Apache Hudi, which upgraded it.",
+        )
+    timeline = load_timeline(storage)
+    if as_of is not None:
+        instant = instant_of(as_of, timeline, properties.timezone)
+        check_not_cleaned(storage, timeline, instant)
+        timeline = timeline.as_of(instant)
+    schema = _schema(storage, timeline)
+    adoption = _adoption(storage, timeline)
+    rule = adoption.rule
+    partition = rule.partition if rule else _partition(storage, properties, schema)
+    return Table(
+        storage=storage,
+        properties=properties,
+        timeline=timeline,
+        schema=_with_partition_columns(schema, partition),
+        partition=partition,
+        rule=rule,
+        has_widened=adoption.has_widened,
+        skipped=adoption.skipped,
+    )
+
+
+def _schema(storage: Storage, timeline: Timeline) -> pa.Schema:
+    """Return the columns that the newest commit with a schema names."""
+    for instant in reversed(timeline.completed):
+        if instant.action in DATA_ACTIONS:
+            text = read_commit_head(storage, instant.path).extra.get(_SCHEMA)
+            if text:
+                return _parsed(storage, instant.path, text)
+    raise _unsupported(
+        storage, "no-schema", "no completed commit names the columns", "Write to the table first."
+    )
+
+
+def _parsed(storage: Storage, path: str, text: str) -> pa.Schema:
+    """Return an Avro schema's columns without meta columns."""
+    try:
+        schema = arrow_schema(json.loads(text))
+    except ValueError as error:
+        raise CorruptFileError(
+            "read/schema-not-readable",
+            f"the commit's schema is no JSON: {error}",
+            where=Where(file=f"{storage.location}/{path}"),
+            remedy="Restore the commit file from a copy.",
+        ) from error
+    if any(name.lower() == _FILE_METADATA for name in schema.names):
+        raise _unsupported(
+            storage,
+            "column-named-metadata",
+            f"a column is called '{_FILE_METADATA}', as Spark's own column of file facts is",
+            "Rename the column in the source, then begin the table anew.",
+        )
+    return pa.schema([field for field in schema if field.name not in META_COLUMNS])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Adoption:
+    """What our bootstrap left in its commit: see `Table`."""
+
+    rule: KeyRule | None = None
+    has_widened: bool = False
+    skipped: frozenset[str] = frozenset()
+
+
+def _adoption(storage: Storage, timeline: Timeline) -> _Adoption:
+    """Return what our bootstrap left in its commit; nothing where the bootstrap was not ours.
+
+    Where it made no skeletons, there is no rule to make their keys by.
+    """
+    found = next((each for each in timeline.completed if each.action in DATA_ACTIONS), None)
+    if found is None:
+        return _Adoption()
+    text = read_commit_head(storage, found.path).extra.get(FACTS_KEY)
+    if text is None:
+        return _Adoption()
+    facts = BootstrapFacts.from_json(text, where=Where(file=f"{storage.location}/{found.path}"))
+    stored: Mapping[str, object] = json.loads(text)
+    skipped = frozenset(facts.skipped)
+    is_adopted = found.requested_time == facts.instant == BOOTSTRAP_INSTANT
+    if not is_adopted or _RULE not in stored:
+        return _Adoption(skipped=skipped)
+    rule = KeyRule.from_json(stored[_RULE])  # type: ignore[arg-type]  # it checks what it is given
+    widened = Trait.WIDENED in facts.traits
+    return _Adoption(rule=rule, has_widened=widened, skipped=skipped)
+
+
+def _partition(
+    storage: Storage, properties: TableProperties, schema: pa.Schema
+) -> tuple[PartitionField, ...]:
+    """Return the partition columns of a table that others began, typed as its schema has them."""
+    if not properties.partition_fields:
+        return ()
+    generator = properties.key_generator.rpartition(".")[2]
+    if generator not in _GENERATORS:
+        raise _unsupported(
+            storage,
+            "key-generator",
+            f"{generator} makes folders whose text is no column's value",
+            "Read the table with Apache Hudi.",
+        )
+    return tuple(_partition_field(storage, n, schema) for n in properties.partition_fields)
+
+
+def _partition_field(storage: Storage, name: str, schema: pa.Schema) -> PartitionField:
+    """Return one partition column; text where the schema does not have it."""
+    kind = schema.field(name).type if name in schema.names else pa.string()
+    for is_kind, declared in _TYPES:
+        if is_kind(kind):
+            return PartitionField(name=name, type=declared)
+    raise _unsupported(
+        storage,
+        "partition-type",
+        f"partition column '{name}' is {kind}",
+        "Read the table with Apache Hudi.",
+    )
+
+
+def _with_partition_columns(schema: pa.Schema, partition: tuple[PartitionField, ...]) -> pa.Schema:
+    """Return the schema with partition columns that it lacks at its end."""
+    missing = [pa.field(f.name, pa.string()) for f in partition if f.name not in schema.names]
+    return pa.schema([*schema, *missing])
+
+
+def _unsupported(
+    storage: Storage, condition: str, message: str, remedy: str
+) -> UnsupportedTableError:
+    """Return the error for a table that cannot be read."""
+    return UnsupportedTableError(
+        f"read/{condition}", message, where=Where(table=storage.location), remedy=remedy
+    )

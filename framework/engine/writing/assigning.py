@@ -1,0 +1,156 @@
+"""Which file group takes which new rows. Pure.
+
+Groups that are rewritten anyway take new rows first, then small ones that are not, the smallest
+first; what is left becomes new groups of the target size. A skeleton is never rewritten just to
+take new rows, and log files take none: Apache Hudi looks keys up in base files alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = ["GroupShare", "Sizing", "SliceFacts", "assign"]
+
+Stretch = tuple[int, int, int]
+"""Bucket, start and stop (not included) among its rows to insert."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceFacts:
+    """What is known of an existing slice.
+
+    Attributes:
+        number: its number among the slices that were looked into.
+        partition_path: its partition.
+        rows: its rows; None where that was not looked into.
+        bytes: of its base file, with the source file behind a skeleton; 0 without a base file.
+        hits: rows of it that change.
+        is_skeleton: whether its base file is a skeleton.
+        has_logs: whether it has log files.
+    """
+
+    number: int
+    partition_path: str
+    rows: int | None
+    bytes: int
+    hits: int
+    is_skeleton: bool
+    has_logs: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizing:
+    """How large files become.
+
+    Attributes:
+        target_bytes: size that a new file is meant to have.
+        small_bytes: below this a file takes new rows; 0 where none does.
+        row_bytes: what a row takes where no slice of its partition tells.
+        appends: whether changes go to log files, so that no group is rewritten for them.
+    """
+
+    target_bytes: int
+    small_bytes: int
+    row_bytes: float
+    appends: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupShare:
+    """What one file group has to take; `slice` None is a new group."""
+
+    partition_path: str
+    slice: int | None
+    inserts: tuple[Stretch, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Rows:
+    """Stretches of rows that are handed out from the front."""
+
+    stretches: list[Stretch]
+    count: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.count = sum(stop - start for _, start, stop in self.stretches)
+
+    def take(self, most: int) -> tuple[Stretch, ...]:
+        """Hand out so many rows, or what is left."""
+        taken = []
+        while most > 0 and self.stretches:
+            bucket, start, stop = self.stretches.pop(0)
+            cut = min(stop, start + most)
+            taken.append((bucket, start, cut))
+            most -= cut - start
+            self.count -= cut - start
+            if cut < stop:
+                self.stretches.insert(0, (bucket, cut, stop))
+        return tuple(taken)
+
+
+def assign(
+    slices: Sequence[SliceFacts], inserts: Mapping[str, Sequence[Stretch]], sizing: Sizing
+) -> tuple[GroupShare, ...]:
+    """Return every group that changes or is new, partitions in the order of their bytes.
+
+    Inside a partition existing groups come by number, then new ones. Every row of `inserts` is in
+    exactly one group.
+
+    Args:
+        slices: those that were looked into.
+        inserts: rows to insert by partition path.
+        sizing: how large files become.
+    """
+    by_path: dict[str, list[SliceFacts]] = defaultdict(list)
+    for each in slices:
+        by_path[each.partition_path].append(each)
+    paths = sorted(by_path.keys() | inserts.keys(), key=str.encode)
+    return tuple(
+        share
+        for path in paths
+        for share in _of_partition(path, by_path[path], list(inserts.get(path, ())), sizing)
+    )
+
+
+def _of_partition(
+    path: str, slices: Sequence[SliceFacts], stretches: list[Stretch], sizing: Sizing
+) -> Iterator[GroupShare]:
+    """Yield the groups of one partition."""
+    rows = _Rows(stretches=stretches)
+    row_bytes = _row_bytes(slices, sizing)
+    taken: dict[int, tuple[Stretch, ...]] = {}
+    for each in sorted(_takers(slices, sizing), key=lambda s: (not s.hits, s.bytes, s.number)):
+        if rows.count:
+            room = int((sizing.target_bytes - each.bytes) / row_bytes)
+            taken[each.number] = rows.take(room)
+    for each in slices:
+        inserts = taken.get(each.number, ())
+        if each.hits or inserts:
+            yield GroupShare(partition_path=path, slice=each.number, inserts=inserts)
+    files = math.ceil(rows.count * row_bytes / sizing.target_bytes)
+    for left in range(files, 0, -1):
+        share = rows.take(math.ceil(rows.count / left))
+        yield GroupShare(partition_path=path, slice=None, inserts=share)
+
+
+def _takers(slices: Sequence[SliceFacts], sizing: Sizing) -> Iterator[SliceFacts]:
+    """Yield the slices that may take new rows."""
+    for each in slices:
+        rewritten = bool(each.hits) and not sizing.appends
+        usable = rewritten or not (each.is_skeleton or each.has_logs or each.hits)
+        if usable and 0 < each.bytes < sizing.small_bytes:
+            yield each
+
+
+def _row_bytes(slices: Sequence[SliceFacts], sizing: Sizing) -> float:
+    """Return what a row of the partition takes; at least one byte."""
+    known = [each for each in slices if each.rows and each.bytes]
+    rows = sum(each.rows or 0 for each in known)
+    found = sum(each.bytes for each in known) / rows if rows else sizing.row_bytes
+    return max(found, 1.0)

@@ -1,0 +1,174 @@
+"""The rows of one file group after a load: old rows, changed ones in their places, new ones behind.
+
+Pure. Unchanged rows keep their commit time and sequence number; all rows get the new file's name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from framework.engine.writing.incoming import KEY
+from framework.hudi.filegroup.base_file import constant
+from framework.hudi.filegroup.merging import ranks
+from framework.hudi.table.layout import MetaField
+
+if TYPE_CHECKING:
+    from framework.hudi.bootstrap.row_numbers import RowNumbers
+
+__all__ = ["Changes", "Combined", "NewFile", "combined"]
+
+_NUMBERED_ROWS: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What happens to a slice.
+
+    Attributes:
+        gone: places of rows that are deleted.
+        gone_keys: their keys, where only these are written; else none.
+        places: places of rows that an incoming row would replace, each once.
+        rows: those incoming rows, in step with `places`, then the new ones; columns are the key and
+            the table's.
+    """
+
+    gone: np.ndarray
+    gone_keys: pa.Array
+    places: np.ndarray
+    rows: pa.Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Combined:
+    """The rows of the new file, column by column.
+
+    Attributes:
+        columns: meta columns, then the table's.
+        keys: the record keys, as one array.
+        fresh: the keys of new rows.
+        updated: rows that were replaced.
+        superseded: rows that stayed, since their ordering value is greater than the incoming one's.
+    """
+
+    columns: list[Any]
+    keys: pa.Array
+    fresh: pa.Array
+    updated: int
+    superseded: int
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(self.keys)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewFile:
+    """The base file that is made.
+
+    Attributes:
+        name: its name.
+        partition_path: its partition.
+        numbers: commit and number of the file, which sequence numbers begin with.
+    """
+
+    name: str
+    partition_path: str
+    numbers: RowNumbers
+
+
+def combined(
+    old: pa.Table | None, changes: Changes, file: NewFile, *, ordering: str | None
+) -> Combined:
+    """Return the rows of a file group after `changes`.
+
+    Args:
+        old: the slice's rows as of `slice_rows`, None for a new group.
+        changes: what happens to them.
+        file: the base file that is made.
+        ordering: column whose greater value wins; the incoming row does where they are equal. None:
+            the incoming row wins.
+    """
+    new = changes.rows
+    base = old.num_rows if old is not None else 0
+    wins = _wins(old, changes, ordering)
+    taken = _taken(base, changes, wins)
+    keys = _column(old, new, KEY, taken)
+    rows, count = len(taken), changes.places.size
+    columns = [
+        _commit_times(old, file.numbers.instant, taken),
+        _sequence_numbers(old, file.numbers, taken),
+        keys,
+        constant(file.partition_path, rows),
+        constant(file.name, rows),
+        *(_column(old, new, name, taken) for name in new.column_names if name != KEY),
+    ]
+    updated = int(np.count_nonzero(wins))
+    return Combined(
+        columns=columns,
+        keys=keys,
+        fresh=new[KEY].combine_chunks().slice(count),
+        updated=updated,
+        superseded=count - updated,
+    )
+
+
+def _wins(old: pa.Table | None, changes: Changes, ordering: str | None) -> np.ndarray:
+    """Return which of the places are taken by their incoming rows."""
+    count = changes.places.size
+    if ordering is None or old is None or not count:
+        return np.ones(count, dtype=bool)
+    before = old[ordering].combine_chunks().take(pa.array(changes.places))
+    after = changes.rows[ordering].combine_chunks().slice(0, count)
+    rank = ranks(pa.concat_arrays([before, after]))
+    found: np.ndarray = rank[count:] >= rank[:count]
+    return found
+
+
+def _taken(base: int, changes: Changes, wins: np.ndarray) -> np.ndarray:
+    """Return for each row of the new file its place among old rows and incoming ones behind."""
+    places = np.arange(base)
+    places[changes.places[wins]] = base + np.flatnonzero(wins)
+    stays = np.ones(base, dtype=bool)
+    stays[changes.gone] = False
+    fresh = np.arange(changes.places.size, changes.rows.num_rows)
+    return np.concatenate([places[stays], base + fresh])
+
+
+def _column(old: pa.Table | None, new: pa.Table, name: str, taken: np.ndarray) -> pa.Array:
+    """Return one column of the new file."""
+    chunks = [*(old[name].chunks if old is not None else ()), *new[name].chunks]
+    whole = pa.concat_arrays(chunks) if chunks else pa.array([], new.schema.field(name).type)
+    return whole.take(pa.array(taken)) if old is not None else whole
+
+
+def _commit_times(old: pa.Table | None, instant: str, taken: np.ndarray) -> pa.DictionaryArray:
+    """Return the commit times: kept by rows that are not changed."""
+    if old is None:
+        return constant(instant, len(taken))
+    base = old.num_rows
+    encoded: Any = old[MetaField.COMMIT_TIME].combine_chunks().dictionary_encode()
+    texts = pa.concat_arrays([encoded.dictionary, pa.array([instant], pa.string())])
+    codes = np.full(len(taken), len(texts) - 1, np.int32)
+    kept = taken < base
+    codes[kept] = encoded.indices.to_numpy(zero_copy_only=False)[taken[kept]]
+    return pa.DictionaryArray.from_arrays(pa.array(codes), texts)
+
+
+def _sequence_numbers(old: pa.Table | None, numbers: RowNumbers, taken: np.ndarray) -> pa.Array:
+    """Return the sequence numbers; changed rows are counted from 0."""
+    base = old.num_rows if old is not None else 0
+    is_new = taken >= base
+    count = int(np.count_nonzero(is_new))
+    starts = range(0, count, _NUMBERED_ROWS)
+    fresh = [numbers.texts(at, min(_NUMBERED_ROWS, count - at)) for at in starts]
+    if old is None:
+        return pa.concat_arrays([pa.array([], pa.string()), *fresh])
+    chunks = [*old[MetaField.COMMIT_SEQNO].chunks, *fresh]
+    places = taken.copy()
+    places[is_new] = base + np.arange(count)
+    return pa.concat_arrays([pa.array([], pa.string()), *chunks]).take(pa.array(places))

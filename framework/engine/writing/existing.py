@@ -1,0 +1,87 @@
+"""The slices of the table that a load has to look into, or to hide."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from framework.engine.writing.incoming import KEY
+from framework.engine.writing.tagging import bucket_rows, read_hits
+from framework.errors import PlanError, Where
+from framework.hudi.bootstrap.index import BootstrapIndex
+from framework.hudi.view.listing import ListingView
+from framework.vocabulary import KeyScope, WriteOperation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from framework.engine.reading.table import Table
+    from framework.engine.writing.comparing import Compared
+    from framework.engine.writing.job import LoadJob
+    from framework.engine.writing.load import Load
+    from framework.engine.writing.refusals import TakenKey
+    from framework.hudi.filegroup.slices import FileSlice
+    from framework.hudi.storage.port import Storage
+
+__all__ = ["existing_slices", "latest_slices", "taken_keys"]
+
+_SHOWN = 50
+
+
+def existing_slices(load: Load, job: LoadJob, paths: frozenset[str]) -> tuple[FileSlice, ...]:
+    """Return the slices that may hold keys of rows in these partitions, by partition and file id.
+
+    Where keys are unique in the whole table these are all slices, but for partitions that the load
+    replaces. Costs one listing per partition that is looked into, and per folder above.
+
+    Raises:
+        PlanError: `load/skipped-partition`.
+    """
+    if load.table is None:
+        return ()
+    _refuse_skipped(load.table, paths)
+    replaced = paths if job.operates is WriteOperation.INSERT_OVERWRITE else frozenset()
+    if job.key_rule.scope is KeyScope.PARTITION and job.key_rule.partition:
+        return tuple(latest_slices(load.table, paths - replaced))
+    return tuple(latest_slices(load.table, None, without=replaced))
+
+
+def _refuse_skipped(table: Table, paths: frozenset[str]) -> None:
+    """Raise for rows of a partition that a rule of the bootstrap left outside the table.
+
+    Raises:
+        PlanError: `load/skipped-partition`.
+    """
+    found = sorted(paths & table.skipped)
+    if found:
+        raise PlanError(
+            "load/skipped-partition",
+            f"the input has rows of {len(found):,} partitions that the bootstrap left outside",
+            where=Where(table=table.storage.location, partition=found[0]),
+            remedy="Leave these rows out by a transform; what was skipped is no part of the table.",
+        )
+
+
+def latest_slices(
+    table: Table, paths: Iterable[str] | None, *, without: frozenset[str] = frozenset()
+) -> Iterator[FileSlice]:
+    """Yield the latest slices of some partitions, sorted by path and file id; None means all."""
+    with BootstrapIndex.open(table.storage) or nullcontext() as index:
+        view = ListingView(table.storage, table.timeline, index)
+        chosen = set(view.partitions() if paths is None else paths) - without
+        for path in sorted(chosen, key=str.encode):
+            yield from view.latest_slices(path)
+
+
+def taken_keys(storage: Storage, compared: Compared) -> list[TakenKey]:
+    """Return some keys of the input that the table has, with the file and row that have them."""
+    found: list[TakenKey] = []
+    for path in compared.tagged.files:
+        for hit in read_hits(storage, path).slice(0, _SHOWN - len(found)).to_pylist():
+            rows, _ = bucket_rows(storage, compared.buckets[hit["bucket"]], None, [KEY])
+            if rows is None:
+                continue
+            base = compared.tagged.slices[hit["slice"]].base
+            name = base.path if base else compared.tagged.slices[hit["slice"]].group.file_id
+            found.append((rows[KEY][hit["row"]].as_py(), name, hit["position"]))
+    return found

@@ -1,0 +1,220 @@
+"""Shares of the input, put together: each key is left once, by the ordering or refused.
+
+A bucket names record batches of Arrow files, each with rows of one partition, so that whoever needs
+the rows of one partition reads no others. Rows are numbered through all batches of a bucket. Rows
+are written again only where some of a batch give way to others with their key.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from framework.engine.tasks import decode
+from framework.engine.writing.incoming import FILE, KEY, PATH, ROW, incoming_schema
+from framework.engine.writing.job import LoadJob
+from framework.hudi.filegroup.merging import ranks
+from framework.hudi.table.layout import join
+from framework.vocabulary import KeyScope, WriteOperation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from framework.hudi.storage.port import Storage
+
+__all__ = ["Bucket", "GatherTask", "Part", "gather_task", "read_parts"]
+
+_SAMPLES: Final = 50
+_KEEPS_ONE: Final = frozenset({WriteOperation.UPSERT, WriteOperation.DELETE})
+
+Part = tuple[str, int, str, int]
+"""Partition path and number of rows of a record batch, its file and its place in the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatherTask:
+    """Shares that become one bucket: for each its parts, in the order of the input."""
+
+    job: dict[str, Any]
+    shares: list[list[Part]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bucket:
+    """Rows of the input in which no key of a scope occurs twice, as JSON-able fields.
+
+    Attributes:
+        parts: the record batches; columns are those of `incoming_schema`.
+        dropped: rows that gave way to another row with their key.
+        duplicates: for operations that refuse them: [key, rows, [[file, row], …]] of some keys.
+        repeated: how many keys occurred more than once.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    dropped: int = 0
+    duplicates: list[list[Any]] = field(default_factory=list)
+    repeated: int = 0
+
+    @property
+    def rows(self) -> int:
+        """Rows of all parts."""
+        return sum(part[1] for part in self.parts)
+
+    def starts(self) -> Iterator[tuple[str, int, int]]:
+        """Yield (partition path, first row, row after the last) of each part."""
+        at = 0
+        for path, rows, *_ in self.parts:
+            yield path, at, at + rows
+            at += rows
+
+
+def gather_task(descriptor: str) -> str:
+    """Gather the shares of a `GatherTask`; return the `Bucket` as JSON.
+
+    Of rows with one key, upserts and deletes keep the one with the greatest ordering value, of
+    equal ones the last in the input. Holds one share's keys in memory, and where keys occur more
+    than once their ordering values, and one batch.
+
+    Raises:
+        CommitConflictError: `commit/fenced`.
+    """
+    task = decode(GatherTask, descriptor)
+    job = LoadJob(**task.job)
+    storage = job.storage()
+    found = _Found()
+    for share in task.shares:
+        found.parts += _once(job, storage, share, found)
+    return json.dumps(
+        {
+            "parts": found.parts,
+            "dropped": found.dropped,
+            "duplicates": found.duplicates,
+            "repeated": found.repeated,
+        }
+    )
+
+
+def read_parts(storage: Storage, parts: Sequence[Part], names: Sequence[str]) -> pa.Table:
+    """Return some columns of the rows of some parts, of which there is at least one."""
+    batches, files = [], {}
+    try:
+        for _, _, path, number in parts:
+            if path not in files:
+                stream = storage.open_input(path)
+                files[path] = stream, pa.ipc.open_file(stream)
+            batches.append(files[path][1].get_batch(number).select(names))
+    finally:
+        for stream, _ in files.values():
+            stream.close()
+    return pa.Table.from_batches(batches)
+
+
+class _Found:
+    """What is told of a bucket."""
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self.dropped = 0
+        self.repeated = 0
+        self.duplicates: list[list[Any]] = []
+
+
+def _once(job: LoadJob, storage: Storage, share: Sequence[Part], found: _Found) -> Sequence[Part]:
+    """Return the parts of a share in which each key occurs once; note keys that occur more."""
+    keys = read_parts(storage, share, [KEY, PATH])
+    codes = _codes(job, keys)
+    repeated = np.bincount(codes) > 1 if codes.size else np.zeros(0, dtype=bool)
+    if not repeated.any():
+        return share
+    found.repeated += int(np.count_nonzero(repeated))
+    places = np.flatnonzero(repeated[codes])
+    if job.operates not in _KEEPS_ONE:
+        where = read_parts(storage, share, [KEY, FILE, ROW]).take(pa.array(places))
+        _note_duplicates(where, codes[places], found)
+        return share
+    keep = np.ones(codes.size, dtype=bool)
+    keep[places] = _best(job, storage, share, places, codes[places])
+    found.dropped += int(np.count_nonzero(~keep))
+    return _kept(job, storage, share, keep)
+
+
+def _best(
+    job: LoadJob,
+    storage: Storage,
+    share: Sequence[Part],
+    places: np.ndarray,
+    codes: np.ndarray,
+) -> np.ndarray:
+    """Return which of some rows stay: one of each code."""
+    ordering = None if job.operates is WriteOperation.DELETE else job.ordering
+    names = [FILE, ROW, *([ordering] if ordering else [])]
+    rows = read_parts(storage, share, names).take(pa.array(places))
+    rank = np.zeros(places.size, np.int64)
+    if ordering:
+        rank = ranks(rows[ordering].combine_chunks())
+    order = np.lexsort([rows[ROW].to_numpy(), rows[FILE].to_numpy(), rank, codes])
+    ordered = codes[order]
+    best = np.zeros(places.size, dtype=bool)
+    best[order] = np.append(ordered[1:] != ordered[:-1], np.ones(1, dtype=bool))
+    return best
+
+
+def _kept(
+    job: LoadJob, storage: Storage, share: Sequence[Part], keep: np.ndarray
+) -> Sequence[Part]:
+    """Return the parts without the rows that do not stay; only parts that lose some are written."""
+    path = join(job.folder, f"{uuid4().hex}.rows")
+    schema = incoming_schema(job)
+    kept: list[Part] = []
+    at = written = 0
+    with storage.create(path, durable=False) as out, pa.ipc.new_file(out, schema) as writer:
+        for part in share:
+            stays = keep[at : at + part[1]]
+            at += part[1]
+            if stays.all():
+                kept.append(part)
+                continue
+            rows = read_parts(storage, [part], schema.names).filter(pa.array(stays))
+            if rows.num_rows:
+                writer.write_batch(rows.combine_chunks().to_batches()[0])
+                kept.append((part[0], rows.num_rows, path, written))
+                written += 1
+    return kept
+
+
+def _codes(job: LoadJob, rows: pa.Table) -> np.ndarray:
+    """Return a number for each row, the same for rows with one key in one scope."""
+    codes = _encoded(rows[KEY])
+    if job.key_rule.scope is KeyScope.TABLE:
+        return codes
+    paths = _encoded(rows[PATH])
+    if not paths.size or not paths.any():
+        return codes
+    _, together = np.unique(codes * (int(paths.max()) + 1) + paths, return_inverse=True)
+    return together
+
+
+def _encoded(column: pa.ChunkedArray) -> np.ndarray:
+    """Return a number for each text, the same for equal ones."""
+    encoded: Any = pc.dictionary_encode(column.combine_chunks())
+    found: np.ndarray = encoded.indices.to_numpy().astype(np.int64)
+    return found
+
+
+def _note_duplicates(rows: pa.Table, codes: np.ndarray, found: _Found) -> None:
+    """Remember some keys that occur more than once, with some of their rows."""
+    shown = np.unique(codes)[: max(0, _SAMPLES - len(found.duplicates))]
+    samples: Mapping[int, list[int]] = defaultdict(list)
+    for place in np.flatnonzero(np.isin(codes, shown)).tolist():
+        samples[int(codes[place])].append(place)
+    for group in samples.values():
+        some = rows.take(pa.array(group[:5]))
+        where = zip(some[FILE].to_pylist(), some[ROW].to_pylist(), strict=True)
+        found.duplicates.append([some[KEY][0].as_py(), len(group), [list(each) for each in where]])

@@ -1,0 +1,242 @@
+"""From pinned input files to keyed rows, cut into shares for whoever compares them.
+
+Every row gets its record key, its partition path and where it came from. A share is what is
+compared together: the rows of one partition, or of one range of key hashes where keys are unique in
+the whole table. Each share's rows of one partition are one record batch of an Arrow file.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from framework.engine.tasks import decode
+from framework.engine.writing.job import InputFile, LoadJob
+from framework.errors import CorruptFileError, SourceDriftError, Where
+from framework.hudi.bootstrap.row_numbers import RowNumbers
+from framework.hudi.codecs.murmur import key_hashes
+from framework.hudi.keygen.paths import partition_paths
+from framework.hudi.keygen.text import null_rows, record_keys
+from framework.hudi.storage.opening import open_storage
+from framework.hudi.table.fitting import fitted_column
+from framework.hudi.table.layout import MetaField, join, name_of, parent_of
+from framework.vocabulary import KeyScope, WriteOperation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["FILE", "KEY", "PATH", "ROW", "IncomingTask", "incoming_schema", "incoming_task"]
+
+KEY: Final = MetaField.RECORD_KEY.value
+PATH: Final = MetaField.PARTITION_PATH.value
+FILE: Final = "_lakestrap_file"
+ROW: Final = "_lakestrap_row"
+
+_NULLS_SHOWN: Final = 50
+_NUMBERED_ROWS: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncomingTask:
+    """Some input files to key; `job` are fields of `LoadJob`, `files` of `InputFile`."""
+
+    job: dict[str, Any]
+    files: list[dict[str, Any]]
+
+
+def incoming_schema(job: LoadJob) -> pa.Schema:
+    """Return the columns of keyed rows: key, partition path, file, row, then the table's."""
+    places = [pa.field(KEY, pa.string()), pa.field(PATH, pa.string())]
+    places += [pa.field(FILE, pa.int64()), pa.field(ROW, pa.int64())]
+    return pa.schema([*places, *(field.with_nullable(True) for field in job.table_schema)])
+
+
+def incoming_task(descriptor: str) -> str:
+    """Key the files of an `IncomingTask`; return where the rows are, as JSON.
+
+    `{"path", "rows", "first", "shares": {share: [[partition path, rows, batch]]}, "nulls": {"rows",
+    "places": [[file, row]]}}` where `first` is the number of the first file, and `places` are some
+    rows without a key. Holds the rows of all its files in memory.
+
+    Raises:
+        SourceDriftError: `input/drift`; an input file is not the one that was pinned.
+        CorruptFileError: `input/corrupt-file`, `input/value-does-not-fit`,
+            `partition/value-not-a-path`.
+        PlanError: `key/column-missing`, `partition/column-missing`.
+        CommitConflictError: `commit/fenced`.
+    """
+    task = decode(IncomingTask, descriptor)
+    job = LoadJob(**task.job)
+    nulls = _Nulls()
+    keyed = [_keyed(job, InputFile(**fields), nulls) for fields in task.files]
+    rows = pa.concat_tables([incoming_schema(job).empty_table(), *keyed])
+    path = join(job.folder, f"{uuid4().hex}.rows")
+    told: dict[str, list[list[Any]]] = {}
+    schema = rows.schema
+    with (
+        job.storage().create(path, durable=False) as out,
+        pa.ipc.new_file(out, schema) as writer,
+    ):
+        for number, (share, partition, places) in enumerate(_shares(job, rows)):
+            part = rows if places is None else rows.take(pa.array(places))
+            writer.write_batch(_one_batch(part))
+            told.setdefault(share, []).append([partition, part.num_rows, number])
+    nulls_told = {"rows": nulls.rows, "places": nulls.places}
+    first = min((fields["number"] for fields in task.files), default=0)
+    return json.dumps(
+        {"path": path, "rows": rows.num_rows, "first": first, "shares": told, "nulls": nulls_told}
+    )
+
+
+class _Nulls:
+    """Rows without a key: how many, and the first of them as [file, row]."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.places: list[list[int]] = []
+
+    def add(self, number: int, rows: np.ndarray) -> None:
+        """Take in rows of one file."""
+        self.rows += rows.size
+        left = _NULLS_SHOWN - len(self.places)
+        self.places += [[number, row] for row in rows[:left].tolist()]
+
+
+def _keyed(job: LoadJob, file: InputFile, nulls: _Nulls) -> pa.Table:
+    """Return the rows of one input file with their keys."""
+    raw = _read(file, [KEY, *job.table_schema.names])
+    columns = [fitted_column(raw, field, _misfit(file)) for field in job.table_schema]
+    data = pa.Table.from_arrays(columns, names=job.table_schema.names)
+    keys = _keys(job, file, raw, data, nulls)
+    rows = data.num_rows
+    return pa.Table.from_arrays(
+        [
+            keys,
+            _paths(job, data),
+            pa.repeat(pa.scalar(file.number, pa.int64()), rows),
+            pa.array(np.arange(rows)),
+            *data.columns,
+        ],
+        schema=incoming_schema(job),
+    )
+
+
+def _keys(
+    job: LoadJob, file: InputFile, raw: pa.Table, data: pa.Table, nulls: _Nulls
+) -> pa.ChunkedArray:
+    """Return the record keys of a file's rows; automatic ones count the rows of the file."""
+    rule = job.key_rule
+    if not rule.is_automatic:
+        nulls.add(file.number, null_rows(rule, data, {}))
+        found = record_keys(rule, data, {})
+        return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
+    if job.operates is WriteOperation.DELETE:
+        brought = fitted_column(raw, pa.field(KEY, pa.string()), _misfit(file))
+        missing = pc.is_null(brought).to_numpy().nonzero()[0]
+        nulls.add(file.number, missing)
+        return brought
+    numbered = _numbered(RowNumbers(instant=job.instant, number=file.number), data.num_rows)
+    if not job.names_keys or KEY not in raw.schema.names:
+        return numbered
+    brought = fitted_column(raw, pa.field(KEY, pa.string()), _misfit(file))
+    return pc.coalesce(brought, numbered)
+
+
+def _numbered(numbers: RowNumbers, rows: int) -> pa.ChunkedArray:
+    """Return the automatic keys of a file with so many rows."""
+    starts = range(0, rows, _NUMBERED_ROWS)
+    parts = [numbers.texts(at, min(_NUMBERED_ROWS, rows - at)) for at in starts]
+    return pa.chunked_array(parts, pa.string())
+
+
+def _paths(job: LoadJob, data: pa.Table) -> pa.Array:
+    """Return the partition path of each row; where deletes look everywhere, none is needed."""
+    rule = job.key_rule
+    anywhere = job.operates is WriteOperation.DELETE and rule.scope is KeyScope.TABLE
+    if anywhere or not rule.partition:
+        return pa.repeat(pa.scalar("", pa.string()), data.num_rows)
+    return partition_paths(rule, data).dictionary_decode()
+
+
+def _shares(job: LoadJob, rows: pa.Table) -> Iterator[tuple[str, str, np.ndarray | None]]:
+    """Yield (share, partition path, places of its rows, ascending); places None means all rows."""
+    if not rows.num_rows:
+        return
+    encoded = rows[PATH].combine_chunks().dictionary_encode()
+    paths, codes = encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
+    if job.buckets:
+        numbers = np.zeros(1, np.uint64)
+        if job.buckets > 1:
+            numbers = key_hashes(rows[KEY]) % np.uint64(job.buckets)
+        codes = codes + numbers.astype(np.int64) * len(paths)
+    groups = max(1, job.buckets) * len(paths)
+    if groups == 1:
+        yield _share(job, 0, paths[0]), paths[0], None
+        return
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=groups)).tolist()
+    for group, (start, stop) in enumerate(pairwise([0, *ends])):
+        if start < stop:
+            bucket, at = divmod(group, len(paths))
+            yield _share(job, bucket, paths[at]), paths[at], order[start:stop]
+
+
+def _share(job: LoadJob, bucket: int, path: str) -> str:
+    """Return the name of a share."""
+    return str(bucket) if job.buckets else path
+
+
+def _one_batch(rows: pa.Table) -> pa.RecordBatch:
+    """Return a table's rows as one record batch."""
+    columns = [
+        column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+        for column in rows.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=rows.schema)
+
+
+def _read(file: InputFile, names: Sequence[str]) -> pa.Table:
+    """Return those columns of an input file that it has; it must be the one that was pinned."""
+    folder = open_storage(parent_of(file.path))
+    entry = folder.stat(name_of(file.path))
+    if entry is None or (entry.size, entry.mtime_ns) != (file.size, file.mtime_ns):
+        raise SourceDriftError(
+            "input/drift",
+            "an input file is gone" if entry is None else "an input file has changed",
+            where=Where(file=file.path),
+            remedy="Nothing was published. Run the same command again.",
+        )
+    try:
+        with folder.open_input(name_of(file.path)) as stream:
+            parquet = pq.ParquetFile(stream, coerce_int96_timestamp_unit="us")
+            present = [name for name in parquet.schema_arrow.names if name in names]
+            return parquet.read(columns=present, use_threads=False)
+    except (OSError, pa.ArrowException) as error:
+        raise CorruptFileError(
+            "input/corrupt-file",
+            f"an input file cannot be read: {error}",
+            where=Where(file=file.path),
+            remedy="Restore the file, or take it out of the source.",
+        ) from error
+
+
+def _misfit(file: InputFile) -> Any:
+    """Return what makes the error for a value that the table's type does not hold."""
+
+    def fault(message: str) -> CorruptFileError:
+        return CorruptFileError(
+            "input/value-does-not-fit",
+            message,
+            where=Where(file=file.path),
+            remedy="Correct the file, or cast the column in a transform.",
+        )
+
+    return fault

@@ -1,0 +1,116 @@
+"""What every task of one load is told: frozen values, JSON on the way to tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from framework.engine.reading.slice_rows import SliceTable
+from framework.hudi.bootstrap.key_pass import BloomChoice
+from framework.hudi.bootstrap.source_schema import decode_schema
+from framework.hudi.commit.fenced import FencedStorage
+from framework.hudi.keygen.rule import KeyRule
+from framework.hudi.storage.opening import open_storage
+from framework.vocabulary import WriteOperation
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from framework.hudi.storage.port import Storage
+
+__all__ = ["InputFile", "LoadJob"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputFile:
+    """One pinned Parquet file of the input.
+
+    Attributes:
+        number: its place in the input, from 0; rows of a later file are later.
+        path: absolute.
+        size: bytes.
+        mtime_ns: last modification.
+        rows: as its footer says.
+    """
+
+    number: int
+    path: str
+    size: int
+    mtime_ns: int
+    rows: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadJob:
+    """One load, as JSON-able fields.
+
+    Attributes:
+        table: location of the storage that is written to.
+        attempts: folder in it where each attempt of a task makes its own.
+        folder: folder in it for what tasks hand to each other.
+        fence: file in it without which the run is over.
+        instant: requested time of the commit.
+        operation: a value of `WriteOperation`.
+        rule: as `KeyRule.as_json` gives it.
+        schema: encoded Arrow schema of the table without meta columns.
+        avro_schema: the same as Avro, with meta columns, for footers and log blocks.
+        ordering: column whose greater value wins, None where the later write does.
+        bloom: fields of the `BloomChoice`.
+        slices: fields of the `SliceTable` with which existing slices are read.
+        buckets: how many shares keys are hashed into where they are unique in the whole table; 0
+            where rows are shared by their partition.
+        bits: how many bits of a hash choose its bucket in a spill.
+    """
+
+    table: str
+    attempts: str
+    folder: str
+    fence: str
+    instant: str
+    operation: str
+    rule: dict[str, Any]
+    schema: str
+    avro_schema: str
+    ordering: str | None
+    bloom: dict[str, Any]
+    slices: dict[str, Any]
+    buckets: int
+    bits: int
+
+    @property
+    def operates(self) -> WriteOperation:
+        """What is done."""
+        return WriteOperation(self.operation)
+
+    @cached_property
+    def key_rule(self) -> KeyRule:
+        """How rows get their key and partition path."""
+        return KeyRule.from_json(self.rule)
+
+    @cached_property
+    def table_schema(self) -> pa.Schema:
+        """The table's columns."""
+        return decode_schema(self.schema)
+
+    @property
+    def bloom_choice(self) -> BloomChoice:
+        """The filter that each base file gets."""
+        return BloomChoice(**self.bloom)
+
+    @property
+    def slice_table(self) -> SliceTable:
+        """How existing slices are read."""
+        return SliceTable(**self.slices)
+
+    @property
+    def names_keys(self) -> bool:
+        """Whether rows bring their record key along: automatic keys, which no column tells."""
+        return self.key_rule.is_automatic and self.operates in _BY_KEY
+
+    def storage(self) -> Storage:
+        """Return the table's storage, which refuses new files once the run is over."""
+        return FencedStorage(open_storage(self.table), self.fence)
+
+
+_BY_KEY = frozenset({WriteOperation.UPSERT, WriteOperation.DELETE})

@@ -1,0 +1,103 @@
+"""What a base file's footer says of its keys (format sheet, section 3.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from framework.errors import CorruptFileError, Where
+from framework.hudi.codecs.bloom import BloomFilter
+from framework.vocabulary import BloomKind
+
+if TYPE_CHECKING:
+    from framework.hudi.storage.port import Storage
+
+__all__ = ["BLOOM", "BLOOM_TYPE", "MAX_KEY", "MIN_KEY", "KeyFooter", "read_key_footer"]
+
+BLOOM: Final = "org.apache.hudi.bloomfilter"
+BLOOM_TYPE: Final = "hoodie_bloom_filter_type_code"
+MIN_KEY: Final = "hoodie_min_record_key"
+MAX_KEY: Final = "hoodie_max_record_key"
+
+_KINDS: Final = {"DYNAMIC_V0": BloomKind.DYNAMIC, "SIMPLE": BloomKind.SIMPLE}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyFooter:
+    """The part of a footer that is about keys.
+
+    Attributes:
+        rows: rows of the file.
+        least: least record key by its bytes, None where the footer does not say.
+        greatest: greatest likewise.
+        bloom: text and type code of the filter, None where there is none that is known.
+    """
+
+    rows: int
+    least: str | None
+    greatest: str | None
+    bloom: tuple[str, str] | None
+
+    def may_hold(self, keys: pa.Array) -> np.ndarray | None:
+        """Return which keys lie within the bounds; None where the footer has none."""
+        if not self.rows:
+            return np.zeros(len(keys), dtype=bool)
+        if self.least is None or self.greatest is None:
+            return None
+        inside: Any = pc.and_(
+            pc.greater_equal(keys, self.least), pc.less_equal(keys, self.greatest)
+        )
+        found: np.ndarray = inside.to_numpy(zero_copy_only=False)
+        return found
+
+    def might_contain(self, keys: pa.Array) -> np.ndarray | None:
+        """Return which keys the filter does not rule out; None where there is no filter.
+
+        Raises:
+            CorruptFileError: as of `BloomFilter.parse`.
+        """
+        if self.bloom is None or not len(keys):
+            return None
+        text, code = self.bloom
+        return BloomFilter.parse(text, _KINDS[code]).might_contain(keys)
+
+
+def read_key_footer(storage: Storage, path: str) -> KeyFooter:
+    """Return what the footer of a base file says of its keys; reads the footer alone.
+
+    Raises:
+        CorruptFileError: `file/not-readable`.
+    """
+    try:
+        with storage.open_input(path) as stream:
+            metadata = pq.ParquetFile(stream).metadata
+    except (OSError, pa.ArrowException) as error:
+        raise CorruptFileError(
+            "file/not-readable",
+            f"the file cannot be read: {error}",
+            where=Where(file=f"{storage.location}/{path}"),
+            remedy="Restore the file from a copy.",
+        ) from error
+    entries = metadata.metadata or {}
+    texts = {name: _text(entries, name) for name in (BLOOM, BLOOM_TYPE, MIN_KEY, MAX_KEY)}
+    text, code = texts[BLOOM], texts[BLOOM_TYPE]
+    return KeyFooter(
+        rows=metadata.num_rows,
+        least=texts[MIN_KEY],
+        greatest=texts[MAX_KEY],
+        bloom=(text, code) if text is not None and code in _KINDS else None,
+    )
+
+
+def _text(entries: dict[bytes, bytes], name: str) -> str | None:
+    """Return the text of one entry, None where it is absent or no text."""
+    value = entries.get(name.encode())
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return None

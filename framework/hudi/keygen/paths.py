@@ -1,0 +1,110 @@
+"""Partition paths of rows, as Apache Hudi makes them (format sheet, section 3.6)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from framework.errors import CorruptFileError, PlanError, Where
+from framework.hudi.table.partition_path import parse_partition, render_partition
+
+if TYPE_CHECKING:
+    from framework.hudi.keygen.columns import Columns
+    from framework.hudi.keygen.rule import KeyRule
+    from framework.hudi.table.partition_path import PartitionField
+
+__all__ = ["partition_paths"]
+
+_COUNTED: Final = 1 << 20
+
+
+def partition_paths(rule: KeyRule, columns: Columns) -> pa.DictionaryArray:
+    """Return the partition path of each row; the dictionary holds those that occur, each once.
+
+    Null is Hive's default partition. Unpartitioned tables have `""` everywhere. Each different
+    path is proven to be read back as the values that made it.
+
+    Args:
+        rule: names the partition columns.
+        columns: holds all of them.
+
+    Raises:
+        PlanError: `partition/column-missing`.
+        CorruptFileError: `partition/value-not-a-path`; a value that no folder can stand for.
+    """
+    rows = columns.num_rows
+    encoded = [_encoded(columns, field) for field in rule.partition]
+    codes = np.zeros(rows, np.int64)
+    for each in encoded:
+        codes = codes * len(each.dictionary) + each.indices.to_numpy(zero_copy_only=False)
+    found, places = _distinct(codes, math.prod(len(each.dictionary) for each in encoded))
+    values = [_values(encoded, int(code)) for code in found]
+    paths = pa.array([_path(rule, each) for each in values], pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), paths)
+
+
+def _distinct(codes: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the different codes, ascending, and the place of each row's among them.
+
+    All codes are less than `limit`; where it is small they are counted, which beats sorting.
+    """
+    if limit > _COUNTED:
+        found, places = np.unique(codes, return_inverse=True)
+        return found, places
+    present = np.bincount(codes, minlength=limit) > 0
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[codes]
+
+
+def _encoded(columns: Columns, field: PartitionField) -> Any:
+    """Return one partition column as a dictionary array, null as one more code at its end."""
+    at = columns.schema.get_field_index(field.name)
+    if at < 0:
+        raise PlanError(
+            "partition/column-missing",
+            f"partition column '{field.name}' is not among the columns",
+            remedy=f"Columns are {', '.join(columns.schema.names)}.",
+        )
+    column = columns.column(at)
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    found = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+    indices = pc.fill_null(found.indices, len(found.dictionary))
+    return pa.DictionaryArray.from_arrays(
+        indices, pa.concat_arrays([found.dictionary, pa.nulls(1, found.dictionary.type)])
+    )
+
+
+def _values(encoded: list[Any], code: int) -> tuple[Any, ...]:
+    """Return the values that a combined code stands for."""
+    values = []
+    for each in reversed(encoded):
+        code, at = divmod(code, len(each.dictionary))
+        values.append(each.dictionary[at].as_py())
+    return tuple(reversed(values))
+
+
+def _path(rule: KeyRule, values: tuple[Any, ...]) -> str:
+    """Return the path of some values, which must lead back to them."""
+    path = render_partition(values, rule.partition, rule.layout)
+    if "%" in path and not rule.url_encode:
+        raise _not_a_path(path, "the table does not escape special characters")
+    try:
+        same = parse_partition(path, rule.partition, rule.layout) == values
+    except PlanError as error:
+        raise _not_a_path(path, error.message) from error
+    if not same:
+        raise _not_a_path(path, f"{values!r} would be read back as something else")
+    return path
+
+
+def _not_a_path(path: str, message: str) -> CorruptFileError:
+    """Return the error for values that no folder can stand for."""
+    return CorruptFileError(
+        "partition/value-not-a-path",
+        f"a row's partition value makes no folder name: {message}",
+        where=Where(partition=path),
+        remedy="Correct the value in the source or by a transform; null is a partition of its own.",
+    )
