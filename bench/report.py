@@ -15,6 +15,7 @@ __all__ = [
     "READ_TARGETS",
     "SCALE_TARGETS",
     "VALIDATE_TARGETS",
+    "WRITE_TARGETS",
     "Target",
     "finish",
     "print_row",
@@ -156,6 +157,24 @@ KEY_TARGETS: Sequence[Target] = (
 
 VALIDATE_TARGETS: Sequence[Target] = (
     _at_most("validate, seconds of wall time", "validate", "validate", "wall_s", 0.5),
+)
+
+
+def _faster(name: str, least: float) -> Target:
+    """Return a target on Apache Hudi's wall time over ours."""
+    return _pair(f"{name}: wall time", name, "ours/hudi", least, measure="wall_s")
+
+
+WRITE_TARGETS: Sequence[Target] = (
+    _faster("adopted-cow", 5.0),
+    _faster("adopted-mor", 4.0),
+    _faster("ordinary-cow", 5.0),
+    _faster("ordinary-mor", 4.0),
+    _faster("bulk", 1.5),
+    *(
+        _pair(f"{name}: bytes written", name, "ours/hudi", 1.0, measure="bytes_written")
+        for name in ("adopted-cow", "adopted-mor", "ordinary-cow", "ordinary-mor", "bulk")
+    ),
 )
 
 

@@ -53,7 +53,7 @@ VARIANTS: Mapping[str, Mapping[str, str]] = {
 
 
 def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
-    """Start the session with the bundle; actions are `bootstrap`, `open` and `query`."""
+    """Start the session with the bundle; actions are `bootstrap`, `write`, `open`, `query`."""
     spark = session(settings, {**EXTENSIONS, "spark.jars": settings["jar"]})
 
     def bootstrap(target: str, variant: str, **facts: Any) -> None:
@@ -67,7 +67,12 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
         writer = empty.write.format("hudi").options(**METADATA_ONLY, **options)
         writer.options(**VARIANTS[variant]).mode("overwrite").save(target)
 
-    return {"bootstrap": bootstrap, **reader(spark.read.format("hudi").load)}
+    def write(target: str, files: list[str], options: dict[str, str]) -> None:
+        """Write the rows of Parquet files into a table."""
+        rows = spark.read.parquet(*files)
+        rows.write.format("hudi").options(**TUNED, **options).mode("append").save(target)
+
+    return {"bootstrap": bootstrap, "write": write, **reader(spark.read.format("hudi").load)}
 
 
 def _options(facts: Mapping[str, Any]) -> dict[str, str]:

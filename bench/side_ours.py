@@ -38,22 +38,30 @@ BLOOMS: Mapping[str, Mapping[str, Any]] = {
 
 
 def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
-    """Start the session; actions are `bootstrap`, `open` and `query`."""
+    """Start the session; actions are `bootstrap`, `run`, `open` and `query`."""
     spark = session(settings)
 
     def bootstrap(target: str, variant: str, **facts: Any) -> dict[str, float]:
         """Run a spec as `run-pipeline run` does; return seconds of preparing and of running."""
+        return carry_out(_spec(target, variant, facts))
+
+    def carry_out(document: dict[str, Any]) -> dict[str, float]:
+        """Run a spec, given as a document; return seconds of running."""
         with tempfile.TemporaryDirectory() as folder:
             scratch = Path(folder) / "scratch"
             scratch.mkdir()
             spec = Path(folder) / "bench.pipeline.yml"
-            spec.write_text(json.dumps(_spec(target, variant, facts)))
+            spec.write_text(json.dumps(document))
             tasks = InProcessTasks(int(settings["cores"]))
             prepared = prepare(Request(path=spec), Bench(tasks=tasks, scratch=scratch))
             result = run(prepared.plan, SparkTasks(spark))
         return {"run_s": result.seconds}
 
-    return {"bootstrap": bootstrap, **reader(lambda location: read(spark, location))}
+    return {
+        "bootstrap": bootstrap,
+        "run": carry_out,
+        **reader(lambda location: read(spark, location)),
+    }
 
 
 def _spec(target: str, variant: str, facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,76 @@
+"""What `bench/write.py` loads: changes to lineitem, and lineitem in files without partitions."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from datasets import DataSet
+
+__all__ = ["changes_of", "flat_copy"]
+
+_EVERY: Final = 100
+_NEW_EVERY: Final = 1_000
+_NEW_KEYS: Final = 1_000_000_000
+_FLAT_FILES: Final = 8
+
+
+def changes_of(source: DataSet, data_dir: Path) -> Path:
+    """Return a folder with one file: each hundredth row changed, and a tenth as many new rows."""
+    folder = data_dir / f"{source.name}.changes"
+    if not folder.is_dir():
+        parts = [part for path in source.files for part in _changed(source, path)]
+        _write_whole(folder, [pa.concat_tables(parts)])
+    return folder
+
+
+def flat_copy(source: DataSet, data_dir: Path) -> Path:
+    """Return a folder with the source's rows in files that hold the partition column too."""
+    folder = data_dir / f"{source.name}.flat"
+    if not folder.is_dir():
+        rows = pa.concat_tables(_with_partition(source, path) for path in source.files)
+        order = np.random.default_rng(7).permutation(rows.num_rows)
+        step = -(-rows.num_rows // _FLAT_FILES)
+        mixed = rows.combine_chunks().take(pa.array(order))
+        _write_whole(folder, [mixed.slice(n * step, step) for n in range(_FLAT_FILES)])
+    return folder
+
+
+def _changed(source: DataSet, path: Path) -> Iterator[pa.Table]:
+    """Yield the changes to one source file: updates, then new rows."""
+    rows = _with_partition(source, path)
+    places = np.arange(path.stat().st_size % 7, rows.num_rows, _EVERY)
+    at = rows.schema.get_field_index(source.measure)
+    old = rows.take(pa.array(places))
+    raised = pc.add(old[source.measure], pa.scalar(1, pa.int32())).cast(old.schema.field(at).type)
+    yield old.set_column(at, old.schema.field(at), raised)
+    new = rows.take(pa.array(places[:: _NEW_EVERY // _EVERY]))
+    key = new.schema.get_field_index(source.keys[0])
+    moved = pc.add(new[source.keys[0]], _NEW_KEYS).cast(new.schema.field(key).type)
+    yield new.set_column(key, new.schema.field(key), moved)
+
+
+def _with_partition(source: DataSet, path: Path) -> pa.Table:
+    """Return the rows of one source file with its partition column at the end."""
+    rows = pq.read_table(path, partitioning=None)
+    value = int(path.parent.name.partition("=")[2])
+    return rows.append_column(source.partition, pa.array(np.full(len(rows), value, np.int32)))
+
+
+def _write_whole(folder: Path, parts: list[pa.Table]) -> None:
+    """Write files into a folder that has its name only when all are there."""
+    unfinished = folder.with_name(f"{folder.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    for number, part in enumerate(parts):
+        pq.write_table(part, unfinished / f"part-{number:05d}.parquet", compression="snappy")
+    unfinished.rename(folder)

@@ -1,0 +1,212 @@
+"""Writes side by side: Lakestrap and Apache Hudi 1.2.0, on copies of the same tables.
+
+A hundredth of lineitem's rows changed and a tenth as many new, scattered over all files, into an
+adopted table and an ordinary one, of both table types; then a bulk insert of all of it. Apache Hudi
+writes with the index that suits it best. Warm session against warm session, alternating, median of
+the runs; one warm-up of each is dropped. Ratios are of wall time unless a target says otherwise.
+The last line is one JSON object `{bench, ratios, targets, missed}`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from changes import changes_of, flat_copy
+from contest import HERE, ROOT, start_side
+from datasets import DataSet, prepare
+from report import WRITE_TARGETS, finish
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from side_process import Measured, Side
+
+__all__ = ["main"]
+
+SIDES = ("ours", "hudi")
+TYPES = {"cow": "copy_on_write", "mor": "merge_on_read"}
+TABLES = ("adopted-cow", "adopted-mor", "ordinary-cow", "ordinary-mor")
+INDEX = {
+    "hoodie.index.type": "BLOOM",
+    "hoodie.bloom.index.update.partition.path": "false",
+    "hoodie.write.table.version": "6",
+    "hoodie.write.auto.upgrade": "false",
+    "hoodie.merge.allow.duplicate.on.inserts": "false",
+    "hoodie.combine.before.upsert": "false",
+    "hoodie.parquet.compression.codec": "snappy",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteCost:
+    """Medians of one write on one side; `bytes_written` is what the folder grew by."""
+
+    wall_s: float
+    cpu_s: float
+    peak_mb: float
+    bytes_written: int
+
+
+def main() -> int:
+    """Run the bench; with `--check`, 1 when a target is missed."""
+    options = _options()
+    source = prepare("lineitem", scale=options.scale, data_dir=options.data)
+    with ExitStack() as stack:
+        sides = {name: stack.enter_context(start_side(name, options)) for name in SIDES}
+        costs = dict(_bench(sides, source, options))
+    ratios = {t.name: t.ratio(costs) for t in WRITE_TARGETS if t.applies(costs, options.scale)}
+    missed = finish("write", ratios, WRITE_TARGETS)
+    return int(bool(missed) and options.check)
+
+
+def _options() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", default=",".join((*TABLES, "bulk")))
+    parser.add_argument("--scale", type=int, default=1, help="TPC-H scale of lineitem")
+    parser.add_argument("--runs", type=int, default=5, help="measured runs of each write")
+    parser.add_argument("--data", type=Path, default=HERE / "data")
+    parser.add_argument("--work", type=Path, default=HERE / "data" / "work")
+    parser.add_argument("--cores", default="2")
+    parser.add_argument("--memory", default="4g", help="driver memory of each Spark session")
+    parser.add_argument("--ours", type=Path, default=ROOT / ".venv", help="our environment")
+    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
+    options = parser.parse_args()
+    options.work = options.work.resolve()
+    options.data = options.data.resolve()
+    return options
+
+
+def _bench(
+    sides: Mapping[str, Side], source: DataSet, options: argparse.Namespace
+) -> Iterator[tuple[tuple[str, str], WriteCost]]:
+    """Yield the medians of each side on each table."""
+    for name in options.tables.split(","):
+        base = None if name == "bulk" else _base(sides["ours"], name, source, options)
+        samples: dict[str, list[tuple[Measured, int]]] = {side: [] for side in SIDES}
+        for _ in range(1 + options.runs):
+            for side in SIDES:
+                samples[side].append(_once(sides[side], name, base, source, options))
+        for side in SIDES:
+            cost = _median(samples[side][1:])
+            print(
+                f"{name:14} {side:6} wall {cost.wall_s:7.2f} s  cpu {cost.cpu_s:7.2f} s  "
+                f"peak {cost.peak_mb:6.0f} MB  written {cost.bytes_written / 1e6:8.2f} MB",
+                flush=True,
+            )
+            yield (name, side), cost
+
+
+def _base(ours: Side, name: str, source: DataSet, options: argparse.Namespace) -> Path:
+    """Make the table that copies are taken of, and return it."""
+    target = options.work / "targets" / f"base-{name}"
+    shutil.rmtree(target, ignore_errors=True)
+    begin, _, kind = name.partition("-")
+    document = _table(source, target, TYPES[kind])
+    if begin == "adopted":
+        document["bootstrap"] = {"path": str(source.path.resolve()), "layout": "hive"}
+    else:
+        flat = flat_copy(source, options.data)
+        document |= _loading(flat, "bulk_insert")
+    ours.run("run", document=document)
+    return Path(target)
+
+
+def _once(
+    side: Side, name: str, base: Path | None, source: DataSet, options: argparse.Namespace
+) -> tuple[Measured, int]:
+    """Write once into a fresh copy; return the cost and the bytes that came."""
+    target = options.work / "targets" / "written"
+    shutil.rmtree(target, ignore_errors=True)
+    before = 0
+    if base is not None:
+        shutil.copytree(base, target)
+        before = _bytes(target)
+    ours = side.log.stem == "ours"
+    write = _our_write if ours else _hudi_write
+    measured = write(side, name, target, source, options)
+    return measured, _bytes(target) - before
+
+
+def _our_write(
+    side: Side, name: str, target: Path, source: DataSet, options: argparse.Namespace
+) -> Measured:
+    """Run our spec."""
+    if name == "bulk":
+        document = _table(source, target, TYPES["cow"])
+        load = _loading(flat_copy(source, options.data), "bulk_insert")
+    else:
+        document = _table(source, target, TYPES[name.partition("-")[2]])
+        load = _loading(changes_of(source, options.data), "upsert")
+    return side.run("run", document={**document, **load})
+
+
+def _hudi_write(
+    side: Side, name: str, target: Path, source: DataSet, options: argparse.Namespace
+) -> Measured:
+    """Let Apache Hudi write the same rows."""
+    bulk = name == "bulk"
+    folder = flat_copy(source, options.data) if bulk else changes_of(source, options.data)
+    kind = TYPES["cow" if bulk else name.partition("-")[2]].upper()
+    settings = {
+        **INDEX,
+        "hoodie.table.name": "bench",
+        "hoodie.datasource.write.table.type": kind,
+        "hoodie.datasource.write.operation": "bulk_insert" if bulk else "upsert",
+        "hoodie.datasource.write.recordkey.field": ",".join(source.keys),
+        "hoodie.datasource.write.partitionpath.field": source.partition,
+        "hoodie.datasource.write.keygenerator.class": (
+            "org.apache.hudi.keygen.ComplexKeyGenerator"
+        ),
+        "hoodie.datasource.write.hive_style_partitioning": "true",
+        "hoodie.bulkinsert.sort.mode": "NONE",
+        "hoodie.datasource.write.partitionpath.urlencode": "true",
+    }
+    files = [str(path) for path in sorted(folder.glob("*.parquet"))]
+    return side.run("write", target=str(target), files=files, options=settings)
+
+
+def _table(source: DataSet, target: Path, kind: str) -> dict[str, Any]:
+    """Return the spec of the table."""
+    return {
+        "version": 1,
+        "table": {
+            "name": "bench",
+            "location": str(target),
+            "type": kind,
+            "partition_by": {source.partition: source.partition_type},
+            "record_key": {"columns": list(source.keys), "unique_within": "partition"},
+            "ordering": "commit_time",
+        },
+    }
+
+
+def _loading(folder: Path, operation: str) -> dict[str, Any]:
+    """Return the sections that load a folder."""
+    return {"source": {"path": str(folder)}, "write": {"operation": operation}}
+
+
+def _bytes(folder: Path) -> int:
+    """Return the size of all files below a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _median(measured: list[tuple[Measured, int]]) -> WriteCost:
+    """Return the medians of several runs."""
+    return WriteCost(
+        wall_s=statistics.median(sample.wall_s for sample, _ in measured),
+        cpu_s=statistics.median(sample.cpu_s for sample, _ in measured),
+        peak_mb=max(sample.peak_mb for sample, _ in measured),
+        bytes_written=int(statistics.median(size for _, size in measured)),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
