@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -43,11 +44,26 @@ class FileSet:
         folders: partition values by absolute folder of the files.
         roots: folders below which the files lie at their partition paths; `""` for those that lie
             elsewhere.
+        seen: for folders without subfolders how many files a reader sees in them, as far as they
+            were listed.
     """
 
     paths: list[str] = field(default_factory=list)
     folders: dict[str, tuple[PartitionValue, ...]] = field(default_factory=dict)
     roots: set[str] = field(default_factory=set)
+    seen: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def places(self) -> list[str]:
+        """What is to be listed to find the files and no others: whole folders, else single files.
+
+        A hundred files of one folder are found by one look instead of a hundred.
+        """
+        parents = [parent_of(path) for path in self.paths]
+        counts = Counter(parents)
+        whole = {folder for folder, count in counts.items() if self.seen.get(folder) == count}
+        pairs = zip(self.paths, parents, strict=True)
+        return [*sorted(whole), *(path for path, folder in pairs if folder not in whole)]
 
     def add(self, path: str, partition: Partition) -> None:
         """Take a file of a partition."""
@@ -63,7 +79,7 @@ class FileSet:
         paths = [self.paths[at] for at in places]
         kept = {parent_of(path) for path in paths}
         folders = {folder: values for folder, values in self.folders.items() if folder in kept}
-        return FileSet(paths=paths, folders=folders, roots=set(self.roots))
+        return FileSet(paths=paths, folders=folders, roots=set(self.roots), seen=self.seen)
 
     @property
     def root(self) -> str | None:

@@ -1,8 +1,9 @@
 """Spark's own Parquet scan over exactly the files that a snapshot names.
 
-Spark lists each named file once, for its size; it does no globbing and guesses no types. Partition
-values come from the table's paths, so any layout is pruned: Spark itself takes folders of
-`column=value` apart, which is fast for many, and is told the values of all others.
+Spark lists each named file once, for its size, or their folder where all of it is read; it does no
+globbing and guesses no types. Partition values come from the table's paths, so any layout is
+pruned: Spark itself takes folders of `column=value` apart, which is fast for many, and is told the
+values of all others.
 """
 
 from __future__ import annotations
@@ -105,16 +106,25 @@ class Scanner:
         root = files.root if self.takes_folders_apart else None
         options = jvm.options(_STRICT if root is None else {**_STRICT, "basePath": root})
         both = t.StructType([*columns, *self.partition])
-        index = sources.InMemoryFileIndex(
-            self.session,
-            jvm.paths(files.paths),
-            options,
-            jvm.some(jvm.struct(both)),
-            jvm.module(sources, "NoopCache"),
-            jvm.none if root else jvm.some(self._partitions(files.folders)),
-            jvm.none,
-        )
-        texts = _texts(files.paths, jvm.strings(index.inputFiles()))
+        partitions = jvm.none if root else jvm.some(self._partitions(files.folders))
+
+        def listed(places: list[str]) -> tuple[Any, dict[str, str]]:
+            self._share_listing(len(places), len(files.paths))
+            index = sources.InMemoryFileIndex(
+                self.session,
+                jvm.paths(places),
+                options,
+                jvm.some(jvm.struct(both)),
+                jvm.module(sources, "NoopCache"),
+                partitions,
+                jvm.none,
+            )
+            return index, _by_path(jvm.strings(index.inputFiles()))
+
+        index, found = listed(files.places)
+        if len(found) > len(set(files.paths)):  # another file has come since the folder was seen
+            index, found = listed(files.paths)
+        texts = _texts(files.paths, found)
         read = t.StructType([*columns, *([_row(jvm)] if with_rows else [])])
         relation = sources.HadoopFsRelation(
             index,
@@ -126,6 +136,11 @@ class Scanner:
             self.session,
         )
         return Scan(frame=jvm.frame(relation, with_paths=with_rows), texts=texts)
+
+    def _share_listing(self, places: int, files: int) -> None:
+        """Have Spark list in tasks where there are many files, whatever they are found by."""
+        threshold = places if files <= _LISTED_HERE else 0
+        self.session.conf().set(f"{_DISCOVERY}.threshold", str(threshold))
 
     def _partitions(self, folders: Mapping[str, tuple[PartitionValue, ...]]) -> Any:
         """Return Spark's partition specification; costs three calls to Java per folder."""
@@ -153,12 +168,16 @@ def _row(jvm: Jvm) -> t.StructField:
     return t.StructField(jvm.row_index, t.LongType())
 
 
-def _texts(paths: list[str], listed: list[str]) -> list[str]:
-    """Return Spark's text for each path; the listing must have found them all, and no other.
+def _by_path(listed: list[str]) -> dict[str, str]:
+    """Return Spark's texts of files by what they mean.
 
     Texts are percent-encoded by Java's rule, so they are taken from Spark and decoded, never made.
     """
-    by_path = {unquote(text): text for text in (_FILE_ROOT.sub("file:/", t) for t in listed)}
+    return {unquote(text): text for text in (_FILE_ROOT.sub("file:/", t) for t in listed)}
+
+
+def _texts(paths: list[str], by_path: Mapping[str, str]) -> list[str]:
+    """Return Spark's text for each path; the listing must have found them all, and no other."""
     texts = [by_path.get(f"file:{path}", "") for path in paths]
     if "" in texts or len(by_path) != len(set(paths)):
         lost = next((p for p, text in zip(paths, texts, strict=True) if not text), None)
