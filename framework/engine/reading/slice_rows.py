@@ -89,9 +89,13 @@ def describe(found: FileSlice) -> dict[str, Any]:
 
 
 def slice_rows(
-    table: SliceTable, found: Mapping[str, Any], values: Mapping[str, PartitionValue]
+    table: SliceTable,
+    found: Mapping[str, Any],
+    values: Mapping[str, PartitionValue],
+    *,
+    meta: Iterable[str] = META_COLUMNS,
 ) -> pa.Table:
-    """Return all rows of a slice: the five meta columns, then the table's columns.
+    """Return all rows of a slice: meta columns, then the table's columns.
 
     Holds them in memory. Columns that folders stand for have the folder's value.
 
@@ -99,21 +103,24 @@ def slice_rows(
         table: whose slice it is.
         found: the slice, as `describe` gave it.
         values: of the partition's columns.
+        meta: the meta columns that are wanted, the record key among them.
 
     Raises:
         SourceDriftError: `source/drift`; the file behind a skeleton is another now.
         CorruptFileError: `file/not-readable`, or see `read_changes` and `merged`.
         UnsupportedTableError: see `read_changes`.
     """
-    schema = decode_schema(table.schema)
-    rows = _stored_rows(table, found, _stored(table))
+    schema, wanted = decode_schema(table.schema), set(meta)
+    chosen = [field for field in _META if field.name in wanted]
+    stored = [f for f in _stored(table) if f.name in wanted or f.name not in META_COLUMNS]
+    rows = _stored_rows(table, found, pa.schema(stored))
     columns = [
         pa.repeat(pa.scalar(values[field.name], field.type), rows.num_rows)
         if field.name in table.in_folders
         else rows[field.name]
-        for field in [*_META, *schema]
+        for field in [*chosen, *schema]
     ]
-    whole: list[pa.Field] = [field.with_nullable(True) for field in [*_META, *schema]]
+    whole: list[pa.Field] = [field.with_nullable(True) for field in [*chosen, *schema]]
     return pa.Table.from_arrays(columns, schema=pa.schema(whole))
 
 

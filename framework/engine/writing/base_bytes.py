@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from framework.hudi.bootstrap.read_back import check_keys, key_digest
 from framework.hudi.codecs.bloom import BloomBuilder
-from framework.hudi.filegroup.base_file import BaseFileBytes
+from framework.hudi.filegroup.base_file import META_FIELDS, BaseFileBytes, varied
 from framework.hudi.filegroup.key_footer import BLOOM, BLOOM_TYPE, MAX_KEY, MIN_KEY
 
 if TYPE_CHECKING:
@@ -30,16 +30,17 @@ def base_bytes(
     Raises:
         CorruptFileError: `bootstrap/read-back-differs`.
     """
-    out = BaseFileBytes(job.table_schema)
+    data = rows.columns[len(META_FIELDS) :]
+    out = BaseFileBytes(job.table_schema, plain=varied(job.table_schema, data))
     digests = []
     for at in range(0, max(rows.rows, 1), _GROUP_ROWS):
         out.add_row_group([column.slice(at, _GROUP_ROWS) for column in rows.columns])
         digests.append(key_digest([rows.keys.slice(at, _GROUP_ROWS)]))
     found = pc.min_max(rows.keys)
     bounds = found["min"].as_py(), found["max"].as_py()
-    data = out.finish(_footers(job, rows, bounds))
-    check_keys(data, digests, name)
-    return data, bounds
+    written = out.finish(_footers(job, rows, bounds))
+    check_keys(written, digests, name)
+    return written, bounds
 
 
 def _footers(job: LoadJob, rows: Combined, bounds: tuple[str | None, str | None]) -> dict[str, str]:

@@ -19,7 +19,10 @@ from framework.hudi.table.layout import MetaField
 if TYPE_CHECKING:
     from framework.hudi.bootstrap.row_numbers import RowNumbers
 
-__all__ = ["Changes", "Combined", "NewFile", "combined"]
+__all__ = ["KEPT_META", "Changes", "Combined", "NewFile", "combined"]
+
+KEPT_META: Final = (MetaField.COMMIT_TIME, MetaField.COMMIT_SEQNO, MetaField.RECORD_KEY)
+"""The meta columns of old rows that go into a new file."""
 
 _NUMBERED_ROWS: Final = 1 << 20
 
@@ -87,7 +90,7 @@ def combined(
     """Return the rows of a file group after `changes`.
 
     Args:
-        old: the slice's rows as of `slice_rows`, None for a new group.
+        old: the slice's rows as of `slice_rows`, with `KEPT_META`; None for a new group.
         changes: what happens to them.
         file: the base file that is made.
         ordering: column whose greater value wins; the incoming row does where they are equal. None:

@@ -20,7 +20,7 @@ from framework.engine.reading.slice_rows import slice_rows
 from framework.engine.storing import FileStore
 from framework.engine.tasks import decode, encode
 from framework.engine.writing.base_bytes import base_bytes
-from framework.engine.writing.combining import Changes, NewFile, combined
+from framework.engine.writing.combining import KEPT_META, Changes, NewFile, combined
 from framework.engine.writing.gathering import Bucket
 from framework.engine.writing.incoming import KEY
 from framework.engine.writing.job import LoadJob
@@ -145,7 +145,7 @@ class _Worker:
         old = None
         if work.slice is not None:
             values = partition_values(work.partition_path, rule.partition, rule.layout)
-            old = slice_rows(job.slice_table, work.slice, values)
+            old = slice_rows(job.slice_table, work.slice, values, meta=KEPT_META)
         changes = self._changes(work)
         numbers = RowNumbers(instant=job.instant, number=work.number)
         file = NewFile(name=work.name, partition_path=work.partition_path, numbers=numbers)

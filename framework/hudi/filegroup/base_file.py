@@ -6,16 +6,19 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from framework.hudi.table.layout import META_COLUMNS, MetaField
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
-__all__ = ["META_FIELDS", "BaseFileBytes", "constant"]
+__all__ = ["META_FIELDS", "BaseFileBytes", "constant", "varied"]
 
 _DELTA: Final = (MetaField.COMMIT_SEQNO.value, MetaField.RECORD_KEY.value)
+_SAMPLE_ROWS: Final = 2_048
+_VARIED: Final = 0.9
 _CONSTANT: Final = pa.dictionary(pa.int32(), pa.string())
 
 META_FIELDS: Final = [
@@ -27,15 +30,19 @@ META_FIELDS: Final = [
 class BaseFileBytes:
     """Makes one base file in memory, row group by row group."""
 
-    def __init__(self, schema: pa.Schema) -> None:
-        """Begin a file of the table's columns `schema`, without meta columns."""
+    def __init__(self, schema: pa.Schema, *, plain: Collection[str] = ()) -> None:
+        """Begin a file of the table's columns `schema`, without meta columns.
+
+        No dictionary is tried for the columns `plain`.
+        """
         self._sink = pa.BufferOutputStream()
         self._schema: pa.Schema = pa.schema([*META_FIELDS, *schema])
+        without = {*_DELTA, *plain}
         self._writer = pq.ParquetWriter(
             self._sink,
             self._schema,
             compression="zstd",
-            use_dictionary=[path for path in _leaf_paths(self._schema) if path not in _DELTA],
+            use_dictionary=[path for path in _leaf_paths(self._schema) if path not in without],
             column_encoding=dict.fromkeys(_DELTA, "DELTA_BYTE_ARRAY"),
             store_schema=False,
         )
@@ -50,6 +57,21 @@ class BaseFileBytes:
         self._writer.add_key_value_metadata(dict(footers))
         self._writer.close()
         return bytes(self._sink.getvalue().to_pybytes())
+
+
+def varied(schema: pa.Schema, columns: Sequence[Any]) -> list[str]:
+    """Return the names of flat columns whose values hardly repeat, by a sample of rows.
+
+    A dictionary of such a column takes more time and room than the values.
+    """
+    found = []
+    for field, column in zip(schema, columns, strict=True):
+        step = len(column) // _SAMPLE_ROWS
+        if step and not pa.types.is_nested(field.type):
+            sample = column.take(pa.array(range(0, step * _SAMPLE_ROWS, step)))
+            if pc.count_distinct(sample).as_py() > _SAMPLE_ROWS * _VARIED:
+                found.append(field.name)
+    return found
 
 
 def constant(text: str, rows: int) -> pa.DictionaryArray:
