@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +20,7 @@ from framework.spark import read
 from framework.spark.reading import snapshot
 from framework.spark.reading.adopted import scan_adopted
 from framework.spark.reading.columns import partition_schema, struct_of
+from framework.spark.reading.early import EarlyListing
 from framework.spark.reading.files import Adopted, FileSet, gather
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.scan import Scan, Scanner, private_settings
@@ -28,8 +30,6 @@ from tests.support.source_lakes import adopt, hive_lake, mixed_lake, positional_
 from tests.support.tables import changed_settings
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
@@ -150,9 +150,11 @@ def test_rows_of_an_unknown_file_raise(spark: SparkSession, hive_table: Path) ->
         view = ListingView(table.storage, table.timeline, index)
         found = gather(table, view, view.partitions(), lambda each: each)
     jvm = Jvm(spark)
+    session = jvm.private_session(private_settings(2, None))
     scanner = _Forgetful(
         jvm=jvm,
-        session=jvm.private_session(private_settings(2, None)),
+        session=session,
+        early=EarlyListing(jvm, session),
         partition=partition_schema(table.partition),
         takes_folders_apart=table.layout is SourceLayout.HIVE,
     )
@@ -167,9 +169,11 @@ def test_rows_of_an_unknown_file_raise(spark: SparkSession, hive_table: Path) ->
 def test_files_that_spark_cannot_list_raise(spark: SparkSession, tmp_path: Path) -> None:
     """A file that vanishes before the scan is planned raises; it is not left out."""
     jvm = Jvm(spark)
+    session = jvm.private_session(private_settings(2, None))
     scanner = Scanner(
         jvm=jvm,
-        session=jvm.private_session(private_settings(2, None)),
+        session=session,
+        early=EarlyListing(jvm, session),
         partition=partition_schema(()),
         takes_folders_apart=False,
     )
@@ -178,3 +182,30 @@ def test_files_that_spark_cannot_list_raise(spark: SparkSession, tmp_path: Path)
         with pytest.raises(SourceDriftError) as caught:
             scanner.scan(FileSet(paths=[f"{tmp_path}/{name}"]), partition_schema(()))
         assert caught.value.condition == "source/drift"
+
+
+@pytest.mark.parametrize("folders", [100, 3])
+def test_folders_listed_early_are_not_listed_again(
+    spark: SparkSession, tmp_path: Path, folders: int
+) -> None:
+    """Many are in the cache when they are asked for, also beside one that is not there."""
+    names = [str(tmp_path / f"{number:03}") for number in range(folders)]
+    for name in names:
+        Path(name).mkdir()
+        (Path(name) / "a.parquet").touch()
+    jvm = Jvm(spark)
+    with EarlyListing(jvm, jvm.private_session(private_settings(2, None))) as early:
+        early.begin(names)
+        found = [early.cache.getLeafFiles(path) for path in jvm.listed(jvm.paths(names))]
+        assert {each.isDefined() for each in found} == {folders == 100}
+    assert not early.cache.getLeafFiles(jvm.listed(jvm.paths(names))[0]).isDefined()
+
+
+def test_folders_that_cannot_be_listed_early_are_passed_over(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A guess may be wrong; whoever asks for the files is told."""
+    jvm = Jvm(spark)
+    with EarlyListing(jvm, jvm.private_session(private_settings(2, None))) as early:
+        early.begin([str(tmp_path / f"gone-{number}") for number in range(100)])
+        assert early.cache is not None

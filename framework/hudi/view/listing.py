@@ -13,7 +13,7 @@ from framework.hudi.timeline.commit_metadata import read_replaced
 from framework.hudi.timeline.instant import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from framework.hudi.storage.port import Entry, Storage
     from framework.hudi.timeline.timeline import Timeline
@@ -99,9 +99,13 @@ class ListingView:
         return groups
 
     def _latest(
-        self, group: FileGroupId, bases: Iterable[BaseFile], logs: Iterable[LogFile]
+        self, group: FileGroupId, bases: Sequence[BaseFile], logs: Sequence[LogFile]
     ) -> FileSlice | None:
         """Return the latest completed slice of one group, None where nothing is completed."""
+        if len(bases) == 1 and not logs:  # as nearly all are, and a table may have very many
+            only = bases[0].name.instant
+            is_there = self._timeline.is_completed(only)
+            return FileSlice(group=group, base_instant=only, base=bases[0]) if is_there else None
         visible = [b for b in bases if self._timeline.is_completed(b.name.instant)]
         base = max(visible, key=lambda b: (b.name.instant, b.name.write_token), default=None)
         counted = sorted((log for log in logs if self._counts(log)), key=_log_order)

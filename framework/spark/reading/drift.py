@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 
 from framework.engine.reading.drifting import drifted
 from framework.engine.tasks import decode, encode
-from framework.hudi.bootstrap.discovery import is_hidden
 from framework.hudi.bootstrap.fingerprint import Fingerprint
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.storage.local import LocalStorage
@@ -49,8 +48,7 @@ class DeepCheck:
 def verify_sources(adopted: Adopted, verify: Verify, tasks: Tasks | None) -> None:
     """Compare source files with what the index, and for more the skeletons' footers, say of them.
 
-    `STAT` costs one listing of each source folder, which is noted in `adopted.sources.seen`. The
-    other two need `tasks`.
+    `STAT` costs one listing of each source folder. The other two need `tasks`.
 
     Raises:
         SourceDriftError: `source/drift`.
@@ -93,9 +91,6 @@ def _compare_listings(adopted: Adopted) -> None:
         if parent_of(path) != folder:
             folder = parent_of(path)
             entries = {entry.name: entry for entry in storage.list(folder.lstrip("/"))}
-            visible = [entry for name, entry in entries.items() if not is_hidden(name)]
-            if not any(entry.is_folder for entry in visible):
-                adopted.sources.seen[folder] = len(visible)
         entry = entries.get(path.rpartition("/")[2])
         what = _difference(entry, size, mtime_ms)
         if what:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
 
 from framework.errors import CorruptFileError, NotYetBuiltError, Where
+from framework.hudi.bootstrap.discovery import is_hidden
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, META_COLUMNS, join, name_of, parent_of
 from framework.hudi.table.partition_path import parse_partition
 
@@ -44,24 +47,21 @@ class FileSet:
         folders: partition values by absolute folder of the files.
         roots: folders below which the files lie at their partition paths; `""` for those that lie
             elsewhere.
-        seen: for folders without subfolders how many files a reader sees in them, as far as they
-            were listed.
     """
 
     paths: list[str] = field(default_factory=list)
     folders: dict[str, tuple[PartitionValue, ...]] = field(default_factory=dict)
     roots: set[str] = field(default_factory=set)
-    seen: dict[str, int] = field(default_factory=dict)
 
-    @property
     def places(self) -> list[str]:
-        """What is to be listed to find the files and no others: whole folders, else single files.
+        """Return what to list to find the files and no others: whole folders, else single files.
 
-        A hundred files of one folder are found by one look instead of a hundred.
+        A hundred files of one folder are found by one look instead of a hundred. Costs the names in
+        each folder with several of the files.
         """
         parents = [parent_of(path) for path in self.paths]
         counts = Counter(parents)
-        whole = {folder for folder, count in counts.items() if self.seen.get(folder) == count}
+        whole = {folder for folder, count in counts.items() if 1 < count == _seen(folder)}
         pairs = zip(self.paths, parents, strict=True)
         return [*sorted(whole), *(path for path, folder in pairs if folder not in whole)]
 
@@ -79,7 +79,7 @@ class FileSet:
         paths = [self.paths[at] for at in places]
         kept = {parent_of(path) for path in paths}
         folders = {folder: values for folder, values in self.folders.items() if folder in kept}
-        return FileSet(paths=paths, folders=folders, roots=set(self.roots), seen=self.seen)
+        return FileSet(paths=paths, folders=folders, roots=set(self.roots))
 
     @property
     def root(self) -> str | None:
@@ -162,6 +162,19 @@ def gather(
     return snapshot
 
 
+def _seen(folder: str) -> int:
+    """Return how many files a reader sees in a folder; -1 where there are folders in it, or none.
+
+    No file is looked at, only names.
+    """
+    try:
+        with os.scandir(folder) as found:
+            visible = [each for each in found if not is_hidden(each.name)]
+            return -1 if any(each.is_dir() for each in visible) else len(visible)
+    except OSError:
+        return -1
+
+
 def local_path(uri: str) -> str:
     """Return the plain path of a file on this machine, given a path or a `file:` URI.
 
@@ -180,6 +193,12 @@ def local_path(uri: str) -> str:
         where=Where(file=uri),
         remedy="Use a location such as /data/lake/flights.",
     )
+
+
+@lru_cache(maxsize=8)
+def _local_folder(uri: str) -> str:
+    """Return the plain path of a folder; `""` for the root. Many files share one."""
+    return local_path(f"{uri}/").rstrip("/")
 
 
 def _tidy(path: str) -> str:
@@ -213,8 +232,11 @@ def _take_adopted(adopted: Adopted, base: str, found: FileSlice, partition: Part
     source = found.bootstrap
     if found.base is None or source is None:
         return
-    adopted.sources.add(local_path(source.uri), partition)
-    adopted.skeletons.append(join(base, found.base.path))
+    folder, _, name = source.uri.rpartition("/")
+    is_plain = name not in {"", ".", ".."}
+    path = f"{_local_folder(folder)}/{name}" if is_plain else local_path(source.uri)
+    adopted.sources.add(path, partition)
+    adopted.skeletons.append(f"{base}/{found.base.path}")
     adopted.names.append(name_of(found.base.path))
     adopted.partition_paths.append(partition.path)
     adopted.sizes.append(source.size)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from framework.hudi.table.partition_path import PartitionValue
+    from framework.spark.reading.early import EarlyListing
     from framework.spark.reading.files import FileSet
     from framework.spark.reading.jvm import Jvm
 
@@ -81,12 +82,14 @@ class Scanner:
         session: a private Java session, whose settings the scans obey.
         partition: the partition columns.
         takes_folders_apart: whether folders are `column=value` in Hive's encoding.
+        early: folders that are listed already.
     """
 
     jvm: Jvm
     session: Any
     partition: t.StructType
     takes_folders_apart: bool
+    early: EarlyListing
 
     @property
     def without_partitions(self) -> Scanner:
@@ -115,13 +118,13 @@ class Scanner:
                 jvm.paths(places),
                 options,
                 jvm.some(jvm.struct(both)),
-                jvm.module(sources, "NoopCache"),
+                self.early.cache,
                 partitions,
                 jvm.none,
             )
             return index, _by_path(jvm.strings(index.inputFiles()))
 
-        index, found = listed(files.places)
+        index, found = listed(files.places())
         if len(found) > len(set(files.paths)):  # another file has come since the folder was seen
             index, found = listed(files.paths)
         texts = _texts(files.paths, found)

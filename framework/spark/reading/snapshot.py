@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -16,10 +17,12 @@ from framework.engine.reading.table import Table, open_table
 from framework.errors import PlanError
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.storage.local import LocalStorage
+from framework.hudi.table.layout import join
 from framework.hudi.view.listing import ListingView
 from framework.spark.reading.adopted import scan_adopted
 from framework.spark.reading.columns import META_SCHEMA, partition_schema, quoted, struct_of
 from framework.spark.reading.drift import verify_sources
+from framework.spark.reading.early import EarlyListing
 from framework.spark.reading.files import Snapshot, gather, local_path
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.merged import merged_frame
@@ -112,13 +115,18 @@ class Reading:
         partition: as of `read`.
         verify: as of `read`.
         files_per_split: as of `read`.
-        wanted: what of each slice is read, None for nothing.
+        wanted: says what of a slice is read, None for nothing of it; if None itself, all is.
     """
 
     partition: str | None = None
     verify: Verify = Verify.STAT
     files_per_split: int | None = None
-    wanted: Callable[[FileSlice], FileSlice | None] = lambda found: found
+    wanted: Callable[[FileSlice], FileSlice | None] | None = None
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether the whole table is read."""
+        return self.partition is None and self.wanted is None
 
     def __post_init__(self) -> None:
         """Refuse what no split can be made of."""
@@ -139,26 +147,45 @@ def absolute(location: str | Path) -> str:
 def rows_of(spark: SparkSession, table: Table, how: Reading) -> DataFrame:
     """Return the rows of an open table; costs and errors are those of `read`."""
     jvm = Jvm(spark)
-    found = _snapshot(table, how)
-    tasks = SparkTasks(spark) if how.verify is not Verify.STAT else None
-    verify_sources(found.adopted, how.verify, tasks)
     settings = private_settings(spark.sparkContext.defaultParallelism, how.files_per_split)
-    scanner = Scanner(
-        jvm=jvm,
-        session=jvm.private_session(settings),
-        partition=partition_schema(table.partition),
-        takes_folders_apart=table.layout is SourceLayout.HIVE,
-    )
-    return _frame(scanner, table, found)
+    session = jvm.private_session(settings)
+    with EarlyListing(jvm, session) as early:
+        found = _snapshot(table, how, early)
+        scanner = Scanner(
+            jvm=jvm,
+            session=session,
+            partition=partition_schema(table.partition),
+            takes_folders_apart=table.layout is SourceLayout.HIVE,
+            early=early,
+        )
+        return _verified_frame(scanner, table, found, how.verify)
 
 
-def _snapshot(table: Table, how: Reading) -> Snapshot:
-    """Return the files of the chosen partitions; the index is open only meanwhile."""
+def _verified_frame(scanner: Scanner, table: Table, found: Snapshot, verify: Verify) -> DataFrame:
+    """Return the rows of all files, whose sources are compared with what they were."""
+    if verify is not Verify.STAT:
+        verify_sources(found.adopted, verify, SparkTasks(scanner.jvm.spark))
+        return _frame(scanner, table, found)
+    with ThreadPoolExecutor(1) as pool:
+        verified = pool.submit(verify_sources, found.adopted, verify, None)
+        try:  # Spark lists in its own process meanwhile
+            return _frame(scanner, table, found)
+        finally:
+            verified.result()  # where both fail, this one says what became of the file
+
+
+def _snapshot(table: Table, how: Reading, early: EarlyListing) -> Snapshot:
+    """Return the files of the chosen partitions; the index is open only meanwhile.
+
+    Where all is read, Spark begins to list the folders of the sources.
+    """
     storage = _ListedOnce(local_path(table.storage.location))
     with BootstrapIndex.open(storage) or nullcontext() as index:
+        if index is not None and how.reads_all:
+            early.begin([join(local_path(index.base_uri), path) for path in index.partitions()])
         view = ListingView(storage, table.timeline, index)
         chosen = choose_partitions(view.partitions(), how.partition, table=table.storage.location)
-        return gather(table, view, chosen, how.wanted)
+        return gather(table, view, chosen, how.wanted or (lambda each: each))
 
 
 class _ListedOnce(LocalStorage):
