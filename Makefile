@@ -10,7 +10,7 @@ PYTEST_ARGS ?=
 PYTEST := $(BIN)/python -m pytest -q
 JUDGE_PYTEST := $(JUDGE)/bin/python -m pytest -q
 
-.PHONY: help setup hooks java judge format lint types unit spark test demo older-spark interop interop-full bench coverage schemas crash check ci clean
+.PHONY: help setup hooks java judge format lint types unit long spark test demo older-spark interop interop-full bench coverage schemas crash check ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1|/' | awk -F'|' '{printf "  %-13s %s\n", $$1, $$2}'
@@ -42,13 +42,16 @@ lint: setup ## style, imports and spelling; changes nothing
 types: setup ## mypy, strict
 	$(BIN)/mypy
 
-unit: setup ## every test that needs no JVM
-	$(PYTEST) -n 2 -m "not spark and not interop and not crash and not browser" $(PYTEST_ARGS)
+unit: setup ## every quick test that needs no JVM
+	$(PYTEST) -n 2 -m "not spark and not interop and not crash and not browser and not long" $(PYTEST_ARGS)
+
+long: setup ## what takes many seconds without a JVM: kills at every step, many random loads
+	$(PYTEST) -n 2 -m long $(PYTEST_ARGS)
 
 spark: setup java ## what needs a JVM, and a sample of the crash tests
 	$(PYTEST) -m "(spark or crash) and not full and not interop" $(PYTEST_ARGS)
 
-test: unit spark ## all tests but the judge's
+test: unit long spark ## all tests but the judge's
 
 demo: setup java ## adopt 336,776 real flights and show the gate at work
 	@$(BIN)/python tools/demo.py

@@ -95,6 +95,7 @@ def test_full_scratch_disk_fails_before_the_target_is_touched(
     assert not scene.location.exists()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="needs util-linux")
 @pytest.mark.parametrize("most_bytes", [1500, 8000])
 def test_file_size_limit_is_told_as_a_full_disk(tmp_path: Path, most_bytes: int) -> None:

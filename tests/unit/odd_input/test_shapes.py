@@ -231,6 +231,7 @@ def test_source_without_a_row_at_all_is_adopted(tmp_path: Path) -> None:
     assert _rows(a_scene(tmp_path, {"p=1/a.parquet": ids(), "p=2/a.parquet": ids()})) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", MODES)
 def test_many_row_groups_are_kept_one_for_one(tmp_path: Path, mode: str) -> None:
     """Readers put skeleton and source together by row group."""
@@ -273,6 +274,7 @@ def test_files_of_any_encoding_are_adopted(tmp_path: Path, options: dict[str, An
     assert len(_rows(scene)) == 200
 
 
+@pytest.mark.long
 def test_hundreds_of_tiny_files_are_adopted(tmp_path: Path) -> None:
     """Many files are the ordinary case; each has its name, its key range and its place."""
     files = {f"p={number % 40}/{number}.parquet": ids(number) for number in range(300)}

@@ -53,6 +53,7 @@ def test_hfile_cut_at_any_length_is_refused(compression: str) -> None:
     assert all(_all(data[:size]) is None for size in range(len(data)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("compression", ["gzip", "none"])
 def test_hfile_with_any_bit_flipped_before_the_trailer_is_refused(compression: str) -> None:
     """Checksums cover headers and payloads, and nothing lies between the blocks."""
@@ -134,6 +135,7 @@ def test_hfile_with_checksums_of_no_bytes_is_refused() -> None:
     assert _all(bytes(data)) is None
 
 
+@pytest.mark.long
 def test_hfile_without_checksums_and_with_any_bit_flipped_raises_only_the_typed_error() -> None:
     """Where nothing covers the bytes a value may be wrong, but lengths never lead astray."""
     data = _recovered(Checksum.NONE, 0)

@@ -84,6 +84,7 @@ def test_write_killed_anywhere_leaves_nothing_or_the_whole_table(
     assert outcomes == {True, False}
 
 
+@pytest.mark.long
 def test_recovery_killed_anywhere_is_recovered_by_the_next(
     fresh: Callable[[], MemoryStorage],
 ) -> None:
@@ -129,6 +130,7 @@ def copy_of(storage: Storage, make: Callable[[], MemoryStorage]) -> MemoryStorag
     return copy
 
 
+@pytest.mark.long
 def test_write_killed_anywhere_can_be_resumed(fresh: Callable[[], MemoryStorage]) -> None:
     """The same intent goes on after a kill anywhere before the commit, to the same table."""
     whole = fresh()
@@ -148,6 +150,7 @@ def test_write_killed_anywhere_can_be_resumed(fresh: Callable[[], MemoryStorage]
     assert resumed > 20
 
 
+@pytest.mark.long
 def test_write_that_meets_a_full_disk_anywhere_fails_typed_and_is_recovered(
     fresh: Callable[[], MemoryStorage],
 ) -> None:
@@ -170,6 +173,7 @@ def test_write_that_meets_a_full_disk_anywhere_fails_typed_and_is_recovered(
     assert conditions == {"storage/full", "commit/properties", "commit/cleanup"}
 
 
+@pytest.mark.long
 def test_publish_with_a_lost_reply_reads_back_and_succeeds(
     fresh: Callable[[], MemoryStorage],
 ) -> None:
@@ -186,6 +190,7 @@ def test_publish_with_a_lost_reply_reads_back_and_succeeds(
     assert survived > 0
 
 
+@pytest.mark.long
 def test_paused_writer_that_was_recovered_publishes_nothing(
     fresh: Callable[[], MemoryStorage],
 ) -> None:
@@ -220,6 +225,7 @@ def test_paused_writer_that_was_recovered_publishes_nothing(
     assert refused > 20
 
 
+@pytest.mark.long
 def test_paused_writer_that_was_replaced_harms_nothing(
     fresh: Callable[[], MemoryStorage],
 ) -> None:

@@ -189,6 +189,7 @@ def test_load_killed_anywhere_leaves_the_old_or_the_new_table(
     assert outcomes == {True, False}
 
 
+@pytest.mark.long
 def test_recovery_of_a_load_killed_anywhere_is_recovered_by_the_next(
     fresh: Callable[[], MemoryStorage],
 ) -> None:
