@@ -128,9 +128,11 @@ def a_load_plan(
     """Return the plan of a load; `changes` are fields of its `LoadPlan`."""
     creates = open_storage(lake.location).stat(PROPERTIES) is None
     sizes = [Path(path).stat().st_size for path in files]
+    has_input = operation is not WriteOperation.DELETE_PARTITION
+    request = InputRequest(format="parquet", files=tuple(files)) if has_input else None
     found = LoadPlan(
         operation=operation,
-        request=InputRequest(format="parquet", files=tuple(files)),
+        request=request,
         source_id="input",
         files=len(files),
         bytes=sum(sizes),
@@ -145,14 +147,17 @@ def a_load_plan(
     target = a_target(lake)
     action = "replacecommit" if operation in _REPLACES else target.action
     rule = target.key_rule
+    reading = (
+        ReadInput(files=len(files), bytes=sum(sizes), copies=False),
+        TagRows(scope=rule.scope),
+        WriteRows(operation=operation),
+    )
     return Plan(
         case=Case.LOAD,
         target=target,
         stages=(
             BeginLoad(action=action),
-            ReadInput(files=len(files), bytes=sum(sizes), copies=False),
-            TagRows(scope=rule.scope),
-            WriteRows(operation=operation),
+            *(reading if has_input else ()),
             AuditRows(columns=rule.record_key, scope=rule.scope),
             CommitLoad(action=action),
         ),
@@ -180,9 +185,9 @@ def load(
     return run(plan, tasks or InProcessTasks(1), clock=clock)
 
 
-def rows_of(location: str) -> list[dict[str, Any]]:
-    """Return all rows of a table's latest slices with their meta columns, in no set order."""
-    table = open_table(location)
+def rows_of(location: str, as_of: str | None = None) -> list[dict[str, Any]]:
+    """Return all rows of a table with their meta columns, now or at an instant, in no set order."""
+    table = open_table(location, as_of)
     slices = SliceTable.of(
         table.storage,
         table.timeline,
