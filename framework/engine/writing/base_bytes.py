@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.hudi.bootstrap.read_back import check_keys, key_digest
@@ -31,7 +32,8 @@ def base_bytes(
         CorruptFileError: `bootstrap/read-back-differs`.
     """
     data = rows.columns[len(META_FIELDS) :]
-    out = BaseFileBytes(job.table_schema, plain=varied(job.table_schema, data))
+    schema = pa.schema([_as_held(f, c) for f, c in zip(job.table_schema, data, strict=True)])
+    out = BaseFileBytes(schema, plain=varied(schema, data))
     digests = []
     for at in range(0, max(rows.rows, 1), _GROUP_ROWS):
         out.add_row_group([column.slice(at, _GROUP_ROWS) for column in rows.columns])
@@ -41,6 +43,11 @@ def base_bytes(
     written = out.finish(_footers(job, rows, bounds))
     check_keys(written, digests, name)
     return written, bounds
+
+
+def _as_held(field: pa.Field, column: Any) -> pa.Field:
+    """Return a field for a column that may be a dictionary."""
+    return field.with_type(column.type) if pa.types.is_dictionary(column.type) else field
 
 
 def _footers(job: LoadJob, rows: Combined, bounds: tuple[str | None, str | None]) -> dict[str, str]:

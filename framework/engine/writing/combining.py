@@ -143,10 +143,24 @@ def _taken(base: int, changes: Changes, wins: np.ndarray) -> np.ndarray:
 
 
 def _column(old: pa.Table | None, new: pa.Table, name: str, taken: np.ndarray) -> pa.Array:
-    """Return one column of the new file."""
-    chunks = [*(old[name].chunks if old is not None else ()), *new[name].chunks]
-    whole = pa.concat_arrays(chunks) if chunks else pa.array([], new.schema.field(name).type)
-    return whole.take(pa.array(taken)) if old is not None else whole
+    """Return one column of the new file; texts that were encoded stay so."""
+    if old is None:
+        return _whole(new[name])
+    before, after = old[name], new[name]
+    if pa.types.is_dictionary(before.type):
+        after = after.dictionary_encode()
+    return _whole(pa.chunked_array([*before.chunks, *after.chunks], before.type)).take(
+        pa.array(taken)
+    )
+
+
+def _whole(column: pa.ChunkedArray) -> Any:
+    """Return a column as one array."""
+    if pa.types.is_dictionary(column.type):
+        column = column.unify_dictionaries()
+    if not column.num_chunks:
+        return pa.array([], column.type)
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
 
 
 def _commit_times(old: pa.Table | None, instant: str, taken: np.ndarray) -> pa.DictionaryArray:
@@ -154,7 +168,7 @@ def _commit_times(old: pa.Table | None, instant: str, taken: np.ndarray) -> pa.D
     if old is None:
         return constant(instant, len(taken))
     base = old.num_rows
-    encoded: Any = old[MetaField.COMMIT_TIME].combine_chunks().dictionary_encode()
+    encoded = _whole(old[MetaField.COMMIT_TIME].dictionary_encode())
     texts = pa.concat_arrays([encoded.dictionary, pa.array([instant], pa.string())])
     codes = np.full(len(taken), len(texts) - 1, np.int32)
     kept = taken < base

@@ -145,7 +145,7 @@ class _Worker:
         old = None
         if work.slice is not None:
             values = partition_values(work.partition_path, rule.partition, rule.layout)
-            old = slice_rows(job.slice_table, work.slice, values, meta=KEPT_META)
+            old = slice_rows(job.slice_table, work.slice, values, meta=KEPT_META, encoded=True)
         changes = self._changes(work)
         numbers = RowNumbers(instant=job.instant, number=work.number)
         file = NewFile(name=work.name, partition_path=work.partition_path, numbers=numbers)

@@ -11,6 +11,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from enum import StrEnum, unique
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -97,6 +98,7 @@ def encode_schema(schema: Any) -> str:
     return base64.b64encode(schema.serialize()).decode("ascii")
 
 
+@lru_cache(maxsize=16)
 def decode_schema(text: str) -> Any:
     """Return the Arrow schema that `encode_schema` wrote."""
     return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -14,11 +15,12 @@ from framework.hudi.table.layout import META_COLUMNS, MetaField
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-__all__ = ["META_FIELDS", "BaseFileBytes", "constant", "varied"]
+__all__ = ["META_FIELDS", "BaseFileBytes", "constant", "repeating", "varied"]
 
 _DELTA: Final = (MetaField.COMMIT_SEQNO.value, MetaField.RECORD_KEY.value)
 _SAMPLE_ROWS: Final = 2_048
 _VARIED: Final = 0.9
+_ENCODED_BYTES: Final = 4
 _CONSTANT: Final = pa.dictionary(pa.int32(), pa.string())
 
 META_FIELDS: Final = [
@@ -33,7 +35,8 @@ class BaseFileBytes:
     def __init__(self, schema: pa.Schema, *, plain: Collection[str] = ()) -> None:
         """Begin a file of the table's columns `schema`, without meta columns.
 
-        No dictionary is tried for the columns `plain`.
+        Texts may be handed over as dictionaries; the schema says for which columns they are. No
+        dictionary is tried for the columns `plain`.
         """
         self._sink = pa.BufferOutputStream()
         self._schema: pa.Schema = pa.schema([*META_FIELDS, *schema])
@@ -67,10 +70,29 @@ def varied(schema: pa.Schema, columns: Sequence[Any]) -> list[str]:
     found = []
     for field, column in zip(schema, columns, strict=True):
         step = len(column) // _SAMPLE_ROWS
-        if step and not pa.types.is_nested(field.type):
-            sample = column.take(pa.array(range(0, step * _SAMPLE_ROWS, step)))
+        if step and not (pa.types.is_nested(field.type) or pa.types.is_dictionary(column.type)):
+            sample = column.take(pa.array(np.arange(0, step * _SAMPLE_ROWS, step)))
             if pc.count_distinct(sample).as_py() > _SAMPLE_ROWS * _VARIED:
                 found.append(field.name)
+    return found
+
+
+def repeating(metadata: pq.FileMetaData, schema: pa.Schema) -> list[str]:
+    """Return the text columns of `schema` that a file has as numbers into small dictionaries.
+
+    A column whose dictionary grew too large goes on with whole values; their bytes show it.
+    """
+    found = []
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    for at in range(metadata.num_columns):
+        name = metadata.schema.column(at).path
+        if name not in schema.names or not pa.types.is_string(schema.field(name).type):
+            continue
+        chunks = [group.column(at) for group in groups]
+        size = sum(chunk.total_uncompressed_size for chunk in chunks)
+        is_encoded = all(chunk.has_dictionary_page for chunk in chunks)
+        if is_encoded and size <= metadata.num_rows * _ENCODED_BYTES:
+            found.append(name)
     return found
 
 
