@@ -2,7 +2,8 @@
 
 Run by `make interop` in the judge's environment: `python tests/interop/fetch_judge.py`.
 Each release is resolved by Spark's own `spark.jars.packages` into `ivy` inside that
-environment; a release that is there already costs nothing and needs no network.
+environment; a release that is there already costs nothing and needs no network. With
+`--rivals` also what the benches compare with.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ __all__ = ["COORDINATES", "VERSIONS", "main"]
 
 VERSIONS = ("1.2.0", "0.15.0")
 COORDINATES = "org.apache.hudi:hudi-spark3.5-bundle_2.12"
+RIVALS = ("org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.0",)
 IVY = Path(sys.prefix) / "ivy"
 RESOLVE = """
 import sys
@@ -27,15 +29,20 @@ builder.getOrCreate().stop()
 
 def main() -> int:
     """Fetch what is missing; return 1 when a release could not be had."""
-    return int(not all(_fetched(version) for version in VERSIONS))
+    wanted = [f"{COORDINATES}:{version}" for version in VERSIONS]
+    if "--rivals" in sys.argv[1:]:
+        wanted += RIVALS
+    found = [_fetched(each) for each in wanted]
+    return int(not all(found))
 
 
-def _fetched(version: str) -> bool:
-    """Make sure that the bundle of one release is there."""
-    jar = IVY / "jars" / f"{COORDINATES.replace(':', '_')}-{version}.jar"
+def _fetched(release: str) -> bool:
+    """Make sure that the jar of one release is there."""
+    group, artifact, version = release.split(":")
+    jar = IVY / "jars" / f"{group}_{artifact}-{version}.jar"
     if not jar.is_file():
-        sys.stderr.write(f"resolving {COORDINATES}:{version} into {IVY}\n")
-        command = [sys.executable, "-c", RESOLVE, str(IVY), f"{COORDINATES}:{version}"]
+        sys.stderr.write(f"resolving {release} into {IVY}\n")
+        command = [sys.executable, "-c", RESOLVE, str(IVY), release]
         subprocess.run(command, check=False)
     return jar.is_file()
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framework.spark import read
 from framework.vocabulary import KeyScope, PartitionType, TableType, WriteOperation
-from tests.interop.canonical import canonical_rows
 from tests.interop.printed import printed_options
+from tests.interop.turns import SCHEMA, Turns
 from tests.support.writing import Lake, load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -25,16 +22,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.interop
 
-SCHEMA = pa.schema(
-    [
-        ("id", pa.int64()),
-        ("day", pa.string()),
-        ("ts", pa.int64()),
-        ("v", pa.string()),
-        ("tags", pa.list_(pa.string())),
-        ("at", pa.timestamp("us", "UTC")),
-    ]
-)
 COMPACT = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
 BY_DAY = {"day": PartitionType.STRING}
 TABLES = {
@@ -43,72 +30,6 @@ TABLES = {
     for partition, scope in ((BY_DAY, KeyScope.PARTITION), (BY_DAY, KeyScope.TABLE), ({}, "table"))
 }
 SAMPLE = {"copy_on_write-by-day-table", "merge_on_read-by-day-partition"}
-
-Row = dict[str, Any]
-
-
-@dataclass
-class Turns:
-    """A table and what it is to hold, by key; every row that comes is later than those before."""
-
-    lake: Lake
-    judge: Judge
-    spark: SparkSession
-    rows: dict[Any, Row] = field(default_factory=dict)
-    turn: int = 0
-
-    def some(self, ids: Iterable[int], *, day: str | None = None) -> list[Row]:
-        """Return rows with these ids, each in its day or in `day`, with values of this turn."""
-        self.turn += 1
-        return [
-            {
-                "id": each,
-                "day": day or f"d{each % 3}",
-                "ts": self.turn,
-                "v": f"turn {self.turn}",
-                "tags": [f"t{each}", "all"],
-                "at": self.turn * 1_000_000,
-            }
-            for each in ids
-        ]
-
-    def ours(self, operation: WriteOperation, rows: list[Row]) -> None:
-        """Load rows ourselves; then the judge reads the table, and so do we."""
-        load(self.lake, operation, pa.Table.from_pylist(rows, SCHEMA))
-        if operation is WriteOperation.INSERT_OVERWRITE:
-            days = {row["day"] for row in rows}
-            self.rows = {key: row for key, row in self.rows.items() if row["day"] not in days}
-        for row in rows:
-            if operation is WriteOperation.DELETE:
-                self.rows.pop(self._key(row), None)
-            else:
-                self.rows[self._key(row)] = row
-        self._compare()
-
-    def theirs(self, rows: list[Row], **options: str) -> None:
-        """Let the judge upsert rows; then both read the table."""
-        batch = self.lake.folder / f"theirs-{self.turn}.parquet"
-        pq.write_table(pa.Table.from_pylist(rows, SCHEMA), batch)
-        printed = printed_options(self.location)
-        self.judge.upsert(self.location, batch, {**printed, **options})
-        self.rows |= {self._key(row): row for row in rows}
-        self._compare()
-
-    @property
-    def location(self) -> Path:
-        """The table's."""
-        return self.lake.folder / "table"
-
-    def _key(self, row: Row) -> Any:
-        whole = self.lake.scope is KeyScope.TABLE
-        return row["id"] if whole else (row["id"], row["day"])
-
-    def _compare(self) -> None:
-        table = pa.Table.from_pylist(list(self.rows.values()), SCHEMA)
-        expected = canonical_rows([tuple(row.values()) for row in table.to_pylist()])
-        found = read(self.spark, self.location).select(*SCHEMA.names).collect()
-        assert canonical_rows([tuple(row) for row in found]) == expected
-        assert self.judge.rows(self.location, SCHEMA.names) == expected
 
 
 @pytest.mark.parametrize(

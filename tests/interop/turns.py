@@ -1,0 +1,106 @@
+"""A table that we and Apache Hudi write in turns, and what it is to hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from framework.spark import read
+from framework.vocabulary import KeyScope, WriteOperation
+from tests.interop.canonical import canonical_rows
+from tests.interop.printed import printed_options
+from tests.support.writing import Lake, load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from tests.interop.judge import Judge
+
+__all__ = ["SCHEMA", "Row", "Turns"]
+
+SCHEMA = pa.schema(
+    [
+        ("id", pa.int64()),
+        ("day", pa.string()),
+        ("ts", pa.int64()),
+        ("v", pa.string()),
+        ("tags", pa.list_(pa.string())),
+        ("at", pa.timestamp("us", "UTC")),
+    ]
+)
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Turns:
+    """A table and what it is to hold, by key; every row that comes is later than those before."""
+
+    lake: Lake
+    judge: Judge
+    spark: SparkSession
+    rows: dict[Any, Row] = field(default_factory=dict)
+    turn: int = 0
+
+    def some(self, ids: Iterable[int], *, day: str | None = None) -> list[Row]:
+        """Return rows with these ids, each in its day or in `day`, with values of this turn."""
+        self.turn += 1
+        return [
+            {
+                "id": each,
+                "day": day or f"d{each % 3}",
+                "ts": self.turn,
+                "v": f"turn {self.turn}",
+                "tags": [f"t{each}", "all"],
+                "at": self.turn * 1_000_000,
+            }
+            for each in ids
+        ]
+
+    def ours(self, operation: WriteOperation, rows: list[Row]) -> None:
+        """Load rows ourselves; then the judge reads the table, and so do we."""
+        load(self.lake, operation, pa.Table.from_pylist(rows, SCHEMA))
+        if operation is WriteOperation.INSERT_OVERWRITE:
+            days = {row["day"] for row in rows}
+            self.rows = {key: row for key, row in self.rows.items() if row["day"] not in days}
+        for row in rows:
+            if operation is WriteOperation.DELETE:
+                self.rows.pop(self._key(row), None)
+            else:
+                self.rows[self._key(row)] = row
+        self.compare()
+
+    def theirs(self, rows: list[Row], **options: str) -> None:
+        """Let the judge upsert rows under the options that we print; then both read the table."""
+        self.under({**printed_options(self.location), **options}, rows)
+        self.compare()
+
+    def under(self, options: Mapping[str, str], rows: list[Row]) -> None:
+        """Let the judge upsert rows under options of its own; nobody reads yet."""
+        batch = self.lake.folder / f"theirs-{self.turn}.parquet"
+        pq.write_table(pa.Table.from_pylist(rows, SCHEMA), batch)
+        self.judge.upsert(self.location, batch, options)
+        self.rows |= {self._key(row): row for row in rows}
+
+    @property
+    def location(self) -> Path:
+        """The table's."""
+        return self.lake.folder / "table"
+
+    def _key(self, row: Row) -> Any:
+        whole = self.lake.scope is KeyScope.TABLE
+        return row["id"] if whole else (row["id"], row["day"])
+
+    def compare(self) -> None:
+        """Read the table, let the judge read it, and compare both with what it is to hold."""
+        table = pa.Table.from_pylist(list(self.rows.values()), SCHEMA)
+        expected = canonical_rows([tuple(row.values()) for row in table.to_pylist()])
+        found = read(self.spark, self.location).select(*SCHEMA.names).collect()
+        assert canonical_rows([tuple(row) for row in found]) == expected
+        assert self.judge.rows(self.location, SCHEMA.names) == expected
