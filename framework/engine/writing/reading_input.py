@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
@@ -42,11 +43,14 @@ if TYPE_CHECKING:
     from framework.engine.writing.load import Load
     from framework.hudi.commit.intent import Transaction
     from framework.hudi.keygen.rule import KeyRule
+    from framework.hudi.storage.port import Entry
     from framework.plan.load import LoadPlan
 
 __all__ = ["read_input"]
 
 _BUCKET_ROWS = 4_000_000
+_READERS = 8
+_BATCH = 4096
 
 
 def read_input(work: Run, course: Course) -> Course:
@@ -111,40 +115,48 @@ def _footers(paths: Sequence[str]) -> tuple[list[InputFile], pa.Schema]:
         SourceDriftError: `input/drift`; a file is gone.
         CorruptFileError: `input/corrupt-file`, `input/schema-conflict`.
     """
-    files, schemas = [], []
-    for number, path in enumerate(paths):
-        folder, name = open_storage(parent_of(path)), name_of(path)
-        entry = folder.stat(name)
-        if entry is None:
-            raise SourceDriftError(
-                "input/drift",
-                "an input file is gone",
-                where=Where(file=path),
-                remedy="Nothing was published. Run the same command again.",
-            )
-        try:
-            with folder.open_input(name) as stream:
-                metadata = pq.ParquetFile(stream).metadata
-        except (OSError, pa.ArrowException) as error:
-            raise CorruptFileError(
-                "input/corrupt-file",
-                f"an input file cannot be read: {error}",
-                where=Where(file=path),
-                remedy="Restore the file, or take it out of the source.",
-            ) from error
-        schema = parquet_schema(metadata)
-        if schema not in schemas:
-            schemas.append(schema)
-        files.append(
-            InputFile(
-                number=number,
-                path=path,
-                size=entry.size,
-                mtime_ns=entry.mtime_ns,
-                rows=metadata.num_rows,
-            )
-        )
+    files: list[InputFile] = []
+    schemas: list[pa.Schema] = []
+    with ThreadPoolExecutor(_READERS) as pool:
+        for first in range(0, len(paths), _BATCH):
+            some = paths[first : first + _BATCH]
+            for path, (entry, metadata) in zip(some, pool.map(_footer, some), strict=True):
+                schema = parquet_schema(metadata)
+                if schema not in schemas:
+                    schemas.append(schema)
+                files.append(
+                    InputFile(
+                        number=len(files),
+                        path=path,
+                        size=entry.size,
+                        mtime_ns=entry.mtime_ns,
+                        rows=metadata.num_rows,
+                    )
+                )
     return files, _unified(schemas)
+
+
+def _footer(path: str) -> tuple[Entry, pq.FileMetaData]:
+    """Return a file as it is now, and its footer."""
+    folder, name = open_storage(parent_of(path)), name_of(path)
+    entry = folder.stat(name)
+    if entry is None:
+        raise SourceDriftError(
+            "input/drift",
+            "an input file is gone",
+            where=Where(file=path),
+            remedy="Nothing was published. Run the same command again.",
+        )
+    try:
+        with folder.open_input(name) as stream:
+            return entry, pq.ParquetFile(stream).metadata
+    except (OSError, pa.ArrowException) as error:
+        raise CorruptFileError(
+            "input/corrupt-file",
+            f"an input file cannot be read: {error}",
+            where=Where(file=path),
+            remedy="Restore the file, or take it out of the source.",
+        ) from error
 
 
 def _unified(schemas: Sequence[pa.Schema]) -> pa.Schema:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from framework.engine import tasks as running
-from framework.engine.writing import comparing
+from framework.engine.writing.tagging import tag_task
 from framework.hudi.storage.local import LocalStorage
 from tests.support.writing import run_spec
 
@@ -72,7 +72,7 @@ def tagging(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     def watched(
         self: running.InProcessTasks, work: Callable[[str], str], descriptors: Sequence[str]
     ) -> Iterator[str]:
-        if work is not comparing.tag_task:
+        if work is not tag_task:
             yield from carried(self, work, descriptors)
             return
         with counting():
