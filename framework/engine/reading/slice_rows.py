@@ -14,7 +14,7 @@ from framework.hudi.bootstrap.source_schema import decode_schema, encode_schema
 from framework.hudi.filegroup.base_file import repeating
 from framework.hudi.filegroup.log_changes import read_changes
 from framework.hudi.filegroup.merge_rule import MergeRule
-from framework.hudi.filegroup.merging import merged
+from framework.hudi.filegroup.merging import IS_DELETED, merged, replaced
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.table.fitting import fitted
 from framework.hudi.table.layout import META_COLUMNS, MetaField, name_of, parent_of
@@ -22,13 +22,25 @@ from framework.hudi.timeline.instant import Instant
 from framework.hudi.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy as np
 
     from framework.hudi.filegroup.slices import FileSlice
     from framework.hudi.storage.port import Storage
     from framework.hudi.table.partition_path import PartitionValue
 
-__all__ = ["SliceTable", "describe", "slice_columns", "slice_rows"]
+__all__ = [
+    "SliceTable",
+    "describe",
+    "slice_changes",
+    "slice_columns",
+    "slice_gone",
+    "slice_rows",
+]
+
+_DECIDE: Final = (MetaField.RECORD_KEY.value, IS_DELETED)
+"""What decides which version of a record stays, beside the ordering column."""
 
 _META: Final[list[pa.Field]] = [pa.field(name, pa.string()) for name in META_COLUMNS]
 
@@ -118,13 +130,61 @@ def slice_rows(
     chosen = [field for field in _META if field.name in wanted]
     stored = [f for f in _stored(table) if f.name in wanted or f.name not in META_COLUMNS]
     rows = _stored_rows(table, found, pa.schema(stored), encoded=encoded)
+    return _with_folders(table, rows, [*chosen, *schema], values)
+
+
+def _with_folders(
+    table: SliceTable,
+    rows: pa.Table,
+    fields: Sequence[pa.Field],
+    values: Mapping[str, PartitionValue],
+) -> pa.Table:
+    """Return rows with the columns that folders stand for, in the order of `fields`."""
     columns = [
         pa.repeat(pa.scalar(values[field.name], field.type), rows.num_rows)
         if field.name in table.in_folders
         else rows[field.name]
-        for field in [*chosen, *schema]
+        for field in fields
     ]
-    return pa.Table.from_arrays(columns, names=[field.name for field in [*chosen, *schema]])
+    return pa.Table.from_arrays(columns, names=[field.name for field in fields])
+
+
+def slice_gone(table: SliceTable, found: Mapping[str, Any]) -> np.ndarray:
+    """Return which rows of a slice's base file its log files replace or delete, ascending.
+
+    Of the base file and of the logs no more is decoded than keys and ordering values.
+
+    Raises:
+        SourceDriftError, CorruptFileError, UnsupportedTableError: as of `slice_rows`.
+    """
+    narrow = [field for field in _stored(table) if field.name in {*_DECIDE, table.ordering}]
+    gone, _ = _replaced(table, found, pa.schema(narrow))
+    return gone
+
+
+def slice_changes(
+    table: SliceTable, found: Mapping[str, Any], values: Mapping[str, PartitionValue]
+) -> pa.Table:
+    """Return the rows of a slice's log files that stay, with the columns of `slice_rows`.
+
+    Together with the rows of the base file that are not in `slice_gone` they are the slice's.
+
+    Raises:
+        SourceDriftError, CorruptFileError, UnsupportedTableError: as of `slice_rows`.
+    """
+    _, rows = _replaced(table, found, _stored(table))
+    return _with_folders(table, rows, [*_META, *decode_schema(table.schema)], values)
+
+
+def _replaced(
+    table: SliceTable, found: Mapping[str, Any], stored: pa.Schema
+) -> tuple[np.ndarray, pa.Table]:
+    """Return places of base rows that do not stay, and the columns `stored` of rows that come."""
+    storage = open_storage(table.location)
+    narrow = [field for field in stored if field.name in {*_DECIDE, table.ordering}]
+    base = _base_rows(storage, found, pa.schema(narrow), encoded=False)
+    changes = read_changes(storage, found["logs"], stored, table.timeline.is_completed)
+    return replaced(base, stored, changes, MergeRule(ordering=table.ordering))
 
 
 def slice_columns(table: SliceTable, found: Mapping[str, Any], names: Iterable[str]) -> pa.Table:

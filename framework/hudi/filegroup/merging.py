@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from framework.hudi.filegroup.log_changes import LogChange
     from framework.hudi.filegroup.merge_rule import MergeRule
 
-__all__ = ["merged", "ranks"]
+__all__ = ["IS_DELETED", "merged", "ranks", "replaced"]
 
 _KEY: Final = MetaField.RECORD_KEY.value
-_IS_DELETED: Final = "_hoodie_is_deleted"
+IS_DELETED: Final = "_hoodie_is_deleted"
+"""A column by which rows of a log file say that their record is deleted."""
+
 _NO_ROW: Final = -1
 _RANK_OF_ALWAYS, _RANK_OF_NULL = -1, 0  # those of values count from 1
 
@@ -49,21 +51,54 @@ def merged(base: pa.Table, changes: Iterable[LogChange], rule: MergeRule) -> pa.
     events = _Events.of(base.schema, list(changes), rule)
     if not events.count:
         return base
+    wins, rows, fresh = _decided(base, events)
+    moved = np.where(rows == _NO_ROW, _NO_ROW, rows + base.num_rows)
+    places = np.where(wins, moved, np.arange(base.num_rows))
+    taken = np.concatenate([places[places != _NO_ROW], fresh + base.num_rows])
+    return pa.concat_tables([base, events.rows]).combine_chunks().take(pa.array(taken))
+
+
+def replaced(
+    base: pa.Table, schema: pa.Schema, changes: Iterable[LogChange], rule: MergeRule
+) -> tuple[np.ndarray, pa.Table]:
+    """Return the places of base rows that do not stay, ascending, and the rows that come.
+
+    Those places left out and the rows put in their stead are the records that `merged` returns, in
+    another order; of the base file only two columns are needed.
+
+    Args:
+        base: key and, if the schema has it, the rule's ordering column of each row.
+        schema: columns of the changes' rows.
+        changes: as of `merged`.
+        rule: as of `merged`.
+
+    Raises:
+        CorruptFileError: `merge/ordering-value`.
+    """
+    events = _Events.of(schema, list(changes), rule)
+    if not events.count:
+        return np.empty(0, np.int64), schema.empty_table()
+    wins, rows, fresh = _decided(base, events)
+    taken = rows[wins]
+    taken = np.concatenate([taken[taken != _NO_ROW], fresh])
+    return np.flatnonzero(wins), events.rows.combine_chunks().take(pa.array(taken))
+
+
+def _decided(base: pa.Table, events: _Events) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what each base row meets: whether a change stays against it, and the change's row.
+
+    The third is the rows of records that the base file does not have.
+    """
     winners = events.winners()
     keys = events.keys.take(pa.array(winners))
     found = pc.index_in(base[_KEY].combine_chunks(), value_set=keys)
     hit = pc.is_valid(found).to_numpy(zero_copy_only=False)
     chosen = winners[found.fill_null(0).to_numpy()]
     wins = hit & events.beat(base, chosen)
-    rows = events.row[chosen]
-    moved = np.where(rows == _NO_ROW, _NO_ROW, rows + base.num_rows)
-    places = np.where(wins, moved, np.arange(base.num_rows))
     met = np.zeros(len(winners), dtype=bool)
     met[found.drop_null().to_numpy()] = True
-    fresh = winners[~met]
-    fresh = fresh[events.row[fresh] != _NO_ROW]
-    taken = np.concatenate([places[places != _NO_ROW], events.row[fresh] + base.num_rows])
-    return pa.concat_tables([base, events.rows]).combine_chunks().take(pa.array(taken))
+    fresh = events.row[winners[~met]]
+    return wins, events.row[chosen], fresh[fresh != _NO_ROW]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,9 +231,9 @@ def _deletes(deleted: Sequence[DeletedRecord], kind: pa.DataType) -> _Part:
 
 def _marked_deleted(rows: pa.Table) -> np.ndarray:
     """Return which rows say of themselves that they are deleted."""
-    if _IS_DELETED not in rows.schema.names:
+    if IS_DELETED not in rows.schema.names:
         return np.zeros(rows.num_rows, dtype=bool)
-    marked: Any = pc.fill_null(rows[_IS_DELETED].combine_chunks(), fill_value=False)
+    marked: Any = pc.fill_null(rows[IS_DELETED].combine_chunks(), fill_value=False)
     found: np.ndarray = marked.to_numpy(zero_copy_only=False).astype(bool)
     return found
 

@@ -19,6 +19,8 @@ from framework.spark.reading.columns import META_SCHEMA, constants, quoted, stru
 from framework.spark.reading.files import FileSet
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql import types as t
 
@@ -27,7 +29,10 @@ if TYPE_CHECKING:
     from framework.spark.reading.files import Adopted
     from framework.spark.reading.scan import Scan, Scanner
 
-__all__ = ["scan_adopted"]
+__all__ = ["GONE_FILE", "GONE_ROW", "scan_adopted", "without"]
+
+GONE_FILE: Final = "_lakestrap_gone_file"
+GONE_ROW: Final = "_lakestrap_gone_row"
 
 _FILE: Final = "_lakestrap_file"
 _ROW: Final = "_lakestrap_row"
@@ -40,11 +45,21 @@ _NAME: Final = "_lakestrap_name"
 
 
 def scan_adopted(
-    scanner: Scanner, table: Table, adopted: Adopted, columns: t.StructType
+    scanner: Scanner,
+    table: Table,
+    adopted: Adopted,
+    columns: t.StructType,
+    gone: Callable[[Sequence[str]], DataFrame] | None = None,
 ) -> DataFrame:
     """Return the rows of adopted slices: meta columns, then the table's columns.
 
-    `columns` are those that are read from files, in types that the files have or Spark widens.
+    Args:
+        scanner: of the table.
+        table: whose slices they are.
+        adopted: the slices.
+        columns: those that are read from files, in types that the files have or Spark widens.
+        gone: given the texts of the source files' paths, returns `GONE_FILE` and `GONE_ROW` of
+            rows to leave out.
     """
     spark = scanner.jvm.spark
     scan = scanner.scan(adopted.sources, columns, with_rows=True)
@@ -53,6 +68,8 @@ def scan_adopted(
         col("_metadata.file_path").alias(_FILE),
         col(scanner.jvm.row_index).alias(_ROW),
     )
+    if gone is not None:
+        rows = without(rows, gone(scan.texts), file=_FILE, row=_ROW)
     if table.rule is not None:
         found = _with_constants(rows, _our_constants(spark, scan, adopted))
         meta = _derived(table.rule, table)
@@ -63,6 +80,12 @@ def scan_adopted(
         found = _with_skeletons(found, skeletons.frame, scanner.jvm.row_index)
         meta = _read()
     return found.selectExpr(*meta, *quoted(table.schema.names))
+
+
+def without(rows: DataFrame, gone: DataFrame, *, file: str, row: str) -> DataFrame:
+    """Return rows but for those whose `file` and `row` are `GONE_FILE` and `GONE_ROW` in `gone`."""
+    same = (col(file) == col(GONE_FILE)) & (col(row) == col(GONE_ROW))
+    return rows.join(broadcast(gone), same, "left_anti")
 
 
 def _in_table_types(table: Table, columns: t.StructType) -> list[str | Column]:

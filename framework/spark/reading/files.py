@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from framework.hudi.table.partition_path import PartitionValue
     from framework.hudi.view.port import FileSystemView
 
-__all__ = ["Adopted", "FileSet", "Partition", "Snapshot", "gather", "local_path"]
+__all__ = [
+    "Adopted",
+    "FileSet",
+    "Logged",
+    "LoggedSlice",
+    "Partition",
+    "Snapshot",
+    "gather",
+    "local_path",
+]
 
 _ROOT: Final = re.compile("^(?:file:)?/+")
 _UNTIDY: Final = re.compile(r"//|/\.{1,2}(?:/|$)|.\Z(?<=/)")
@@ -98,6 +107,7 @@ class Adopted:
         partition_paths: their partitions.
         sizes: bytes that each source file had.
         mtimes_ms: when each was last modified; 0 where unknown.
+        logged: the slices themselves where they have log files, else none.
     """
 
     sources: FileSet = field(default_factory=FileSet)
@@ -106,6 +116,7 @@ class Adopted:
     partition_paths: list[str] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
     mtimes_ms: list[int] = field(default_factory=list)
+    logged: list[LoggedSlice] = field(default_factory=list)
 
     def __len__(self) -> int:
         """Slices."""
@@ -120,7 +131,38 @@ class Adopted:
             partition_paths=[self.partition_paths[at] for at in places],
             sizes=[self.sizes[at] for at in places],
             mtimes_ms=[self.mtimes_ms[at] for at in places],
+            logged=[self.logged[at] for at in places] if self.logged else [],
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedSlice:
+    """A slice with log files, and its partition."""
+
+    partition: Partition
+    slice: FileSlice
+
+
+@dataclass(slots=True)
+class Logged:
+    """Slices with log files, by what lies below these.
+
+    Attributes:
+        adopted: skeletons with their source files.
+        whole: base files that hold whole rows.
+        over_whole: the slices of `whole`, in step.
+        alone: those that have no base file.
+    """
+
+    adopted: Adopted = field(default_factory=Adopted)
+    whole: FileSet = field(default_factory=FileSet)
+    over_whole: list[LoggedSlice] = field(default_factory=list)
+    alone: list[LoggedSlice] = field(default_factory=list)
+
+    @property
+    def slices(self) -> list[LoggedSlice]:
+        """All of them."""
+        return [*self.adopted.logged, *self.over_whole, *self.alone]
 
 
 @dataclass(slots=True)
@@ -130,12 +172,12 @@ class Snapshot:
     Attributes:
         adopted: skeletons with their source files.
         whole: base files without logs.
-        logged: slices with log files, each with its partition.
+        logged: slices with log files.
     """
 
     adopted: Adopted = field(default_factory=Adopted)
     whole: FileSet = field(default_factory=FileSet)
-    logged: list[tuple[Partition, FileSlice]] = field(default_factory=list)
+    logged: Logged = field(default_factory=Logged)
 
 
 def gather(
@@ -219,12 +261,25 @@ def _take(
     if found.base is not None and found.base_instant == BOOTSTRAP_INSTANT:
         _refuse_lost_skeleton(table, found, join(base, found.base.path))
     if found.logs or found.base is None:
-        snapshot.logged.append((partition, found))
+        _take_logged(snapshot.logged, base, found, partition)
         return
     if found.bootstrap is not None:
         _take_adopted(snapshot.adopted, base, found, partition)
         return
     snapshot.whole.add(join(base, found.base.path), partition)
+
+
+def _take_logged(logged: Logged, base: str, found: FileSlice, partition: Partition) -> None:
+    """Put a slice with log files beside the others of its kind."""
+    told = LoggedSlice(partition=partition, slice=found)
+    if found.base is None:
+        logged.alone.append(told)
+    elif found.bootstrap is not None:
+        _take_adopted(logged.adopted, base, found, partition)
+        logged.adopted.logged.append(told)
+    else:
+        logged.whole.add(join(base, found.base.path), partition)
+        logged.over_whole.append(told)
 
 
 def _take_adopted(adopted: Adopted, base: str, found: FileSlice, partition: Partition) -> None:

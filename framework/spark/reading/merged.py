@@ -1,82 +1,188 @@
-"""Slices with log files: each is merged by one task, with Arrow, and its rows go back to Spark."""
+"""Slices with log files: what lies below is scanned natively, what logs change comes from tasks.
+
+A task looks into a slice's log files, and into the keys of its base file, and tells two things:
+which rows of the base file do not stay, and which rows come. So columns and filters are pushed into
+the scan of what lies below, and nothing of it passes through Python. Where the logs are too large
+for that to be sent to every task, slices are merged whole instead, one task each.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
-from functools import partial
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
 from pyspark.sql import types as t
+from pyspark.sql.functions import col
 
-from framework.engine.reading.slice_rows import SliceTable, describe, slice_rows
+from framework.engine.reading.slice_rows import (
+    SliceTable,
+    describe,
+    slice_changes,
+    slice_gone,
+    slice_rows,
+)
 from framework.errors import FrameworkError
 from framework.hudi.filegroup.merge_rule import MergeRule
 from framework.hudi.table.partition_path import PartitionField, partition_values
-from framework.spark.reading.columns import META_SCHEMA, constants, struct_of
+from framework.spark.reading.adopted import GONE_FILE, GONE_ROW, scan_adopted, without
+from framework.spark.reading.columns import META_SCHEMA, constants, quoted, struct_of
+from framework.spark.reading.widened import as_stored
 from framework.spark.task_faults import FaultInTaskError
 from framework.vocabulary import PartitionType, SourceLayout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
     from framework.engine.reading.table import Table
-    from framework.hudi.filegroup.slices import FileSlice
-    from framework.spark.reading.files import Partition
+    from framework.spark.reading.files import Logged, LoggedSlice
+    from framework.spark.reading.scan import Scanner
 
-__all__ = ["merged_frame"]
+    _Slice = dict[str, Any]
+    _Values = dict[str, Any]
+    _Work = Callable[[SliceTable, _Slice, _Values], Iterator[Any]]
+
+__all__ = ["merged_frames"]
 
 _BATCH_ROWS: Final = 1 << 16
+_MOST_LOG_BYTES: Final = 32 << 20
+_TASKS_PER_CORE: Final = 4
+_FILE: Final = "_lakestrap_file"
+_GONE: Final = t.StructType(
+    [t.StructField(GONE_FILE, t.StringType()), t.StructField(GONE_ROW, t.LongType())]
+)
 
 
-def merged_frame(
-    spark: SparkSession, table: Table, slices: Sequence[tuple[Partition, FileSlice]]
-) -> DataFrame:
-    """Return the rows of some slices with logs: meta columns, then the table's columns.
+def merged_frames(
+    scanner: Scanner, table: Table, logged: Logged, *, most_bytes: int = _MOST_LOG_BYTES
+) -> Iterator[DataFrame]:
+    """Yield frames that together are the rows of slices with logs, meta columns first.
 
-    One task a slice; columns and rows that a query leaves out are read all the same.
+    With more than `most_bytes` of log files each slice is read and merged whole by one task;
+    columns and rows that a query leaves out are read all the same then.
 
     Raises:
         UnsupportedTableError: `merge/payload-class`, `merge/ordering-fields`.
     """
-    read_as = SliceTable.of(
-        table.storage,
-        table.timeline,
-        table.schema,
-        in_folders=[field.name for field in table.partition],
-        rule=MergeRule.of(table.properties),
-    )
-    context = json.dumps(
-        {
-            "table": asdict(read_as),
-            "fields": [asdict(field) for field in table.partition],
-            "layout": table.layout,
-        }
-    )
-    texts = [json.dumps({"path": part.path, **describe(found)}) for part, found in slices]
-    frame = constants(spark, {"slice": texts}).repartition(len(texts))
-    schema = t.StructType([*META_SCHEMA, *struct_of(table.schema)])
-    return frame.mapInArrow(partial(_rows, context), schema)
+    merger = _Merger(scanner=scanner, table=table)
+    slices = logged.slices
+    if sum(log.size for each in slices for log in each.slice.logs) > most_bytes:
+        yield merger.whole(slices)
+        return
+    for adopted, columns in as_stored(table, logged.adopted, scanner.jvm.spark.version):
+        gone = partial(merger.gone, adopted.logged)
+        yield scan_adopted(scanner, table, adopted, columns, gone)
+    if logged.whole.paths:
+        yield merger.below_whole(logged)
+    yield merger.changed(slices)
 
 
-def _rows(context: str, batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield the rows of the slices that a task was given."""
+@dataclass(frozen=True, kw_only=True)
+class _Merger:
+    """Makes frames of what tasks tell of one table's slices."""
+
+    scanner: Scanner
+    table: Table
+
+    def whole(self, slices: Sequence[LoggedSlice]) -> DataFrame:
+        """Return all rows of slices, each merged by one task."""
+        return self._asked(_whole_rows, self._schema, _told(slices), len(slices))
+
+    def changed(self, slices: Sequence[LoggedSlice]) -> DataFrame:
+        """Return the rows of log files that stay."""
+        return self._asked(_changed_rows, self._schema, _told(slices), self._tasks)
+
+    def gone(self, slices: Sequence[LoggedSlice], texts: Sequence[str]) -> DataFrame:
+        """Return `GONE_FILE` and `GONE_ROW` of rows below that do not stay.
+
+        `texts` are, in step with the slices, what the scan calls the files below.
+        """
+        told = _told(slices)
+        for each, text in zip(told, texts, strict=True):
+            each["text"] = text
+        return self._asked(_gone_rows, _GONE, told, self._tasks)
+
+    def below_whole(self, logged: Logged) -> DataFrame:
+        """Return the rows of base files that stay."""
+        columns = t.StructType([*META_SCHEMA, *struct_of(self.table.file_fields)])
+        scan = self.scanner.scan(logged.whole, columns, with_rows=True)
+        names = quoted([*META_SCHEMA.names, *self.table.schema.names])
+        file = col("_metadata.file_path").alias(_FILE)
+        rows = scan.frame.select(*names, file, self.scanner.jvm.row_index)
+        gone = self.gone(logged.over_whole, scan.texts)
+        kept = without(rows, gone, file=_FILE, row=self.scanner.jvm.row_index)
+        return kept.select(*names)
+
+    @property
+    def _schema(self) -> t.StructType:
+        """Meta columns, then the table's."""
+        return t.StructType([*META_SCHEMA, *struct_of(self.table.schema)])
+
+    @property
+    def _tasks(self) -> int:
+        """Tasks for work that is short for each slice."""
+        return self.scanner.jvm.spark.sparkContext.defaultParallelism * _TASKS_PER_CORE
+
+    def _asked(
+        self, work: _Work, schema: t.StructType, told: Sequence[dict[str, Any]], tasks: int
+    ) -> DataFrame:
+        """Return what `work` gives for slices, in no more tasks than there are slices."""
+        texts = [json.dumps(each) for each in told]
+        frame = constants(self.scanner.jvm.spark, {"slice": texts})
+        spread = frame.repartition(max(1, min(tasks, len(texts))))
+        return spread.mapInArrow(partial(_carried, work, self._context), schema)
+
+    @cached_property
+    def _context(self) -> str:
+        """What every task is told of the table."""
+        table = self.table
+        read_as = SliceTable.of(
+            table.storage,
+            table.timeline,
+            table.schema,
+            in_folders=[field.name for field in table.partition],
+            rule=MergeRule.of(table.properties),
+        )
+        fields = [asdict(field) for field in table.partition]
+        return json.dumps({"table": asdict(read_as), "fields": fields, "layout": table.layout})
+
+
+def _told(slices: Sequence[LoggedSlice]) -> list[dict[str, Any]]:
+    """Return slices as JSON-able fields."""
+    return [{"path": each.partition.path, **describe(each.slice)} for each in slices]
+
+
+def _carried(work: _Work, context: str, batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield what `work` gives for the slices of a task; a fault travels as the driver needs it."""
     told = json.loads(context)
     table = SliceTable(**told["table"])
     fields = [PartitionField(name=f["name"], type=PartitionType(f["type"])) for f in told["fields"]]
     layout = SourceLayout(told["layout"])
-    for batch in batches:
-        for text in batch.column(0).to_pylist():
-            found = json.loads(text)
-            values = partition_values(found["path"], fields, layout)
-            yield from _merged(table, found, values).to_batches(max_chunksize=_BATCH_ROWS)
-
-
-def _merged(table: SliceTable, found: dict[str, Any], values: dict[str, Any]) -> Any:
-    """Return the rows of one slice; a fault travels in a form that the driver understands."""
     try:
-        return slice_rows(table, found, values)
+        for batch in batches:
+            for text in batch.column(0).to_pylist():
+                found = json.loads(text)
+                yield from work(table, found, partition_values(found["path"], fields, layout))
     except FrameworkError as error:
         raise FaultInTaskError(error) from error
+
+
+def _whole_rows(table: SliceTable, found: _Slice, values: _Values) -> Iterator[Any]:
+    """Yield all rows of a slice."""
+    yield from slice_rows(table, found, values).to_batches(max_chunksize=_BATCH_ROWS)
+
+
+def _changed_rows(table: SliceTable, found: _Slice, values: _Values) -> Iterator[Any]:
+    """Yield the rows of a slice's log files that stay."""
+    yield from slice_changes(table, found, values).to_batches(max_chunksize=_BATCH_ROWS)
+
+
+def _gone_rows(table: SliceTable, found: _Slice, _: _Values) -> Iterator[Any]:
+    """Yield file and place of the rows below that do not stay."""
+    gone = pa.array(slice_gone(table, found), pa.int64())
+    files = pa.repeat(pa.scalar(found["text"], pa.string()), len(gone))
+    yield pa.RecordBatch.from_arrays([files, gone], names=_GONE.names)

@@ -25,7 +25,7 @@ from framework.spark.reading.drift import verify_sources
 from framework.spark.reading.early import EarlyListing
 from framework.spark.reading.files import Snapshot, gather, local_path
 from framework.spark.reading.jvm import Jvm
-from framework.spark.reading.merged import merged_frame
+from framework.spark.reading.merged import merged_frames
 from framework.spark.reading.scan import Scanner, private_settings
 from framework.spark.reading.widened import as_stored
 from framework.spark.tasks import SparkTasks
@@ -55,10 +55,11 @@ def read(  # noqa: PLR0913 - keywords of the public surface
     """Return the latest rows of a table: the five meta columns, then its own.
 
     Files are scanned by Spark itself: pruned by partition and column, filtered by pushed
-    predicates, and cut into splits where they are large. Slices with log files are merged, one task
-    each. Which files these are is settled here; a commit that follows is not seen. Starts no job
-    but, for more than 20,000 files, a listing, and for a deeper `verify` than `STAT` the reading of
-    the sources.
+    predicates, and cut into splits where they are large. Below log files that is so too, and tasks
+    tell what these change; with more than 32 MB of them, slices are merged whole, one task each.
+    Which files these are is settled here; a commit that follows is not seen. Starts no job but, for
+    more than 20,000 files, a listing, and for a deeper `verify` than `STAT` the reading of the
+    sources.
 
     Args:
         spark: the session; its settings stay as they are.
@@ -69,7 +70,7 @@ def read(  # noqa: PLR0913 - keywords of the public surface
             folder names (`month=1*`); None reads all.
         verify: how deep the source files of adopted slices are compared with what they were.
         files_per_split: exactly so many files a task, none of them cut; None leaves it to Spark,
-            which goes by bytes. Of no effect on slices with log files.
+            which goes by bytes. Of no effect on what log files change.
 
     Raises:
         PlanError: `read/partition-matches-nothing`, `read/bad-glob`, `read/files-per-split`, or
@@ -164,14 +165,22 @@ def rows_of(spark: SparkSession, table: Table, how: Reading) -> DataFrame:
 def _verified_frame(scanner: Scanner, table: Table, found: Snapshot, verify: Verify) -> DataFrame:
     """Return the rows of all files, whose sources are compared with what they were."""
     if verify is not Verify.STAT:
-        verify_sources(found.adopted, verify, SparkTasks(scanner.jvm.spark))
+        tasks = SparkTasks(scanner.jvm.spark)
+        for adopted in (found.adopted, found.logged.adopted):
+            verify_sources(adopted, verify, tasks)
         return _frame(scanner, table, found)
     with ThreadPoolExecutor(1) as pool:
-        verified = pool.submit(verify_sources, found.adopted, verify, None)
+        verified = pool.submit(_verify_by_stat, found)
         try:  # Spark lists in its own process meanwhile
             return _frame(scanner, table, found)
         finally:
             verified.result()  # where both fail, this one says what became of the file
+
+
+def _verify_by_stat(found: Snapshot) -> None:
+    """Compare size and modification time of the sources."""
+    for adopted in (found.adopted, found.logged.adopted):
+        verify_sources(adopted, Verify.STAT, None)
 
 
 def _snapshot(table: Table, how: Reading, early: EarlyListing) -> Snapshot:
@@ -214,8 +223,8 @@ def _frame(scanner: Scanner, table: Table, found: Snapshot) -> DataFrame:
         columns = t.StructType([*META_SCHEMA, *struct_of(table.file_fields)])
         whole = scanner.scan(found.whole, columns).frame
         parts.append(whole.select(*quoted([*META_SCHEMA.names, *table.schema.names])))
-    if found.logged:
-        parts.append(merged_frame(scanner.jvm.spark, table, found.logged))
+    if found.logged.slices:
+        parts.extend(merged_frames(scanner, table, found.logged))
     if not parts:
         columns = t.StructType([*META_SCHEMA, *struct_of(table.schema)])
         return scanner.jvm.spark.createDataFrame([], columns)

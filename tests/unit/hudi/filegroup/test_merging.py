@@ -13,7 +13,7 @@ from framework.errors import CorruptFileError
 from framework.hudi.codecs.log_records import DeletedRecord
 from framework.hudi.filegroup.log_changes import LogChange
 from framework.hudi.filegroup.merge_rule import MergeRule
-from framework.hudi.filegroup.merging import merged
+from framework.hudi.filegroup.merging import merged, replaced
 
 SCHEMA = pa.schema([("_hoodie_record_key", pa.string()), ("n", pa.int64()), ("v", pa.string())])
 LATER = MergeRule()
@@ -128,7 +128,7 @@ BLOCKS = st.one_of(
 def test_merged_agrees_with_a_fold_over_records(
     base: dict[str, int | None], blocks: list[tuple[str, list[Any]]], *, by_value: bool
 ) -> None:
-    """For any blocks, with and without an ordering column."""
+    """For any blocks, with and without an ordering column; so do what leaves and what comes."""
     changes: list[LogChange] = []
     log: dict[str, Any] = {}
     number = 0
@@ -150,9 +150,15 @@ def test_merged_agrees_with_a_fold_over_records(
         if kind == "rows":
             expected[key] = (value, text)
     rule = GREATER if by_value else LATER
-    found = merged(table(*((k, n, "base") for k, n in base.items())), changes, rule)
+    rows = table(*((k, n, "base") for k, n in base.items()))
+    found = merged(rows, changes, rule)
     assert {key: (n, v) for key, n, v in rows_of(found)} == expected
     assert found.num_rows == len(expected)
+    leaves, comes = replaced(rows.drop_columns("v"), SCHEMA, changes, rule)
+    stays = sorted(set(range(rows.num_rows)) - set(leaves.tolist()))
+    assert leaves.tolist() == sorted(set(leaves.tolist()))
+    together = pa.concat_tables([rows.take(pa.array(stays, pa.int64())), comes])
+    assert sorted(map(str, rows_of(together))) == sorted(map(str, rows_of(found)))
 
 
 def _gone_each(block: list[Row]) -> LogChange:
