@@ -108,12 +108,20 @@ def read_parts(storage: Storage, parts: Sequence[Part], names: Sequence[str]) ->
         for _, _, path, number in parts:
             if path not in files:
                 stream = storage.open_input(path)
-                files[path] = stream, pa.ipc.open_file(stream)
+                files[path] = stream, _reader(stream, names)
             batches.append(files[path][1].get_batch(number).select(names))
     finally:
         for stream, _ in files.values():
             stream.close()
     return pa.Table.from_batches(batches)
+
+
+def _reader(stream: Any, names: Sequence[str]) -> Any:
+    """Return a reader of some columns of an Arrow file; what others have is not read."""
+    whole = pa.ipc.open_file(stream)
+    places = sorted(whole.schema.get_field_index(name) for name in names)
+    options = pa.ipc.IpcReadOptions(included_fields=places)
+    return pa.ipc.open_file(stream, options=options)
 
 
 class _Found:

@@ -25,7 +25,7 @@ from framework.engine.writing.gathering import Bucket
 from framework.engine.writing.incoming import KEY
 from framework.engine.writing.job import LoadJob
 from framework.engine.writing.settling import read_inserts
-from framework.engine.writing.tagging import HITS_SCHEMA, bucket_rows, read_hits
+from framework.engine.writing.tagging import HITS_SCHEMA, read_hits, taken_rows
 from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.commit.segments import SEGMENT_SCHEMA, write_segment
@@ -195,8 +195,8 @@ class _Worker:
         gone_keys = pa.array([], pa.string())
         if work.base_name is not None:
             gone_keys = self._keys_of(hits.filter(pa.array(leaves)))
-        rows = [self._rows_of(hits.filter(pa.array(~is_gone)), work.partition_path)]
-        rows += [self._fresh(stretch, work.partition_path) for stretch in work.inserts]
+        rows = [self._rows_of(hits.filter(pa.array(~is_gone)))]
+        rows += [self._fresh(stretch) for stretch in work.inserts]
         return Changes(
             gone=positions[leaves],
             gone_keys=gone_keys,
@@ -211,11 +211,11 @@ class _Worker:
         found = read_hits(self._storage, work.hits)
         return found.filter(pc.equal(found["slice"], work.tagged))
 
-    def _rows_of(self, hits: pa.Table, path: str) -> pa.Table:
+    def _rows_of(self, hits: pa.Table) -> pa.Table:
         """Return the incoming rows of hits, in their order."""
         buckets, rows = hits["bucket"].to_numpy(), hits["row"].to_numpy()
         numbers = np.unique(buckets).tolist()
-        parts = [self._taken(number, path, rows[buckets == number]) for number in numbers]
+        parts = [self._taken(number, rows[buckets == number]) for number in numbers]
         found = pa.concat_tables([self._empty(), *parts])
         if len(numbers) > 1:
             order = np.argsort(np.argsort(buckets, kind="stable"), kind="stable")
@@ -227,28 +227,22 @@ class _Worker:
         buckets, rows = hits["bucket"].to_numpy(), hits["row"].to_numpy()
         found = [pa.array([], pa.string())]
         for number in np.unique(buckets).tolist():
-            keys, _ = bucket_rows(self._storage, self._buckets[number], None, [KEY])
-            if keys is not None:
-                found += keys[KEY].take(pa.array(rows[buckets == number])).chunks
+            mine = rows[buckets == number]
+            taken = taken_rows(self._storage, self._buckets[number], [KEY], mine)
+            found += [] if taken is None else taken[KEY].chunks
         return pa.concat_arrays(found)
 
-    def _fresh(self, stretch: Sequence[int], path: str) -> pa.Table:
+    def _fresh(self, stretch: Sequence[int]) -> pa.Table:
         """Return the rows of a stretch of new ones."""
         bucket, start, stop = stretch
         rows = read_inserts(self._storage, self._inserts[bucket], start, stop)
-        return self._taken(bucket, path, rows)
+        return self._taken(bucket, rows)
 
-    def _taken(self, number: int, path: str, rows: np.ndarray) -> pa.Table:
-        """Return rows of one bucket, which are all in one partition, by their places in it."""
-        found, places = bucket_rows(
-            self._storage, self._buckets[number], frozenset({path}), self._empty().column_names
-        )
-        if found is None:
-            return self._empty()
-        at = np.searchsorted(places, rows)
-        if at.size == places.size and (at == np.arange(at.size)).all():
-            return found
-        return found.take(pa.array(at))
+    def _taken(self, number: int, rows: np.ndarray) -> pa.Table:
+        """Return rows of one bucket by their places in it."""
+        names = self._empty().column_names
+        found = taken_rows(self._storage, self._buckets[number], names, rows)
+        return self._empty() if found is None else found
 
     def _empty(self) -> pa.Table:
         """Return no rows, with the key and the table's columns."""

@@ -2,7 +2,8 @@
 
 Every row gets its record key, its partition path and where it came from. A share is what is
 compared together: the rows of one partition, or of one range of key hashes where keys are unique in
-the whole table. Each share's rows of one partition are one record batch of an Arrow file.
+the whole table. A share's rows of one partition, up to a million at a time, are one record batch of
+an Arrow file.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ ROW: Final = "_lakestrap_row"
 
 _NULLS_SHOWN: Final = 50
 _NUMBERED_ROWS: Final = 1 << 20
+_CHUNK_ROWS: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +65,9 @@ def incoming_task(descriptor: str) -> str:
     """Key the files of an `IncomingTask`; return where the rows are, as JSON.
 
     `{"path", "rows", "first", "shares": {share: [[partition path, rows, batch]]}, "nulls": {"rows",
-    "places": [[file, row]]}}` where `first` is the number of the first file, and `places` are some
-    rows without a key. Holds the rows of all its files in memory.
+    "places": [[file, row]]}}` where `first` is the number of the first file, batches of a share are
+    in the order of the input, and `places` are some rows without a key. Holds a million rows in
+    memory, or a row group where that has more.
 
     Raises:
         SourceDriftError: `input/drift`; an input file is not the one that was pinned.
@@ -76,24 +79,52 @@ def incoming_task(descriptor: str) -> str:
     task = decode(IncomingTask, descriptor)
     job = LoadJob(**task.job)
     nulls = _Nulls()
-    keyed = [_keyed(job, InputFile(**fields), nulls) for fields in task.files]
-    rows = pa.concat_tables([incoming_schema(job).empty_table(), *keyed])
     path = join(job.folder, f"{uuid4().hex}.rows")
-    told: dict[str, list[list[Any]]] = {}
-    schema = rows.schema
     with (
         job.storage().create(path, durable=False) as out,
-        pa.ipc.new_file(out, schema) as writer,
+        pa.ipc.new_file(out, incoming_schema(job)) as writer,
     ):
-        for number, (share, partition, places) in enumerate(_shares(job, rows)):
-            part = rows if places is None else rows.take(pa.array(places))
-            writer.write_batch(_one_batch(part))
-            told.setdefault(share, []).append([partition, part.num_rows, number])
+        sink = _Sink(job, writer)
+        for fields in task.files:
+            file = InputFile(**fields)
+            for start, raw in _chunks(file, [KEY, *job.table_schema.names]):
+                sink.add(_keyed(job, file, raw, start, nulls))
+        sink.flush()
     nulls_told = {"rows": nulls.rows, "places": nulls.places}
     first = min((fields["number"] for fields in task.files), default=0)
-    return json.dumps(
-        {"path": path, "rows": rows.num_rows, "first": first, "shares": told, "nulls": nulls_told}
-    )
+    told = {"path": path, "rows": sink.rows, "first": first}
+    return json.dumps({**told, "shares": sink.shares, "nulls": nulls_told})
+
+
+class _Sink:
+    """Writes keyed rows as batches of one share and one partition each; `rows` counts them."""
+
+    def __init__(self, job: LoadJob, writer: Any) -> None:
+        self.rows = 0
+        self.shares: dict[str, list[list[Any]]] = {}
+        self._job = job
+        self._writer = writer
+        self._batches = 0
+        self._held: list[pa.Table] = []
+        self._held_rows = 0
+
+    def add(self, rows: pa.Table) -> None:
+        """Take rows; they are written with those before them once they are many."""
+        self._held.append(rows)
+        self._held_rows += rows.num_rows
+        if self._held_rows >= _CHUNK_ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is held."""
+        rows = pa.concat_tables([incoming_schema(self._job).empty_table(), *self._held])
+        self.rows += rows.num_rows
+        self._held, self._held_rows = [], 0
+        for share, partition, places in _shares(self._job, rows):
+            part = rows if places is None else rows.take(pa.array(places))
+            self._writer.write_batch(_one_batch(part))
+            self.shares.setdefault(share, []).append([partition, part.num_rows, self._batches])
+            self._batches += 1
 
 
 class _Nulls:
@@ -110,50 +141,57 @@ class _Nulls:
         self.places += [[number, row] for row in rows[:left].tolist()]
 
 
-def _keyed(job: LoadJob, file: InputFile, nulls: _Nulls) -> pa.Table:
-    """Return the rows of one input file with their keys."""
-    raw = _read(file, [KEY, *job.table_schema.names])
+def _keyed(job: LoadJob, file: InputFile, raw: pa.Table, start: int, nulls: _Nulls) -> pa.Table:
+    """Return rows of one input file, of which `start` is the first, with their keys."""
     columns = [fitted_column(raw, field, _misfit(file)) for field in job.table_schema]
     data = pa.Table.from_arrays(columns, names=job.table_schema.names)
-    keys = _keys(job, file, raw, data, nulls)
+    keys = _keys(job, _Piece(file=file, raw=raw, start=start), data, nulls)
     rows = data.num_rows
     return pa.Table.from_arrays(
         [
             keys,
             _paths(job, data),
             pa.repeat(pa.scalar(file.number, pa.int64()), rows),
-            pa.array(np.arange(rows)),
+            pa.array(np.arange(start, start + rows)),
             *data.columns,
         ],
         schema=incoming_schema(job),
     )
 
 
-def _keys(
-    job: LoadJob, file: InputFile, raw: pa.Table, data: pa.Table, nulls: _Nulls
-) -> pa.ChunkedArray:
-    """Return the record keys of a file's rows; automatic ones count the rows of the file."""
-    rule = job.key_rule
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Piece:
+    """Rows of an input file as they were read, `start` the place of the first."""
+
+    file: InputFile
+    raw: pa.Table
+    start: int
+
+
+def _keys(job: LoadJob, piece: _Piece, data: pa.Table, nulls: _Nulls) -> pa.ChunkedArray:
+    """Return the record keys of rows; automatic ones count the rows of the file."""
+    rule, file, raw = job.key_rule, piece.file, piece.raw
     if not rule.is_automatic:
-        nulls.add(file.number, null_rows(rule, data, {}))
+        nulls.add(file.number, null_rows(rule, data, {}) + piece.start)
         found = record_keys(rule, data, {})
         return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
     if job.operates is WriteOperation.DELETE:
         brought = fitted_column(raw, pa.field(KEY, pa.string()), _misfit(file))
-        missing = pc.is_null(brought).to_numpy().nonzero()[0]
-        nulls.add(file.number, missing)
+        nulls.add(file.number, pc.is_null(brought).to_numpy().nonzero()[0] + piece.start)
         return brought
-    numbered = _numbered(RowNumbers(instant=job.instant, number=file.number), data.num_rows)
+    numbers = RowNumbers(instant=job.instant, number=file.number)
+    numbered = _numbered(numbers, piece.start, data.num_rows)
     if not job.names_keys or KEY not in raw.schema.names:
         return numbered
     brought = fitted_column(raw, pa.field(KEY, pa.string()), _misfit(file))
     return pc.coalesce(brought, numbered)
 
 
-def _numbered(numbers: RowNumbers, rows: int) -> pa.ChunkedArray:
-    """Return the automatic keys of a file with so many rows."""
-    starts = range(0, rows, _NUMBERED_ROWS)
-    parts = [numbers.texts(at, min(_NUMBERED_ROWS, rows - at)) for at in starts]
+def _numbered(numbers: RowNumbers, first: int, rows: int) -> pa.ChunkedArray:
+    """Return the automatic keys of so many rows of a file from `first`."""
+    end = first + rows
+    starts = range(first, end, _NUMBERED_ROWS)
+    parts = [numbers.texts(at, min(_NUMBERED_ROWS, end - at)) for at in starts]
     return pa.chunked_array(parts, pa.string())
 
 
@@ -203,8 +241,11 @@ def _one_batch(rows: pa.Table) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=rows.schema)
 
 
-def _read(file: InputFile, names: Sequence[str]) -> pa.Table:
-    """Return those columns of an input file that it has; it must be the one that was pinned."""
+def _chunks(file: InputFile, names: Sequence[str]) -> Iterator[tuple[int, pa.Table]]:
+    """Yield those columns of an input file that it has, row groups at a time, and the first row.
+
+    The file must be the one that was pinned.
+    """
     folder = open_storage(parent_of(file.path))
     entry = folder.stat(name_of(file.path))
     if entry is None or (entry.size, entry.mtime_ns) != (file.size, file.mtime_ns):
@@ -218,7 +259,11 @@ def _read(file: InputFile, names: Sequence[str]) -> pa.Table:
         with folder.open_input(name_of(file.path)) as stream:
             parquet = pq.ParquetFile(stream, coerce_int96_timestamp_unit="us")
             present = [name for name in parquet.schema_arrow.names if name in names]
-            return parquet.read(columns=present, use_threads=False)
+            start = 0
+            for groups in _row_groups(parquet.metadata):
+                rows = parquet.read_row_groups(groups, columns=present, use_threads=False)
+                yield start, rows
+                start += rows.num_rows
     except (OSError, pa.ArrowException) as error:
         raise CorruptFileError(
             "input/corrupt-file",
@@ -226,6 +271,21 @@ def _read(file: InputFile, names: Sequence[str]) -> pa.Table:
             where=Where(file=file.path),
             remedy="Restore the file, or take it out of the source.",
         ) from error
+
+
+def _row_groups(metadata: pq.FileMetaData) -> Iterator[list[int]]:
+    """Yield numbers of neighbouring row groups that are read together."""
+    groups: list[int] = []
+    rows = 0
+    for number in range(metadata.num_row_groups):
+        more = metadata.row_group(number).num_rows
+        if groups and rows + more > _CHUNK_ROWS:
+            yield groups
+            groups, rows = [], 0
+        groups.append(number)
+        rows += more
+    if groups:
+        yield groups
 
 
 def _misfit(file: InputFile) -> Any:

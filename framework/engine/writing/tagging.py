@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from framework.engine.reading.slice_rows import slice_columns
 from framework.engine.tasks import decode
-from framework.engine.writing.gathering import Bucket, read_parts
+from framework.engine.writing.gathering import Bucket, Part, read_parts
 from framework.engine.writing.incoming import KEY
 from framework.engine.writing.job import LoadJob
 from framework.hudi.filegroup.key_footer import KeyFooter, read_key_footer
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from framework.hudi.storage.port import Storage
 
-__all__ = ["HITS_SCHEMA", "TagTask", "bucket_rows", "read_hits", "tag_task"]
+__all__ = ["HITS_SCHEMA", "TagTask", "bucket_rows", "read_hits", "tag_task", "taken_rows"]
 
 HITS_SCHEMA: Final = pa.schema(
     [
@@ -133,6 +133,33 @@ def bucket_rows(
             places.append(np.arange(start, stop))
     found = read_parts(storage, parts, names) if parts else None
     return found, np.concatenate(places)
+
+
+def taken_rows(
+    storage: Storage, bucket: Bucket, names: Sequence[str], rows: np.ndarray
+) -> pa.Table | None:
+    """Return some columns of the rows at some places of a bucket, in their order; None for none.
+
+    No part is read that has none of them.
+    """
+    asked = np.sort(rows)
+    parts: list[Part] = []
+    starts: list[int] = []
+    for part, (_, start, stop) in zip(bucket.parts, bucket.starts(), strict=True):
+        first, last = np.searchsorted(asked, [start, stop]).tolist()
+        if first < last:
+            parts.append(part)
+            starts.append(start)
+    if not parts:
+        return None
+    found = read_parts(storage, parts, names)
+    counts = [part[1] for part in parts]
+    which = np.searchsorted(np.array(starts), rows, side="right") - 1
+    offsets = np.cumsum([0, *counts[:-1]])
+    places = rows - np.array(starts)[which] + offsets[which]
+    if places.size == found.num_rows and (places == np.arange(places.size)).all():
+        return found
+    return found.take(pa.array(places))
 
 
 class _Tagger:
@@ -246,11 +273,10 @@ class _Tagger:
         found = pa.nulls(hits.num_rows, kind)
         for number in np.unique(buckets).tolist():
             mine = buckets == number
-            table, _ = bucket_rows(self._storage, self._buckets[number], None, [name])
-            if table is None:
-                continue
-            taken = table[name].take(pa.array(rows[mine])).combine_chunks()
-            found = pc.replace_with_mask(found, pa.array(mine), taken)
+            taken = taken_rows(self._storage, self._buckets[number], [name], rows[mine])
+            if taken is not None:
+                values = taken[name].combine_chunks()
+                found = pc.replace_with_mask(found, pa.array(mine), values)
         return found
 
 
