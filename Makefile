@@ -65,11 +65,12 @@ interop: setup judge ## Apache Hudi reads and continues our tables (a sample)
 interop-full: setup judge ## the whole matrix of the judge
 	$(JUDGE_PYTEST) -m interop $(PYTEST_ARGS)
 
-bench: setup judge ## side by side with Apache Hudi and plain Spark; prints ratios
+bench: setup judge ## side by side with Apache Hudi, Iceberg and plain Spark; prints ratios
 	$(BIN)/python bench/validate.py
 	$(BIN)/python bench/keys.py
 	$(BIN)/python bench/bootstrap.py
 	$(BIN)/python bench/read.py
+	$(BIN)/python bench/write.py
 	$(BIN)/python bench/scale.py
 
 coverage: setup java ## tests under coverage; fails under the ratchet

@@ -17,25 +17,29 @@ __all__ = ["HERE", "JUDGE", "ROOT", "start_side"]
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 JUDGE = ROOT / ".venv-judge"
-BUNDLE = "org.apache.hudi_hudi-spark3.5-bundle_2.12-1.2.0.jar"
+RIVALS = {
+    "hudi": "org.apache.hudi_hudi-spark3.5-bundle_2.12-1.2.0.jar",
+    "iceberg": "org.apache.iceberg_iceberg-spark-runtime-3.5_2.12-1.10.0.jar",
+}
+"""Those that need a jar; they always run on Spark 3.5."""
 
 
 def start_side(name: str, options: argparse.Namespace) -> Side:
-    """Return the worker of one side, to be entered; Apache Hudi always runs on Spark 3.5."""
-    jar = _bundle() if name == "hudi" else ""
+    """Return the worker of one side, to be entered."""
     settings = {
         "cores": options.cores,
         "memory": options.memory,
         "work_dir": str(options.work / name),
-        "jar": jar,
+        "jar": _jar(RIVALS[name]) if name in RIVALS else "",
     }
-    return Side(name, JUDGE if name == "hudi" else options.ours, settings)
+    return Side(name, JUDGE if name in RIVALS else options.ours, settings)
 
 
-def _bundle() -> str:
-    """Return Apache Hudi's bundle, fetched as the judge fetches it where it is missing."""
-    jar = JUDGE / "ivy" / "jars" / BUNDLE
+def _jar(name: str) -> str:
+    """Return a rival's jar, fetched as the judge's are where it is missing."""
+    jar = JUDGE / "ivy" / "jars" / name
     if not jar.is_file():
         script = ROOT / "tests" / "interop" / "fetch_judge.py"
-        subprocess.run([str(JUDGE / "bin" / "python"), str(script)], check=True, stdout=sys.stderr)
+        command = [str(JUDGE / "bin" / "python"), str(script), "--rivals"]
+        subprocess.run(command, check=True, stdout=sys.stderr)
     return str(jar)

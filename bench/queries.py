@@ -20,16 +20,22 @@ _SCANS = frozenset({"full-scan", "full-scan-meta", "key-and-column"})
 """They read every value that they ask for, and keep none of them."""
 
 
-def reader(opened: Callable[[str], DataFrame]) -> Mapping[str, Callable[..., object]]:
-    """Return the actions `open` and `query` of a side that opens data sets so."""
+def reader(
+    opened: Callable[[str], DataFrame], since: Callable[[str, str], DataFrame] | None = None
+) -> Mapping[str, Callable[..., object]]:
+    """Return the actions `open` and `query` of a side that opens data sets so.
+
+    `since` opens what was written to one after an instant.
+    """
     frames: list[DataFrame] = []
 
-    def open_query(location: str, name: str, **facts: Any) -> float:
+    def open_query(location: str, name: str, *, begin: str = "", **facts: Any) -> float:
         """Open a data set; return the seconds until the physical plan of a query is there."""
         began = time.perf_counter()
-        frames[:] = [_asked(opened(location), name, facts)]
-        frame: Any = frames[0]
-        frame._jdf.queryExecution().executedPlan()  # noqa: SLF001 - plans without running
+        frame = since(location, begin) if since is not None and begin else opened(location)
+        frames[:] = [_asked(frame, name, facts)]
+        asked: Any = frames[0]
+        asked._jdf.queryExecution().executedPlan()  # noqa: SLF001 - plans without running
         return time.perf_counter() - began
 
     def query(name: str) -> object:
@@ -50,6 +56,7 @@ def _asked(frame: DataFrame, name: str, facts: Mapping[str, Any]) -> DataFrame:
     keys = ["_hoodie_record_key"] if meta else list(facts["keys"])
     total = functions.sum(measure).cast("decimal(38,2)").alias("total")
     asked: dict[str, Callable[[], DataFrame]] = {
+        "changes": lambda: frame.agg(functions.count("*"), total),
         "count": lambda: frame.agg(functions.count("*")),
         "filtered-sum": lambda: data.where(functions.col(measure) > 40).agg(total),
         "full-scan": lambda: data,

@@ -165,6 +165,8 @@ def _faster(name: str, least: float) -> Target:
     return _pair(f"{name}: wall time", name, "ours/hudi", least, measure="wall_s")
 
 
+_CHANGED = ("adopted-cow", "adopted-mor", "ordinary-cow", "ordinary-mor")
+
 WRITE_TARGETS: Sequence[Target] = (
     _faster("adopted-cow", 5.0),
     _faster("adopted-mor", 4.0),
@@ -172,8 +174,17 @@ WRITE_TARGETS: Sequence[Target] = (
     _faster("ordinary-mor", 4.0),
     _faster("bulk", 1.5),
     *(
+        _pair(f"{name}: wall time of Iceberg", name, "ours/iceberg", 1.0, measure="wall_s")
+        for name in (*_CHANGED, "bulk")
+    ),
+    *(
         _pair(f"{name}: bytes written", name, "ours/hudi", 1.0, measure="bytes_written")
-        for name in ("adopted-cow", "adopted-mor", "ordinary-cow", "ordinary-mor", "bulk")
+        for name in (*_CHANGED, "bulk")
+    ),
+    *(
+        _pair(f"{name}: {query}", name, f"ours {query}/hudi {query}", 1.0, measure="wall_s")
+        for name in (*_CHANGED, "bulk")
+        for query in ("filtered-sum", "full-scan", "changes")
     ),
 )
 

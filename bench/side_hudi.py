@@ -11,6 +11,8 @@ from spark_session import session
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pyspark.sql import DataFrame
+
 __all__ = ["start"]
 
 EXTENSIONS = {
@@ -72,7 +74,19 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
         rows = spark.read.parquet(*files)
         rows.write.format("hudi").options(**TUNED, **options).mode("append").save(target)
 
-    return {"bootstrap": bootstrap, "write": write, **reader(spark.read.format("hudi").load)}
+    def since(location: str, begin: str) -> DataFrame:
+        """Open what was written to a table after an instant."""
+        options = {
+            "hoodie.datasource.query.type": "incremental",
+            "hoodie.datasource.read.begin.instanttime": begin,
+        }
+        return spark.read.format("hudi").options(**options).load(location)
+
+    return {
+        "bootstrap": bootstrap,
+        "write": write,
+        **reader(spark.read.format("hudi").load, since),
+    }
 
 
 def _options(facts: Mapping[str, Any]) -> dict[str, str]:

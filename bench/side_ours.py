@@ -16,7 +16,7 @@ from spark_session import session
 from framework.engine.prepare import Bench, Request, prepare
 from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
-from framework.spark import read
+from framework.spark import read, read_incremental
 from framework.spark.tasks import SparkTasks
 
 if TYPE_CHECKING:
@@ -60,7 +60,10 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
     return {
         "bootstrap": bootstrap,
         "run": carry_out,
-        **reader(lambda location: read(spark, location)),
+        **reader(
+            lambda location: read(spark, location),
+            lambda location, begin: read_incremental(spark, location, begin),
+        ),
     }
 
 

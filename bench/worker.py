@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import side_floor
 import side_hudi
+import side_iceberg
 import side_ours
 import side_plain
 
@@ -26,6 +27,7 @@ __all__ = ["main"]
 SIDES = {
     "floor": side_floor.start,
     "hudi": side_hudi.start,
+    "iceberg": side_iceberg.start,
     "ours": side_ours.start,
     "plain": side_plain.start,
 }

@@ -1,10 +1,11 @@
-"""Writes side by side: Lakestrap and Apache Hudi 1.2.0, on copies of the same tables.
+"""Writes side by side: Lakestrap, Apache Hudi 1.2.0 and Apache Iceberg, from the same tables.
 
 A hundredth of lineitem's rows changed and a tenth as many new, scattered over all files, into an
 adopted table and an ordinary one, of both table types; then a bulk insert of all of it. Apache Hudi
 writes with the index that suits it best. Warm session against warm session, alternating, median of
-the runs; one warm-up of each is dropped. Ratios are of wall time unless a target says otherwise.
-The last line is one JSON object `{bench, ratios, targets, missed}`.
+the runs; one warm-up of each is dropped. Then Lakestrap and Apache Hudi each query what they wrote,
+whole and what has changed. Ratios are of wall time unless a target says otherwise. The last line is
+one JSON object `{bench, ratios, targets, missed}`.
 """
 
 from __future__ import annotations
@@ -15,24 +16,30 @@ import statistics
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from changes import changes_of, flat_copy
 from contest import HERE, ROOT, start_side
 from datasets import DataSet, prepare
+from merging import merger
 from report import WRITE_TARGETS, finish
+from side_process import SideError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from side_process import Measured, Side
 
 __all__ = ["main"]
 
-SIDES = ("ours", "hudi")
+SIDES = ("ours", "hudi", "iceberg")
+READERS = ("ours", "hudi")
+QUERIES = ("filtered-sum", "full-scan", "changes")
 TYPES = {"cow": "copy_on_write", "mor": "merge_on_read"}
 TABLES = ("adopted-cow", "adopted-mor", "ordinary-cow", "ordinary-mor")
+_WARM_UPS = 2
 INDEX = {
     "hoodie.index.type": "BLOOM",
     "hoodie.bloom.index.update.partition.path": "false",
@@ -59,7 +66,8 @@ def main() -> int:
     options = _options()
     source = prepare("lineitem", scale=options.scale, data_dir=options.data)
     with ExitStack() as stack:
-        sides = {name: stack.enter_context(start_side(name, options)) for name in SIDES}
+        names = options.sides.split(",")
+        sides = {name: stack.enter_context(start_side(name, options)) for name in names}
         costs = dict(_bench(sides, source, options))
     ratios = {t.name: t.ratio(costs) for t in WRITE_TARGETS if t.applies(costs, options.scale)}
     missed = finish("write", ratios, WRITE_TARGETS)
@@ -70,6 +78,7 @@ def _options() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", default=",".join((*TABLES, "bulk")))
+    parser.add_argument("--sides", default=",".join(SIDES))
     parser.add_argument("--scale", type=int, default=1, help="TPC-H scale of lineitem")
     parser.add_argument("--runs", type=int, default=5, help="measured runs of each write")
     parser.add_argument("--data", type=Path, default=HERE / "data")
@@ -87,26 +96,85 @@ def _options() -> argparse.Namespace:
 def _bench(
     sides: Mapping[str, Side], source: DataSet, options: argparse.Namespace
 ) -> Iterator[tuple[tuple[str, str], WriteCost]]:
-    """Yield the medians of each side on each table."""
+    """Yield the medians of each side on each table, then those of its queries."""
     for name in options.tables.split(","):
-        base = None if name == "bulk" else _base(sides["ours"], name, source, options)
-        samples: dict[str, list[tuple[Measured, int]]] = {side: [] for side in SIDES}
+        contest = _contest(sides, name, source, options)
+        samples: dict[str, list[tuple[Measured, int]]] = {side: [] for side in sides}
         for _ in range(1 + options.runs):
-            for side in SIDES:
-                samples[side].append(_once(sides[side], name, base, source, options))
-        for side in SIDES:
+            for side in sides:
+                samples[side].append(contest[side]())
+        for side in sides:
             cost = _median(samples[side][1:])
-            print(
-                f"{name:14} {side:6} wall {cost.wall_s:7.2f} s  cpu {cost.cpu_s:7.2f} s  "
-                f"peak {cost.peak_mb:6.0f} MB  written {cost.bytes_written / 1e6:8.2f} MB",
-                flush=True,
-            )
+            _print(name, side, cost)
             yield (name, side), cost
+        for side, query, cost in _queries(sides, name, source, options):
+            _print(name, f"{side} {query}", cost)
+            yield (name, f"{side} {query}"), cost
+
+
+def _contest(
+    sides: Mapping[str, Side], name: str, source: DataSet, options: argparse.Namespace
+) -> dict[str, Callable[[], tuple[Measured, int]]]:
+    """Return for each side what writes once, into a table as it was before."""
+    base = None if name == "bulk" else _base(sides["ours"], name, source, options)
+    found: dict[str, Callable[[], tuple[Measured, int]]] = {
+        side: partial(_once, sides[side], name, base, source, options)
+        for side in sides
+        if side in READERS
+    }
+    if "iceberg" in sides:
+        found["iceberg"] = merger(sides["iceberg"], name, source, options.data)
+    return found
+
+
+def _queries(
+    sides: Mapping[str, Side], name: str, source: DataSet, options: argparse.Namespace
+) -> Iterator[tuple[str, str, WriteCost]]:
+    """Yield (side, query, medians) over what each side wrote last; answers must agree."""
+    for query in QUERIES[:2] if name == "bulk" else QUERIES:
+        facts = {"name": query, "measure": source.measure, "keys": [], "where": "true"}
+        if query == "changes":
+            facts["begin"] = _last_instant(_written(options, "base", name))
+        samples: dict[str, list[tuple[Measured, int]]] = {s: [] for s in READERS if s in sides}
+        answers: dict[str, object] = {}
+        for _ in range(_WARM_UPS + options.runs):
+            for side, found in samples.items():
+                location = str(_written(options, side))
+                sides[side].run("open", location=location, **facts)
+                measured = sides[side].run("query", name=query)
+                answers[side] = measured.value
+                found.append((measured, 0))
+        if len(set(map(str, answers.values()))) > 1:
+            message = f"{name} {query}: the sides disagree: {answers}"
+            raise SideError(message)
+        for side, found in samples.items():
+            yield side, query, _median(found[_WARM_UPS:])
+
+
+def _last_instant(table: Path) -> str:
+    """Return the latest completed instant of a table."""
+    names = [path.name for path in (table / ".hoodie").glob("*commit")]
+    return max(name.partition(".")[0] for name in names)
+
+
+def _written(options: argparse.Namespace, side: str, name: str = "") -> Path:
+    """Return the folder of what a side writes, or of the table that copies are taken of."""
+    made: Path = options.work / "targets" / (f"base-{name}" if name else f"written-{side}")
+    return made
+
+
+def _print(name: str, row: str, cost: WriteCost) -> None:
+    """Print one row of medians."""
+    print(
+        f"{name:14} {row:18} wall {cost.wall_s:7.2f} s  cpu {cost.cpu_s:7.2f} s  "
+        f"peak {cost.peak_mb:6.0f} MB  written {cost.bytes_written / 1e6:8.2f} MB",
+        flush=True,
+    )
 
 
 def _base(ours: Side, name: str, source: DataSet, options: argparse.Namespace) -> Path:
     """Make the table that copies are taken of, and return it."""
-    target = options.work / "targets" / f"base-{name}"
+    target = _written(options, "base", name)
     shutil.rmtree(target, ignore_errors=True)
     begin, _, kind = name.partition("-")
     document = _table(source, target, TYPES[kind])
@@ -116,20 +184,20 @@ def _base(ours: Side, name: str, source: DataSet, options: argparse.Namespace) -
         flat = flat_copy(source, options.data)
         document |= _loading(flat, "bulk_insert")
     ours.run("run", document=document)
-    return Path(target)
+    return target
 
 
 def _once(
     side: Side, name: str, base: Path | None, source: DataSet, options: argparse.Namespace
 ) -> tuple[Measured, int]:
     """Write once into a fresh copy; return the cost and the bytes that came."""
-    target = options.work / "targets" / "written"
+    ours = side.log.stem == "ours"
+    target = _written(options, "ours" if ours else "hudi")
     shutil.rmtree(target, ignore_errors=True)
     before = 0
     if base is not None:
         shutil.copytree(base, target)
         before = _bytes(target)
-    ours = side.log.stem == "ours"
     write = _our_write if ours else _hudi_write
     measured = write(side, name, target, source, options)
     return measured, _bytes(target) - before
