@@ -167,12 +167,15 @@ def slice_changes(
 ) -> pa.Table:
     """Return the rows of a slice's log files that stay, with the columns of `slice_rows`.
 
-    Together with the rows of the base file that are not in `slice_gone` they are the slice's.
+    Together with the rows of the base file that are not in `slice_gone` they are the slice's. Where
+    the later write wins, the base file is not read.
 
     Raises:
         SourceDriftError, CorruptFileError, UnsupportedTableError: as of `slice_rows`.
     """
-    _, rows = _replaced(table, found, _stored(table))
+    stored = _stored(table)
+    above = found if table.ordering in stored.names else {**found, "base": None}
+    _, rows = _replaced(table, above, stored)
     return _with_folders(table, rows, [*_META, *decode_schema(table.schema)], values)
 
 

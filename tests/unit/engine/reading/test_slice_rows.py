@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from framework.engine.reading.slice_rows import SliceTable, describe, slice_rows
+from framework.engine.reading.slice_rows import (
+    SliceTable,
+    describe,
+    slice_changes,
+    slice_gone,
+    slice_rows,
+)
 from framework.engine.reading.table import open_table
-from framework.errors import SourceDriftError
+from framework.errors import SourceDriftError, StorageError
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.filegroup.merge_rule import MergeRule
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.table.layout import META_COLUMNS
 from framework.hudi.view.listing import ListingView
+from framework.vocabulary import TableType, WriteOperation
 from tests.golden.tables.opening import golden_names, open_golden
 from tests.interop.canonical import canonical_rows
+from tests.support.writing import Lake, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 MERGE_ON_READ = [name for name in golden_names() if "merge-on-read" in name]
 BOOTSTRAPPED = [name for name in golden_names() if name.startswith("bootstrapped")]
@@ -88,3 +96,29 @@ def test_slice_rows_of_a_changed_source_are_refused(name: str, change: str, tmp_
     with pytest.raises(SourceDriftError) as caught:
         slice_rows(told, found, values)
     assert caught.value.where.file == str(path)
+
+
+@pytest.mark.parametrize("ordering", [None, "ts"])
+def test_slice_changes_are_told_without_the_base_file_where_the_later_write_wins(
+    tmp_path: Path, ordering: str | None
+) -> None:
+    """Updated and new rows come, deleted ones do not; an ordering value has to be compared."""
+    lake = Lake(folder=tmp_path, partition={}, type=TableType.MERGE_ON_READ, ordering=ordering)
+
+    def rows(*ids: int) -> list[dict[str, Any]]:
+        return [{"id": each, "ts": 1, "v": "any"} for each in ids]
+
+    load(lake, WriteOperation.INSERT, rows(1, 2, 3, 4))
+    load(lake, WriteOperation.UPSERT, rows(1, 2))
+    load(lake, WriteOperation.DELETE, rows(2, 3))
+    ((told, found, _),) = read_slices(Path(lake.location))
+    assert sorted(slice_gone(told, found).tolist()) == [0, 1, 2]
+    assert slice_changes(told, found, {})["id"].to_pylist() == [1]
+    (Path(lake.location) / found["base"]).unlink()
+    with pytest.raises(StorageError):
+        slice_gone(told, found)
+    if ordering is None:
+        assert slice_changes(told, found, {})["id"].to_pylist() == [1]
+    else:
+        with pytest.raises(StorageError):
+            slice_changes(told, found, {})
