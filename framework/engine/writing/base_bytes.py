@@ -13,12 +13,15 @@ from framework.hudi.filegroup.base_file import META_FIELDS, BaseFileBytes, varie
 from framework.hudi.filegroup.key_footer import BLOOM, BLOOM_TYPE, MAX_KEY, MIN_KEY
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from framework.engine.writing.combining import Combined
     from framework.engine.writing.job import LoadJob
 
-__all__ = ["base_bytes"]
+__all__ = ["GROUP_ROWS", "base_bytes", "bloom_of", "footers_of", "held_schema"]
 
-_GROUP_ROWS: Final = 1 << 20
+GROUP_ROWS: Final = 1 << 20
+"""Rows of a row group, at most."""
 
 
 def base_bytes(
@@ -32,32 +35,52 @@ def base_bytes(
         CorruptFileError: `bootstrap/read-back-differs`.
     """
     data = rows.columns[len(META_FIELDS) :]
-    schema = pa.schema([_as_held(f, c) for f, c in zip(job.table_schema, data, strict=True)])
+    schema = held_schema(job.table_schema, data)
     out = BaseFileBytes(schema, plain=varied(schema, data))
     digests = []
-    for at in range(0, max(rows.rows, 1), _GROUP_ROWS):
-        out.add_row_group([column.slice(at, _GROUP_ROWS) for column in rows.columns])
-        digests.append(key_digest([rows.keys.slice(at, _GROUP_ROWS)]))
+    for at in range(0, max(rows.rows, 1), GROUP_ROWS):
+        out.add_row_group([column.slice(at, GROUP_ROWS) for column in rows.columns])
+        digests.append(key_digest([rows.keys.slice(at, GROUP_ROWS)]))
     found = pc.min_max(rows.keys)
     bounds = found["min"].as_py(), found["max"].as_py()
-    written = out.finish(_footers(job, rows, bounds))
+    written = out.finish(footers_of(job, bounds, bloom_of(job, rows.keys)))
     check_keys(written, digests, name)
     return written, bounds
 
 
-def _as_held(field: pa.Field, column: Any) -> pa.Field:
-    """Return a field for a column that may be a dictionary."""
-    return field.with_type(column.type) if pa.types.is_dictionary(column.type) else field
+def held_schema(fields: Iterable[pa.Field], columns: Iterable[Any]) -> pa.Schema:
+    """Return fields for columns in step, which may be dictionaries."""
+    return pa.schema(
+        [
+            field.with_type(column.type) if pa.types.is_dictionary(column.type) else field
+            for field, column in zip(fields, columns, strict=True)
+        ]
+    )
 
 
-def _footers(job: LoadJob, rows: Combined, bounds: tuple[str | None, str | None]) -> dict[str, str]:
-    """Return the entries that Apache Hudi's writers look for, also for a file without rows."""
+def footers_of(
+    job: LoadJob, bounds: tuple[str | None, str | None], bloom: tuple[str, str] | None
+) -> dict[str, str]:
+    """Return the entries that Apache Hudi's writers look for, also for a file without rows.
+
+    Args:
+        job: the load.
+        bounds: the least and the greatest key.
+        bloom: text of the filter and code of its type, None where there is none.
+    """
     found = {"parquet.avro.schema": job.avro_schema, "writer.model.name": "avro"}
-    spec = job.bloom_choice.spec(rows.rows)
-    if spec is not None:
-        builder = BloomBuilder(spec)
-        builder.add(rows.keys)
-        found |= {BLOOM: builder.footer(), BLOOM_TYPE: spec.type_code}
+    if bloom is not None:
+        found |= {BLOOM: bloom[0], BLOOM_TYPE: bloom[1]}
     if bounds[0] is not None and bounds[1] is not None:
         found |= {MIN_KEY: bounds[0], MAX_KEY: bounds[1]}
     return found
+
+
+def bloom_of(job: LoadJob, keys: pa.Array | pa.ChunkedArray) -> tuple[str, str] | None:
+    """Return the filter of these keys and the code of its type, None where there is to be none."""
+    spec = job.bloom_choice.spec(len(keys))
+    if spec is None:
+        return None
+    builder = BloomBuilder(spec)
+    builder.add(keys)
+    return builder.footer(), spec.type_code

@@ -77,11 +77,13 @@ class NewFile:
         name: its name.
         partition_path: its partition.
         numbers: commit and number of the file, which sequence numbers begin with.
+        first: rows before these that have a number already.
     """
 
     name: str
     partition_path: str
     numbers: RowNumbers
+    first: int = 0
 
 
 def combined(
@@ -98,17 +100,17 @@ def combined(
     """
     new = changes.rows
     base = old.num_rows if old is not None else 0
-    wins = _wins(old, changes, ordering)
-    taken = _taken(base, changes, wins)
-    keys = _column(old, new, KEY, taken)
+    wins = wins_of(old, changes, ordering)
+    taken = taken_places(base, changes, wins)
+    keys = column_of(old, new, KEY, taken)
     rows, count = len(taken), changes.places.size
     columns = [
-        _commit_times(old, file.numbers.instant, taken),
-        _sequence_numbers(old, file.numbers, taken),
+        commit_times(old, file.numbers.instant, taken),
+        sequence_numbers(old, file, taken),
         keys,
         constant(file.partition_path, rows),
         constant(file.name, rows),
-        *(_column(old, new, name, taken) for name in new.column_names if name != KEY),
+        *(column_of(old, new, name, taken) for name in new.column_names if name != KEY),
     ]
     updated = int(np.count_nonzero(wins))
     return Combined(
@@ -120,7 +122,7 @@ def combined(
     )
 
 
-def _wins(old: pa.Table | None, changes: Changes, ordering: str | None) -> np.ndarray:
+def wins_of(old: pa.Table | None, changes: Changes, ordering: str | None) -> np.ndarray:
     """Return which of the places are taken by their incoming rows."""
     count = changes.places.size
     if ordering is None or old is None or not count:
@@ -132,7 +134,7 @@ def _wins(old: pa.Table | None, changes: Changes, ordering: str | None) -> np.nd
     return found
 
 
-def _taken(base: int, changes: Changes, wins: np.ndarray) -> np.ndarray:
+def taken_places(base: int, changes: Changes, wins: np.ndarray) -> np.ndarray:
     """Return for each row of the new file its place among old rows and incoming ones behind."""
     places = np.arange(base)
     places[changes.places[wins]] = base + np.flatnonzero(wins)
@@ -142,7 +144,7 @@ def _taken(base: int, changes: Changes, wins: np.ndarray) -> np.ndarray:
     return np.concatenate([places[stays], base + fresh])
 
 
-def _column(old: pa.Table | None, new: pa.Table, name: str, taken: np.ndarray) -> pa.Array:
+def column_of(old: pa.Table | None, new: pa.Table, name: str, taken: np.ndarray) -> pa.Array:
     """Return one column of the new file; texts that were encoded stay so."""
     if old is None:
         return _whole(new[name])
@@ -163,7 +165,7 @@ def _whole(column: pa.ChunkedArray) -> Any:
     return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
 
 
-def _commit_times(old: pa.Table | None, instant: str, taken: np.ndarray) -> pa.DictionaryArray:
+def commit_times(old: pa.Table | None, instant: str, taken: np.ndarray) -> pa.DictionaryArray:
     """Return the commit times: kept by rows that are not changed."""
     if old is None:
         return constant(instant, len(taken))
@@ -176,13 +178,14 @@ def _commit_times(old: pa.Table | None, instant: str, taken: np.ndarray) -> pa.D
     return pa.DictionaryArray.from_arrays(pa.array(codes), texts)
 
 
-def _sequence_numbers(old: pa.Table | None, numbers: RowNumbers, taken: np.ndarray) -> pa.Array:
-    """Return the sequence numbers; changed rows are counted from 0."""
+def sequence_numbers(old: pa.Table | None, file: NewFile, taken: np.ndarray) -> pa.Array:
+    """Return the sequence numbers; changed rows are counted from the file's `first`."""
     base = old.num_rows if old is not None else 0
     is_new = taken >= base
     count = int(np.count_nonzero(is_new))
-    starts = range(0, count, _NUMBERED_ROWS)
-    fresh = [numbers.texts(at, min(_NUMBERED_ROWS, count - at)) for at in starts]
+    stop = file.first + count
+    starts = range(file.first, stop, _NUMBERED_ROWS)
+    fresh = [file.numbers.texts(at, min(_NUMBERED_ROWS, stop - at)) for at in starts]
     if old is None:
         return pa.concat_arrays([pa.array([], pa.string()), *fresh])
     chunks = [*old[MetaField.COMMIT_SEQNO].chunks, *fresh]

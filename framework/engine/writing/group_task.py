@@ -24,6 +24,7 @@ from framework.engine.writing.combining import KEPT_META, Changes, NewFile, comb
 from framework.engine.writing.gathering import Bucket
 from framework.engine.writing.incoming import KEY
 from framework.engine.writing.job import LoadJob
+from framework.engine.writing.patching import patched
 from framework.engine.writing.settling import read_inserts
 from framework.engine.writing.tagging import HITS_SCHEMA, read_hits, taken_rows
 from framework.hudi.bootstrap.row_numbers import RowNumbers
@@ -141,14 +142,36 @@ class _Worker:
 
     def _rewritten(self, work: GroupWork) -> _Written:
         """Return a base file: the old rows with what changes, and new ones."""
+        changes = self._changes(work)
+        numbers = RowNumbers(instant=self._job.instant, number=work.number)
+        file = NewFile(name=work.name, partition_path=work.partition_path, numbers=numbers)
+        return self._patched(work, changes, file) or self._whole(work, changes, file)
+
+    def _patched(self, work: GroupWork, changes: Changes, file: NewFile) -> _Written | None:
+        """Return the old base file with what changes; None where all of it is to be written."""
+        old = work.slice
+        if old is None or old["logs"] or old["source"] or old["base"] is None:
+            return None
+        with self._storage.open_input(old["base"]) as stream:
+            found = patched(self._job, stream.read_buffer(), changes, file)
+        if found is None:
+            return None
+        return _Written(
+            data=found.data,
+            rows=found.rows,
+            fresh=found.fresh,
+            updates=found.updated,
+            deletes=0,
+            bounds=found.bounds,
+        )
+
+    def _whole(self, work: GroupWork, changes: Changes, file: NewFile) -> _Written:
+        """Return a base file all of whose rows are written."""
         job, rule = self._job, self._job.key_rule
         old = None
         if work.slice is not None:
             values = partition_values(work.partition_path, rule.partition, rule.layout)
             old = slice_rows(job.slice_table, work.slice, values, meta=KEPT_META, encoded=True)
-        changes = self._changes(work)
-        numbers = RowNumbers(instant=job.instant, number=work.number)
-        file = NewFile(name=work.name, partition_path=work.partition_path, numbers=numbers)
         found = combined(old, changes, file, ordering=job.ordering)
         data, bounds = base_bytes(job, found, work.name)
         return _Written(

@@ -36,7 +36,7 @@ def key_digest(texts: Sequence[Any]) -> KeyDigest:
     return rows, text, lengths
 
 
-def check_keys(data: bytes, digests: Sequence[KeyDigest], name: str) -> None:
+def check_keys(data: bytes | pa.Buffer, digests: Sequence[KeyDigest], name: str) -> None:
     """Read the keys back from a base file's bytes and compare each row group.
 
     Raises:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framework.hudi.bootstrap.seqno_pages import PAGE_ROWS, seqno_page
-from framework.hudi.bootstrap.thrift import (
+from framework.hudi.codecs.thrift import (
     STOP,
     binary,
     i16,

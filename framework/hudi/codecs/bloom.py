@@ -14,24 +14,28 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-import struct
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from framework.errors import CorruptFileError, PlanError
-from framework.hudi.codecs.murmur import BLOCK_KEYS, KeyColumn, KeyWords, key_hashes, key_words
+from framework.hudi.codecs.bloom_layout import (
+    MURMUR,
+    ONE_FILTER,
+    ROWS,
+    VERSION,
+    Positions,
+    corrupt,
+    read_header,
+)
+from framework.hudi.codecs.murmur import KeyColumn, KeyWords, key_hashes, key_words
 from framework.vocabulary import BloomKind
 
 __all__ = ["BloomBuilder", "BloomFilter", "BloomSpec", "HashedKeys", "bloom_footer"]
 
 _INT32_MAX: Final = 2**31 - 1
 _TEXT_MAX: Final = 64_000_000  # Arrow refuses footers with a text of more than 100 MB
-_ONE_FILTER = struct.Struct(">iibi")
-_ROWS = struct.Struct(">iii")
-_VERSION: Final = -1
-_MURMUR: Final = 1
 _QUICK_ROUNDS: Final = 4
 _TYPE_CODES: Final = {BloomKind.SIMPLE: "SIMPLE", BloomKind.DYNAMIC: "DYNAMIC_V0"}
 
@@ -106,12 +110,12 @@ class BloomSpec:
 
     def text_bytes(self, keys: int) -> int:
         """Return the bytes of the footer's text for a filter of so many keys."""
-        row = _ONE_FILTER.size + -(-self.bits // 8)
+        row = ONE_FILTER.size + -(-self.bits // 8)
         if self.kind is BloomKind.SIMPLE:
             return _base64_bytes(row)
         most = max(1, -(-self.max_keys // self.expected_keys))
         rows = min(most, max(1, -(-keys // self.expected_keys)))
-        return _base64_bytes(_ONE_FILTER.size + _ROWS.size + rows * row)
+        return _base64_bytes(ONE_FILTER.size + ROWS.size + rows * row)
 
     @property
     def type_code(self) -> str:
@@ -132,7 +136,7 @@ class BloomBuilder:
         self.spec = spec
         self._keys = 0
         self._bits = np.zeros((1, spec.bits), np.bool_)
-        self._positions = _Positions(spec.bits)
+        self._positions = Positions(spec.bits)
 
     def add(self, keys: KeyColumn) -> np.ndarray:
         """Add the keys; return their `hash64`, which costs nothing on top.
@@ -149,12 +153,12 @@ class BloomBuilder:
 
     def serialize(self) -> bytes:
         """Return the filter as Hudi writes it, before base64."""
-        row_header = _ONE_FILTER.pack(_VERSION, self.spec.rounds, _MURMUR, self.spec.bits)
+        row_header = ONE_FILTER.pack(VERSION, self.spec.rounds, MURMUR, self.spec.bits)
         packed = [row_header + np.packbits(r, bitorder="little").tobytes() for r in self._bits]
         if self.spec.kind is BloomKind.SIMPLE:
             return packed[0]
         in_last_row = self._keys - (len(packed) - 1) * self.spec.expected_keys
-        sizes = _ROWS.pack(self.spec.expected_keys, in_last_row, len(packed))
+        sizes = ROWS.pack(self.spec.expected_keys, in_last_row, len(packed))
         return b"".join([row_header, sizes, *packed])
 
     def footer(self) -> str:
@@ -271,11 +275,11 @@ class BloomFilter:
             raise CorruptFileError("bloom/corrupt", "the bloom filter is not base64") from error
         at, count = 0, 1
         if kind is BloomKind.DYNAMIC:
-            _header(data, 0)
-            at = _ONE_FILTER.size + _ROWS.size
+            read_header(data, 0)
+            at = ONE_FILTER.size + ROWS.size
             if len(data) < at:
-                raise _corrupt("is cut in its header", len(data))
-            count = _ROWS.unpack_from(data, _ONE_FILTER.size)[2]
+                raise corrupt("is cut in its header", len(data))
+            count = ROWS.unpack_from(data, ONE_FILTER.size)[2]
         return cls._of_rows(data, at, count)
 
     def might_contain(self, keys: KeyColumn) -> np.ndarray:
@@ -293,20 +297,20 @@ class BloomFilter:
     @classmethod
     def _of_rows(cls, data: bytes, at: int, count: int) -> BloomFilter:
         """Read `count` equal rows that begin at `at` and end with the data."""
-        rounds, bits = _header(data, at)
-        size = _ONE_FILTER.size + (bits + 7) // 8
+        rounds, bits = read_header(data, at)
+        size = ONE_FILTER.size + (bits + 7) // 8
         if count < 1 or len(data) - at != count * size:
-            raise _corrupt(f"has {len(data) - at} bytes for {count} rows of {size}", at)
+            raise corrupt(f"has {len(data) - at} bytes for {count} rows of {size}", at)
         for row in range(1, count):
-            if _header(data, at + row * size) != (rounds, bits):
-                raise _corrupt(f"has a row {row} unlike the first", at + row * size)
+            if read_header(data, at + row * size) != (rounds, bits):
+                raise corrupt(f"has a row {row} unlike the first", at + row * size)
         packed = np.frombuffer(data, np.uint8, offset=at).reshape(count, size)
-        return cls(rounds, tuple(packed[:, _ONE_FILTER.size :]), bits)
+        return cls(rounds, tuple(packed[:, ONE_FILTER.size :]), bits)
 
     def _probe(self, keys: KeyColumn, rounds: int) -> np.ndarray:
         """Return per key whether one row has all bits of the first `rounds` rounds."""
         found = np.empty(len(keys), np.bool_)
-        positions = _Positions(self.bits)
+        positions = Positions(self.bits)
         for block in key_words(keys):
             passing = np.ones((len(self._rows), len(block)), np.bool_)
             for _ in range(rounds):
@@ -318,51 +322,6 @@ class BloomFilter:
         return found
 
 
-class _Positions:
-    """`abs(seed % bits)` by Java's signs, into memory that is reused."""
-
-    def __init__(self, bits: int) -> None:
-        self._bits = np.uint32(bits)
-        self._absolute = np.empty(BLOCK_KEYS, np.uint32)
-        self._quotient = np.empty(BLOCK_KEYS, np.uint32)
-        self._at = np.empty(BLOCK_KEYS, np.intp)
-
-    def of(self, seeds: np.ndarray, base: np.ndarray | None = None) -> np.ndarray:
-        """Return the positions, `base` (uint32) added; valid until the next call."""
-        a, q, at = (
-            self._absolute[: seeds.size],
-            self._quotient[: seeds.size],
-            self._at[: seeds.size],
-        )
-        # The remainder's sign follows the seed, so its absolute value is that of abs(seed); the
-        # least int32 stays itself, which as uint32 is right again.
-        np.absolute(seeds.view(np.int32), out=a.view(np.int32))
-        np.floor_divide(a, self._bits, out=q)  # numpy divides by a constant five times faster
-        np.multiply(q, self._bits, out=q)  #      than it takes remainders
-        np.subtract(a, q, out=a)
-        if base is not None:
-            np.add(a, base, out=a)
-        at[:] = a
-        return at
-
-
 def _base64_bytes(size: int) -> int:
     """Return how long so many bytes are as base64."""
     return 4 * -(-size // 3)
-
-
-def _header(data: bytes, at: int) -> tuple[int, int]:
-    """Return rounds and bits of the filter that begins at `at`."""
-    if len(data) < at + _ONE_FILTER.size:
-        raise _corrupt("is cut in a header", len(data))
-    version, rounds, hash_type, bits = _ONE_FILTER.unpack_from(data, at)
-    if (version, hash_type) != (_VERSION, _MURMUR) or rounds < 1 or bits < 1:
-        raise _corrupt(
-            f"has version {version}, hash type {hash_type}, {rounds} rounds, {bits} bits", at
-        )
-    return rounds, bits
-
-
-def _corrupt(what: str, offset: int) -> CorruptFileError:
-    """The error for a filter whose bytes are wrong at `offset`."""
-    return CorruptFileError("bloom/corrupt", f"the bloom filter {what} (byte {offset})")

@@ -15,7 +15,15 @@ from framework.hudi.table.layout import META_COLUMNS, MetaField
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-__all__ = ["META_FIELDS", "BaseFileBytes", "constant", "repeating", "varied"]
+__all__ = [
+    "META_FIELDS",
+    "BaseFileBytes",
+    "constant",
+    "file_without_rows",
+    "repeating",
+    "row_group_file",
+    "varied",
+]
 
 _DELTA: Final = (MetaField.COMMIT_SEQNO.value, MetaField.RECORD_KEY.value)
 _SAMPLE_ROWS: Final = 2_048
@@ -40,15 +48,7 @@ class BaseFileBytes:
         """
         self._sink = pa.BufferOutputStream()
         self._schema: pa.Schema = pa.schema([*META_FIELDS, *schema])
-        without = {*_DELTA, *plain}
-        self._writer = pq.ParquetWriter(
-            self._sink,
-            self._schema,
-            compression="zstd",
-            use_dictionary=[path for path in _leaf_paths(self._schema) if path not in without],
-            column_encoding=dict.fromkeys(_DELTA, "DELTA_BYTE_ARRAY"),
-            store_schema=False,
-        )
+        self._writer = _writer(self._sink, self._schema, plain)
 
     def add_row_group(self, columns: list[Any]) -> None:
         """Write the meta columns, then the others, as one row group."""
@@ -60,6 +60,40 @@ class BaseFileBytes:
         self._writer.add_key_value_metadata(dict(footers))
         self._writer.close()
         return bytes(self._sink.getvalue().to_pybytes())
+
+
+def row_group_file(columns: pa.Table, plain: Collection[str] = ()) -> pa.Buffer:
+    """Return a Parquet file of some of a base file's columns, encoded as there, in one row group.
+
+    Args:
+        columns: the columns; meta columns as of `META_FIELDS`.
+        plain: as of `BaseFileBytes`.
+    """
+    sink = pa.BufferOutputStream()
+    with _writer(sink, columns.schema, plain) as writer:
+        writer.write_table(columns, row_group_size=max(1, columns.num_rows))
+    return sink.getvalue()
+
+
+def file_without_rows(schema: pa.Schema) -> pa.Buffer:
+    """Return a base file of the table's columns `schema` that has neither rows nor key-values."""
+    sink = pa.BufferOutputStream()
+    with _writer(sink, pa.schema([*META_FIELDS, *schema]), ()):
+        pass
+    return sink.getvalue()
+
+
+def _writer(sink: Any, schema: pa.Schema, plain: Collection[str]) -> pq.ParquetWriter:
+    """Return a writer of columns that are encoded as in a base file."""
+    without = {*_DELTA, *plain}
+    return pq.ParquetWriter(
+        sink,
+        schema,
+        compression="zstd",
+        use_dictionary=[path for path in _leaf_paths(schema) if path not in without],
+        column_encoding={name: "DELTA_BYTE_ARRAY" for name in _DELTA if name in schema.names},
+        store_schema=False,
+    )
 
 
 def varied(schema: pa.Schema, columns: Sequence[Any]) -> list[str]:

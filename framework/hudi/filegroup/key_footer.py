@@ -17,7 +17,15 @@ from framework.vocabulary import BloomKind
 if TYPE_CHECKING:
     from framework.hudi.storage.port import Storage
 
-__all__ = ["BLOOM", "BLOOM_TYPE", "MAX_KEY", "MIN_KEY", "KeyFooter", "read_key_footer"]
+__all__ = [
+    "BLOOM",
+    "BLOOM_TYPE",
+    "MAX_KEY",
+    "MIN_KEY",
+    "KeyFooter",
+    "key_footer",
+    "read_key_footer",
+]
 
 BLOOM: Final = "org.apache.hudi.bloomfilter"
 BLOOM_TYPE: Final = "hoodie_bloom_filter_type_code"
@@ -83,6 +91,11 @@ def read_key_footer(storage: Storage, path: str) -> KeyFooter:
             where=Where(file=f"{storage.location}/{path}"),
             remedy="Restore the file from a copy.",
         ) from error
+    return key_footer(metadata)
+
+
+def key_footer(metadata: pq.FileMetaData) -> KeyFooter:
+    """Return what a base file's metadata says of its keys."""
     entries = metadata.metadata or {}
     texts = {name: _text(entries, name) for name in (BLOOM, BLOOM_TYPE, MIN_KEY, MAX_KEY)}
     text, code = texts[BLOOM], texts[BLOOM_TYPE]

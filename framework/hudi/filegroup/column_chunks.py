@@ -1,0 +1,291 @@
+"""Parquet files put together from the column chunks of others, whose bytes are taken as they are.
+
+A chunk holds no place in its file, only the footer does; so a chunk can stand in another file of
+the same schema once the footer says where. Where each chunk lies is asked of pyarrow, in the files
+that are taken from and again in the file that was made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from framework.errors import CorruptFileError, Where
+from framework.hudi.codecs.thrift_struct import (
+    BINARY,
+    I16,
+    I64,
+    LIST,
+    STRUCT,
+    Struct,
+    read_struct,
+    write_struct,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["Chunk", "ChunkFile", "RowGroup", "assembled"]
+
+_MAGIC: Final = b"PAR1"
+_TAIL_BYTES: Final = 8
+
+# Field ids of parquet.thrift.
+_VERSION, _SCHEMA, _ROWS, _ROW_GROUPS, _PAIRS, _CREATED_BY, _COLUMN_ORDERS = range(1, 8)
+_COLUMNS, _TOTAL_BYTES, _GROUP_ROWS = 1, 2, 3
+_GROUP_OFFSET, _GROUP_COMPRESSED, _GROUP_ORDINAL = 5, 6, 7
+_FILE_PATH, _FILE_OFFSET, _METADATA, _ENCRYPTION = 1, 2, 3, 8
+_PATH, _UNCOMPRESSED, _COMPRESSED = 3, 6, 7
+_DATA_OFFSET, _INDEX_OFFSET, _DICTIONARY_OFFSET, _BLOOM_OFFSET, _BLOOM_BYTES = 9, 10, 11, 14, 15
+_ROOT_REPETITION, _ROOT_NAME, _FIELD_ID = 3, 4, 9
+
+_PLACES: Final = frozenset(
+    {
+        "file_offset",
+        "data_page_offset",
+        "dictionary_page_offset",
+        "index_page_offset",
+        "bloom_filter_offset",
+        "bloom_filter_length",
+        "has_offset_index",
+        "has_column_index",
+    }
+)
+"""What pyarrow tells of a chunk that is not so where the chunk stands elsewhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """One column of one row group.
+
+    Attributes:
+        column: name of the top-level column that it belongs to.
+        data: its pages.
+        start: where they begin in their file.
+        metadata: what the footer says of it.
+        facts: the same as pyarrow reads it, without places.
+    """
+
+    column: str
+    data: pa.Buffer
+    start: int
+    metadata: Struct
+    facts: Mapping[str, Any]
+
+    @property
+    def path(self) -> str:
+        """Dotted path of its leaf column."""
+        return str(self.facts["path_in_schema"])
+
+    @property
+    def has_dictionary(self) -> bool:
+        """Whether its values are numbers into a dictionary, all or the first ones."""
+        return bool(self.facts["has_dictionary_page"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowGroup:
+    """Rows, and a chunk for each leaf column in the order of the schema."""
+
+    rows: int
+    chunks: Sequence[Chunk]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkFile:
+    """A Parquet file in memory, cut into its chunks.
+
+    Attributes:
+        metadata: the footer as pyarrow reads it.
+        footer: the footer's fields.
+        groups: its row groups, in order.
+    """
+
+    metadata: pq.FileMetaData
+    footer: Struct
+    groups: Sequence[RowGroup]
+
+    @classmethod
+    def read(cls, data: pa.Buffer) -> ChunkFile:
+        """Cut a file into its chunks; nothing is copied or decoded.
+
+        Raises:
+            ValueError: the file has what cannot stand elsewhere: encryption, or columns that lie in
+                other files.
+            pyarrow.ArrowException: it is no Parquet file.
+        """
+        metadata = pq.read_metadata(pa.BufferReader(data))
+        size = int.from_bytes(data[-_TAIL_BYTES:-4].to_pybytes(), "little")
+        end = data.size - _TAIL_BYTES
+        footer, _ = read_struct(data[end - size : end].to_pybytes())
+        stored = _items(footer, _ROW_GROUPS)
+        groups = [_group(data, fields, metadata.row_group(at)) for at, fields in enumerate(stored)]
+        return cls(metadata=metadata, footer=footer, groups=groups)
+
+    def has_columns_of(self, other: ChunkFile) -> bool:
+        """Say whether both files describe their columns in the same words.
+
+        What differs by the writer makes no difference: the name of the whole, whether it says that
+        it is there once, and the ids of fields.
+        """
+        return _described(self.footer) == _described(other.footer)
+
+
+def assembled(
+    like: ChunkFile, groups: Sequence[RowGroup], pairs: Mapping[str, str], name: str
+) -> bytes:
+    """Return a file of these row groups, read back and compared.
+
+    Args:
+        like: a file with the columns, whose footer's other fields are taken.
+        groups: the row groups; there must be a chunk for each of the columns.
+        pairs: key-values of the footer.
+        name: of the file, for errors.
+
+    Raises:
+        CorruptFileError: `bootstrap/read-back-differs`.
+    """
+    pieces: list[Any] = [_MAGIC]
+    at = len(_MAGIC)
+    described = []
+    for ordinal, group in enumerate(groups):
+        described.append(_group_fields(group, at, ordinal))
+        pieces += [chunk.data for chunk in group.chunks]
+        at += sum(chunk.data.size for chunk in group.chunks)
+    footer = write_struct(_footer(like.footer, groups, described, pairs))
+    pieces += [footer, len(footer).to_bytes(4, "little"), _MAGIC]
+    data = b"".join(pieces)
+    _check(data, groups, name)
+    return data
+
+
+def _items(fields: Struct, number: int) -> list[Any]:
+    """Return the items of a list, none where there is no list."""
+    found: list[Any] = fields.get(number, (LIST, (STRUCT, [])))[1][1]
+    return found
+
+
+def _described(footer: Struct) -> list[Struct]:
+    """Return the elements of a schema without what makes no difference."""
+    root, *rest = _items(footer, _SCHEMA)
+    without = ({_ROOT_REPETITION, _ROOT_NAME}, *({_FIELD_ID} for _ in rest))
+    return [
+        {number: field for number, field in element.items() if number not in left}
+        for element, left in zip((root, *rest), without, strict=True)
+    ]
+
+
+def _group(data: pa.Buffer, fields: Struct, metadata: Any) -> RowGroup:
+    """Return the chunks of a row group."""
+    columns = _items(fields, _COLUMNS)
+    # Asked first: pyarrow crashes when it is asked about an encrypted column.
+    if any(_FILE_PATH in each or _ENCRYPTION in each or _METADATA not in each for each in columns):
+        raise ValueError("a column is encrypted or in another file")
+    chunks = [_chunk(data, each, metadata.column(place)) for place, each in enumerate(columns)]
+    return RowGroup(rows=metadata.num_rows, chunks=chunks)
+
+
+def _chunk(data: pa.Buffer, fields: Struct, column: Any) -> Chunk:
+    """Return one chunk."""
+    start = _start(column)
+    metadata: Struct = fields[_METADATA][1]
+    if start < len(_MAGIC) or start + column.total_compressed_size > data.size:
+        raise ValueError("a column lies outside of the file")
+    return Chunk(
+        column=_items(metadata, _PATH)[0].decode(),
+        data=data.slice(start, column.total_compressed_size),
+        start=start,
+        metadata=metadata,
+        facts=_facts(column),
+    )
+
+
+def _start(column: Any) -> int:
+    """Return where a column's pages begin, by pyarrow's metadata."""
+    found: int = column.data_page_offset
+    if column.has_dictionary_page and column.dictionary_page_offset:
+        found = min(found, column.dictionary_page_offset)
+    return found
+
+
+def _facts(column: Any) -> dict[str, Any]:
+    """Return what pyarrow tells of a chunk wherever it stands."""
+    found: dict[str, Any] = column.to_dict()
+    return {name: value for name, value in found.items() if name not in _PLACES}
+
+
+def _group_fields(group: RowGroup, at: int, ordinal: int) -> Struct:
+    """Return the footer's fields of a row group that begins at a place."""
+    columns = []
+    start = at
+    for chunk in group.chunks:
+        moved = _moved(chunk.metadata, start - chunk.start)
+        columns.append({_FILE_OFFSET: (I64, 0), _METADATA: (STRUCT, moved)})
+        start += chunk.data.size
+    uncompressed = sum(chunk.metadata[_UNCOMPRESSED][1] for chunk in group.chunks)
+    return {
+        _COLUMNS: (LIST, (STRUCT, columns)),
+        _TOTAL_BYTES: (I64, uncompressed),
+        _GROUP_ROWS: (I64, group.rows),
+        _GROUP_OFFSET: (I64, at),
+        _GROUP_COMPRESSED: (I64, start - at),
+        _GROUP_ORDINAL: (I16, ordinal),
+    }
+
+
+def _moved(metadata: Struct, by: int) -> Struct:
+    """Return a chunk's fields where it begins so many bytes further on; its indexes stay behind."""
+    left = (_INDEX_OFFSET, _BLOOM_OFFSET, _BLOOM_BYTES)
+    found = {number: field for number, field in metadata.items() if number not in left}
+    for number in (_DATA_OFFSET, _DICTIONARY_OFFSET):
+        kind, place = found.pop(number, (I64, 0))
+        if place:
+            found[number] = kind, place + by
+    return found
+
+
+def _footer(
+    like: Struct, groups: Sequence[RowGroup], described: list[Struct], pairs: Mapping[str, str]
+) -> Struct:
+    """Return the fields of a file's footer."""
+    kept = (_VERSION, _SCHEMA, _CREATED_BY, _COLUMN_ORDERS)
+    texts = [{1: (BINARY, key.encode()), 2: (BINARY, text.encode())} for key, text in pairs.items()]
+    return {
+        **{number: like[number] for number in kept if number in like},
+        _ROWS: (I64, sum(group.rows for group in groups)),
+        _ROW_GROUPS: (LIST, (STRUCT, described)),
+        _PAIRS: (LIST, (STRUCT, texts)),
+    }
+
+
+def _check(data: bytes, groups: Sequence[RowGroup], name: str) -> None:
+    """Find each chunk again where the footer says, and compare its bytes and facts."""
+    buffer = pa.py_buffer(data)
+    found = pq.read_metadata(pa.BufferReader(buffer))
+    if found.num_row_groups != len(groups):
+        raise _differs(name, "it has other row groups than were put into it")
+    for at, group in enumerate(groups):
+        columns = found.row_group(at)
+        if columns.num_columns != len(group.chunks):
+            raise _differs(name, f"row group {at} has {columns.num_columns} columns")
+        for place, chunk in enumerate(group.chunks):
+            column = columns.column(place)
+            pages = buffer.slice(_start(column), column.total_compressed_size)
+            is_flat = found.schema.column(place).max_repetition_level == 0
+            same = repr(_facts(column)) == repr(chunk.facts)  # a bound may be NaN
+            same = same and (column.num_values == group.rows or not is_flat)
+            if not (same and pages.equals(chunk.data)):
+                raise _differs(name, f"column {column.path_in_schema} of row group {at} is another")
+
+
+def _differs(name: str, message: str) -> CorruptFileError:
+    """Return the error for a file that is not what was meant."""
+    return CorruptFileError(
+        "bootstrap/read-back-differs",
+        f"the file just written is wrong: {message}",
+        where=Where(file=name),
+        remedy="This is a fault of the machine or of this program; nothing was published.",
+    )
