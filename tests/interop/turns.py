@@ -47,6 +47,7 @@ class Turns:
     spark: SparkSession
     rows: dict[Any, Row] = field(default_factory=dict)
     turn: int = 0
+    schema: pa.Schema = SCHEMA
 
     def some(self, ids: Iterable[int], *, day: str | None = None) -> list[Row]:
         """Return rows with these ids, each in its day or in `day`, with values of this turn."""
@@ -65,7 +66,7 @@ class Turns:
 
     def ours(self, operation: WriteOperation, rows: list[Row]) -> None:
         """Load rows ourselves; then the judge reads the table, and so do we."""
-        load(self.lake, operation, pa.Table.from_pylist(rows, SCHEMA))
+        load(self.lake, operation, pa.Table.from_pylist(rows, self.schema))
         if operation is WriteOperation.INSERT_OVERWRITE:
             days = {row["day"] for row in rows}
             self.rows = {key: row for key, row in self.rows.items() if row["day"] not in days}
@@ -84,7 +85,7 @@ class Turns:
     def under(self, options: Mapping[str, str], rows: list[Row]) -> None:
         """Let the judge upsert rows under options of its own; nobody reads yet."""
         batch = self.lake.folder / f"theirs-{self.turn}.parquet"
-        pq.write_table(pa.Table.from_pylist(rows, SCHEMA), batch)
+        pq.write_table(pa.Table.from_pylist(rows, self.schema), batch)
         self.judge.upsert(self.location, batch, options)
         self.rows |= {self._key(row): row for row in rows}
 
@@ -99,8 +100,8 @@ class Turns:
 
     def compare(self) -> None:
         """Read the table, let the judge read it, and compare both with what it is to hold."""
-        table = pa.Table.from_pylist(list(self.rows.values()), SCHEMA)
+        table = pa.Table.from_pylist(list(self.rows.values()), self.schema)
         expected = canonical_rows([tuple(row.values()) for row in table.to_pylist()])
-        found = read(self.spark, self.location).select(*SCHEMA.names).collect()
+        found = read(self.spark, self.location).select(*self.schema.names).collect()
         assert canonical_rows([tuple(row) for row in found]) == expected
-        assert self.judge.rows(self.location, SCHEMA.names) == expected
+        assert self.judge.rows(self.location, self.schema.names) == expected
