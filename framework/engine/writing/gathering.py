@@ -17,9 +17,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from framework.engine.audit.spill import partition_mix
 from framework.engine.tasks import decode
 from framework.engine.writing.incoming import FILE, KEY, PATH, ROW, incoming_schema
 from framework.engine.writing.job import LoadJob
+from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.filegroup.merging import ranks
 from framework.hudi.table.layout import join
 from framework.vocabulary import KeyScope, WriteOperation
@@ -79,8 +81,8 @@ def gather_task(descriptor: str) -> str:
     """Gather the shares of a `GatherTask`; return the `Bucket` as JSON.
 
     Of rows with one key, upserts and deletes keep the one with the greatest ordering value, of
-    equal ones the last in the input. Holds one share's keys in memory, and where keys occur more
-    than once their ordering values, and one batch.
+    equal ones the last in the input. Holds one share's hashes of keys in memory, twice, of keys
+    that occur more than once all that decides, and one batch.
 
     Raises:
         CommitConflictError: `commit/fenced`.
@@ -136,21 +138,60 @@ class _Found:
 
 def _once(job: LoadJob, storage: Storage, share: Sequence[Part], found: _Found) -> Sequence[Part]:
     """Return the parts of a share in which each key occurs once; note keys that occur more."""
-    keys = read_parts(storage, share, [KEY, PATH])
-    codes = _codes(job, keys)
-    repeated = np.bincount(codes) > 1 if codes.size else np.zeros(0, dtype=bool)
-    if not repeated.any():
+    places, codes = _repeated(job, storage, share)
+    if not places.size:
         return share
-    found.repeated += int(np.count_nonzero(repeated))
-    places = np.flatnonzero(repeated[codes])
+    found.repeated += np.unique(codes).size
     if job.operates not in _KEEPS_ONE:
-        where = read_parts(storage, share, [KEY, FILE, ROW]).take(pa.array(places))
-        _note_duplicates(where, codes[places], found)
+        _note_duplicates(_rows_at(storage, share, [KEY, FILE, ROW], places), codes, found)
         return share
-    keep = np.ones(codes.size, dtype=bool)
-    keep[places] = _best(job, storage, share, places, codes[places])
+    keep = np.ones(sum(part[1] for part in share), dtype=bool)
+    keep[places] = _best(job, storage, share, places, codes)
     found.dropped += int(np.count_nonzero(~keep))
     return _kept(job, storage, share, keep)
+
+
+def _repeated(
+    job: LoadJob, storage: Storage, share: Sequence[Part]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places of rows whose key occurs more than once, and a number for each key.
+
+    Rows of equal hashes are found first; only these rows' keys are held and compared.
+    """
+    hashes = np.concatenate([_hashes(job, storage, part) for part in share])
+    ordered = np.sort(hashes)
+    twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    if not twice.size:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    near = np.searchsorted(twice, hashes).clip(max=twice.size - 1)
+    places = np.flatnonzero(twice[near] == hashes)
+    codes = _codes(job, _rows_at(storage, share, [KEY, PATH], places))
+    repeated = np.bincount(codes)[codes] > 1
+    return places[repeated], codes[repeated]
+
+
+def _hashes(job: LoadJob, storage: Storage, part: Part) -> np.ndarray:
+    """Return a hash for each row of a part, the same for rows with one key in one scope."""
+    hashes = key_hashes(read_parts(storage, [part], [KEY])[KEY])
+    if job.key_rule.scope is KeyScope.TABLE:
+        return hashes
+    mixed: np.ndarray = hashes ^ np.uint64(partition_mix(part[0]))
+    return mixed
+
+
+def _rows_at(
+    storage: Storage, share: Sequence[Part], names: Sequence[str], places: np.ndarray
+) -> pa.Table:
+    """Return some columns of the rows at ascending places of a share, of which there is one."""
+    found = []
+    at = 0
+    for part in share:
+        first, last = np.searchsorted(places, [at, at + part[1]]).tolist()
+        if first < last:
+            mine = pa.array(places[first:last] - at)
+            found.append(read_parts(storage, [part], names).take(mine))
+        at += part[1]
+    return pa.concat_tables(found)
 
 
 def _best(
@@ -163,7 +204,7 @@ def _best(
     """Return which of some rows stay: one of each code."""
     ordering = None if job.operates is WriteOperation.DELETE else job.ordering
     names = [FILE, ROW, *([ordering] if ordering else [])]
-    rows = read_parts(storage, share, names).take(pa.array(places))
+    rows = _rows_at(storage, share, names, places)
     rank = np.zeros(places.size, np.int64)
     if ordering:
         rank = ranks(rows[ordering].combine_chunks())

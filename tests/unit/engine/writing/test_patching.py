@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from framework.engine.writing import patching
@@ -154,6 +154,7 @@ def read(made: Patched) -> pa.Table:
 
 @pytest.mark.property
 @pytest.mark.parametrize("ordering", [None, "ts"])
+@settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_patched_rows_are_those_of_a_whole_rewrite(
     ordering: str | None, data: st.DataObject

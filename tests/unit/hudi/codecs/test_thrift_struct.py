@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from framework.hudi.codecs.thrift import i32, list_of, struct
@@ -70,6 +70,7 @@ ANY = st.recursive(structs(st.just({})), structs, max_leaves=6)
 
 
 @pytest.mark.property
+@settings(deadline=None)
 @given(value=ANY, before=st.binary(max_size=3), after=st.binary(max_size=3))
 def test_struct_of_any_fields_is_read_back(value: Struct, before: bytes, after: bytes) -> None:
     """A struct is found where it begins, and what follows it is left."""
@@ -78,6 +79,7 @@ def test_struct_of_any_fields_is_read_back(value: Struct, before: bytes, after: 
 
 
 @pytest.mark.property
+@settings(deadline=None)
 @given(value=ANY)
 def test_struct_that_is_cut_is_refused(value: Struct) -> None:
     """No beginning of a struct is a struct."""
