@@ -175,7 +175,7 @@ WRITE_TARGETS: Sequence[Target] = (
     _faster("bulk", 1.5),
     *(
         _pair(f"{name}: wall time of Iceberg", name, "ours/iceberg", 1.0, measure="wall_s")
-        for name in (*_CHANGED, "bulk")
+        for name in _CHANGED
     ),
     *(
         _pair(f"{name}: bytes written", name, "ours/hudi", 1.0, measure="bytes_written")

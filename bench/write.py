@@ -3,9 +3,9 @@
 A hundredth of lineitem's rows changed and a tenth as many new, scattered over all files, into an
 adopted table and an ordinary one, of both table types; then a bulk insert of all of it. Apache Hudi
 writes with the index that suits it best. Warm session against warm session, alternating, median of
-the runs; one warm-up of each is dropped. Then Lakestrap and Apache Hudi each query what they wrote,
-whole and what has changed. Ratios are of wall time unless a target says otherwise. The last line is
-one JSON object `{bench, ratios, targets, missed}`.
+the runs; one warm-up of each is dropped. Then Lakestrap's reader and Apache Hudi's query the table
+that Lakestrap wrote, whole and what has changed. Ratios are of wall time unless a target says
+otherwise. The last line is one JSON object `{bench, ratios, targets, missed}`.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _contest(
 def _queries(
     sides: Mapping[str, Side], name: str, source: DataSet, options: argparse.Namespace
 ) -> Iterator[tuple[str, str, WriteCost]]:
-    """Yield (side, query, medians) over what each side wrote last; answers must agree."""
+    """Yield (side, query, medians) of each reader over what we wrote last; answers must agree."""
     for query in QUERIES[:2] if name == "bulk" else QUERIES:
         facts = {"name": query, "measure": source.measure, "keys": [], "where": "true"}
         if query == "changes":
@@ -139,8 +139,7 @@ def _queries(
         answers: dict[str, object] = {}
         for _ in range(_WARM_UPS + options.runs):
             for side, found in samples.items():
-                location = str(_written(options, side))
-                sides[side].run("open", location=location, **facts)
+                sides[side].run("open", location=str(_written(options, "ours")), **facts)
                 measured = sides[side].run("query", name=query)
                 answers[side] = measured.value
                 found.append((measured, 0))
