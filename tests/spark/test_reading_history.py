@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from framework.errors import PlanError, UnsupportedTableError
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.timeline.timeline import load_timeline
 from framework.spark import read, read_incremental, read_optimized
+from framework.vocabulary import TableType, WriteOperation
 from tests.golden.tables.opening import golden_names, open_golden
 from tests.support.source_lakes import adopt, hive_lake
+from tests.support.writing import Lake, load, run_spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,3 +129,51 @@ def test_read_optimized_leaves_log_files_aside(spark: SparkSession, tmp_path: Pa
     assert read_optimized(spark, table).count() > 0
     with pytest.raises(Exception, match="log/damaged"):
         read(spark, table).count()
+
+
+@pytest.mark.parametrize("ordering", [None, "n"])
+@pytest.mark.parametrize("starts", ["rows", "skeletons"])
+def test_read_incremental_scans_nothing_below_logs_that_came_later(
+    spark: SparkSession, tmp_path: Path, starts: str, ordering: str | None
+) -> None:
+    """A log row that loses against the base file's does not come; base rows are not looked at."""
+    lake = Lake(folder=tmp_path, type=TableType.MERGE_ON_READ, ordering=ordering)
+    first = [{"id": number, "day": "a", "n": 5} for number in range(20)]
+    if starts == "rows":
+        load(lake, WriteOperation.INSERT, first)
+    else:
+        adopt_for(lake, first)
+    begin = max(instants_of(lake))
+    changed = [{"id": 3, "day": "a", "n": 9}, {"id": 4, "day": "a", "n": 1}]
+    load(lake, WriteOperation.UPSERT, changed)
+    window = read_incremental(spark, lake.location, begin)
+    expected = [3] if ordering else [3, 4]
+    assert ids(window) == expected
+    assert window.inputFiles() == []
+    assert read_incremental(spark, lake.location).inputFiles() != []
+    inside = f"{begin}_0_17"
+    assert {18, 19, *expected} <= set(ids(read_incremental(spark, lake.location, inside)))
+
+
+def adopt_for(lake: Lake, rows: list[dict[str, Any]]) -> None:
+    """Make the table of a lake by adopting rows of one day."""
+    folder = lake.folder / "source" / "day=a"
+    folder.mkdir(parents=True)
+    table = pa.Table.from_pylist(rows).drop_columns(["day"])
+    pq.write_table(table, folder / "0.parquet", store_schema=False)
+    declared = {
+        "name": "a.loaded",
+        "location": lake.location,
+        "type": lake.type.value,
+        "partition_by": {"day": "string"},
+        "record_key": {"columns": ["id"], "unique_within": "partition"},
+        "ordering": {"columns": [lake.ordering]} if lake.ordering else "commit_time",
+    }
+    bootstrap = {"path": str(folder.parent), "layout": "hive"}
+    run_spec({"version": 1, "table": declared, "bootstrap": bootstrap}, lake.folder)
+
+
+def instants_of(lake: Lake) -> list[str]:
+    """Return the completed instants of a table."""
+    timeline = load_timeline(open_storage(lake.location))
+    return [each.requested_time for each in timeline.completed]

@@ -151,7 +151,7 @@ class Logged:
         adopted: skeletons with their source files.
         whole: base files that hold whole rows.
         over_whole: the slices of `whole`, in step.
-        alone: those that have no base file.
+        alone: those that have no base file, or of which nothing below the logs is read.
     """
 
     adopted: Adopted = field(default_factory=Adopted)
@@ -185,11 +185,13 @@ def gather(
     view: FileSystemView,
     partitions: Iterable[str],
     wanted: Callable[[FileSlice], FileSlice | None],
+    below: Callable[[FileSlice], bool] = lambda _: True,
 ) -> Snapshot:
     """Return the files of the latest slices of some partitions.
 
-    `wanted` says what of a slice is read, None for nothing. Costs one listing per partition, and
-    per partition with skeletons one look into the index.
+    `wanted` says what of a slice is read, None for nothing; `below` whether what lies below its
+    logs is read. Costs one listing per partition, and per partition with skeletons one look into
+    the index.
 
     Raises:
         CorruptFileError: `read/skeleton-not-indexed`.
@@ -200,7 +202,10 @@ def gather(
         values = parse_partition(path, table.partition, table.layout) if table.partition else ()
         partition = Partition(path=path, values=values)
         for each in filter(None, map(wanted, view.latest_slices(path))):
-            _take(snapshot, table, base, each, partition)
+            if each.logs and not below(each):
+                snapshot.logged.alone.append(LoggedSlice(partition=partition, slice=each))
+            else:
+                _take(snapshot, table, base, each, partition)
     return snapshot
 
 

@@ -44,7 +44,8 @@ def read_incremental(  # noqa: PLR0913 - keywords of the public surface
     A bound may also be a `_hoodie_commit_seqno`, and so lie inside a commit: what such a commit
     wrote can be taken in parts.
 
-    Costs as `read`, of the file slices that were written to after `begin`.
+    Costs as `read`, of the file slices that were written to after `begin`; of slices that only log
+    files were written to since, what lies below the logs is not scanned.
 
     Args:
         spark: the session.
@@ -71,9 +72,13 @@ def read_incremental(  # noqa: PLR0913 - keywords of the public surface
         )
 
     def wanted(found: FileSlice) -> FileSlice | None:
-        return found if found.logs or found.base_instant >= low.instant else None
+        return found if found.logs or low.may_precede(found.base_instant) else None
 
-    rows = rows_of(spark, table, Reading(partition=partition, verify=verify, wanted=wanted))
+    def below(found: FileSlice) -> bool:
+        return low.may_precede(found.base_instant)
+
+    how = Reading(partition=partition, verify=verify, wanted=wanted, below=below)
+    rows = rows_of(spark, table, how)
     rows = rows.where(low.sql(after=True))
     return rows.where(high.sql(after=False)) if high else rows
 
@@ -89,6 +94,10 @@ class _Bound:
 
     instant: str
     row: tuple[int, int] | None = None
+
+    def may_precede(self, instant: str) -> bool:
+        """Say whether a base file of an instant, with rows up to it, may hold rows after this."""
+        return instant > self.instant or (instant == self.instant and self.row is not None)
 
     def sql(self, *, after: bool) -> str:
         """Return the condition for rows after the bound, or for the others."""

@@ -117,12 +117,14 @@ class Reading:
         verify: as of `read`.
         files_per_split: as of `read`.
         wanted: says what of a slice is read, None for nothing of it; if None itself, all is.
+        below: says whether rows below a slice's logs are read, beside those of the logs.
     """
 
     partition: str | None = None
     verify: Verify = Verify.STAT
     files_per_split: int | None = None
     wanted: Callable[[FileSlice], FileSlice | None] | None = None
+    below: Callable[[FileSlice], bool] = lambda _: True
 
     @property
     def reads_all(self) -> bool:
@@ -194,7 +196,7 @@ def _snapshot(table: Table, how: Reading, early: EarlyListing) -> Snapshot:
             early.begin([join(local_path(index.base_uri), path) for path in index.partitions()])
         view = ListingView(storage, table.timeline, index)
         chosen = choose_partitions(view.partitions(), how.partition, table=table.storage.location)
-        return gather(table, view, chosen, how.wanted or (lambda each: each))
+        return gather(table, view, chosen, how.wanted or (lambda each: each), how.below)
 
 
 class _ListedOnce(LocalStorage):
