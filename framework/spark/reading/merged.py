@@ -50,6 +50,7 @@ __all__ = ["merged_frames"]
 
 _BATCH_ROWS: Final = 1 << 16
 _MOST_LOG_BYTES: Final = 32 << 20
+_LOG_BYTES_AT_ONCE: Final = 8 << 20
 _TASKS_PER_CORE: Final = 4
 _FILE: Final = "_lakestrap_file"
 _GONE: Final = t.StructType(
@@ -93,8 +94,10 @@ class _Merger:
         return self._asked(_whole_rows, self._schema, _told(slices), len(slices))
 
     def changed(self, slices: Sequence[LoggedSlice]) -> DataFrame:
-        """Return the rows of log files that stay."""
-        return self._asked(_changed_rows, self._schema, _told(slices), self._tasks)
+        """Return the rows of log files that stay; few of them are not worth a task for each."""
+        size = sum(log.size for each in slices for log in each.slice.logs)
+        tasks = self._tasks if size > _LOG_BYTES_AT_ONCE else self._cores
+        return self._asked(_changed_rows, self._schema, _told(slices), tasks)
 
     def gone(self, slices: Sequence[LoggedSlice], texts: Sequence[str]) -> DataFrame:
         """Return `GONE_FILE` and `GONE_ROW` of rows below that do not stay.
@@ -125,16 +128,25 @@ class _Merger:
     @property
     def _tasks(self) -> int:
         """Tasks for work that is short for each slice."""
-        return self.scanner.jvm.spark.sparkContext.defaultParallelism * _TASKS_PER_CORE
+        return self._cores * _TASKS_PER_CORE
+
+    @property
+    def _cores(self) -> int:
+        """Tasks into which Spark cuts rows of the driver without being asked."""
+        return self.scanner.jvm.spark.sparkContext.defaultParallelism
 
     def _asked(
         self, work: _Work, schema: t.StructType, told: Sequence[dict[str, Any]], tasks: int
     ) -> DataFrame:
-        """Return what `work` gives for slices, in no more tasks than there are slices."""
+        """Return what `work` gives for slices, in no more tasks than there are slices.
+
+        With a task for each core there is no shuffle.
+        """
         texts = [json.dumps(each) for each in told]
         frame = constants(self.scanner.jvm.spark, {"slice": texts})
-        spread = frame.repartition(max(1, min(tasks, len(texts))))
-        return spread.mapInArrow(partial(_carried, work, self._context), schema)
+        if tasks != self._cores:
+            frame = frame.repartition(max(1, min(tasks, len(texts))))
+        return frame.mapInArrow(partial(_carried, work, self._context), schema)
 
     @cached_property
     def _context(self) -> str:
