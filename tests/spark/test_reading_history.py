@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framework.errors import PlanError, UnsupportedTableError
+from framework.errors import (
+    CorruptFileError,
+    PlanError,
+    SourceDriftError,
+    UnsupportedTableError,
+)
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.timeline.timeline import load_timeline
 from framework.spark import read, read_incremental, read_optimized
@@ -177,3 +183,25 @@ def instants_of(lake: Lake) -> list[str]:
     """Return the completed instants of a table."""
     timeline = load_timeline(open_storage(lake.location))
     return [each.requested_time for each in timeline.completed]
+
+
+@pytest.mark.parametrize("harm", ["source", "index"])
+def test_read_incremental_refuses_what_lies_below_unscanned_logs_all_the_same(
+    spark: SparkSession, tmp_path: Path, harm: str
+) -> None:
+    """Ordering values decide which log rows stay, so a changed source or a lost index counts."""
+    lake = Lake(folder=tmp_path, type=TableType.MERGE_ON_READ, ordering="n")
+    adopt_for(lake, [{"id": number, "day": "a", "n": 5} for number in range(20)])
+    begin = max(instants_of(lake))
+    load(lake, WriteOperation.UPSERT, [{"id": 3, "day": "a", "n": 1}])
+    assert ids(read_incremental(spark, lake.location, begin)) == []
+    if harm == "source":
+        source = tmp_path / "source" / "day=a" / "0.parquet"
+        rows = pq.read_table(source, partitioning=None)
+        pq.write_table(rows.slice(1), source, store_schema=False)
+        expected: type[Exception] = SourceDriftError
+    else:
+        shutil.rmtree(tmp_path / "table" / ".hoodie" / ".aux")
+        expected = CorruptFileError
+    with pytest.raises(expected):
+        read_incremental(spark, lake.location, begin).collect()

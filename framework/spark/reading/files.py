@@ -151,13 +151,15 @@ class Logged:
         adopted: skeletons with their source files.
         whole: base files that hold whole rows.
         over_whole: the slices of `whole`, in step.
-        alone: those that have no base file, or of which nothing below the logs is read.
+        alone: those that have no base file, or of which nothing below the logs is scanned.
+        unscanned: skeletons and sources of the latter, whose ordering values may be asked for.
     """
 
     adopted: Adopted = field(default_factory=Adopted)
     whole: FileSet = field(default_factory=FileSet)
     over_whole: list[LoggedSlice] = field(default_factory=list)
     alone: list[LoggedSlice] = field(default_factory=list)
+    unscanned: Adopted = field(default_factory=Adopted)
 
     @property
     def slices(self) -> list[LoggedSlice]:
@@ -179,6 +181,11 @@ class Snapshot:
     whole: FileSet = field(default_factory=FileSet)
     logged: Logged = field(default_factory=Logged)
 
+    @property
+    def all_adopted(self) -> tuple[Adopted, Adopted, Adopted]:
+        """Every skeleton and source, whether or not the source is scanned."""
+        return self.adopted, self.logged.adopted, self.logged.unscanned
+
 
 def gather(
     table: Table,
@@ -190,7 +197,7 @@ def gather(
     """Return the files of the latest slices of some partitions.
 
     `wanted` says what of a slice is read, None for nothing; `below` whether what lies below its
-    logs is read. Costs one listing per partition, and per partition with skeletons one look into
+    logs is scanned. Costs one listing per partition, and per partition with skeletons one look into
     the index.
 
     Raises:
@@ -202,10 +209,12 @@ def gather(
         values = parse_partition(path, table.partition, table.layout) if table.partition else ()
         partition = Partition(path=path, values=values)
         for each in filter(None, map(wanted, view.latest_slices(path))):
+            _refuse_lost_skeleton(table, each, base)
             if each.logs and not below(each):
                 snapshot.logged.alone.append(LoggedSlice(partition=partition, slice=each))
+                _take_adopted(snapshot.logged.unscanned, base, each, partition)
             else:
-                _take(snapshot, table, base, each, partition)
+                _take(snapshot, base, each, partition)
     return snapshot
 
 
@@ -259,12 +268,8 @@ def _tidy(path: str) -> str:
     return "/" + "/".join(kept)
 
 
-def _take(
-    snapshot: Snapshot, table: Table, base: str, found: FileSlice, partition: Partition
-) -> None:
+def _take(snapshot: Snapshot, base: str, found: FileSlice, partition: Partition) -> None:
     """Put one slice where it belongs; `base` is the table's absolute path."""
-    if found.base is not None and found.base_instant == BOOTSTRAP_INSTANT:
-        _refuse_lost_skeleton(table, found, join(base, found.base.path))
     if found.logs or found.base is None:
         _take_logged(snapshot.logged, base, found, partition)
         return
@@ -303,7 +308,7 @@ def _take_adopted(adopted: Adopted, base: str, found: FileSlice, partition: Part
     adopted.mtimes_ms.append(source.mtime_ms)
 
 
-def _refuse_lost_skeleton(table: Table, found: FileSlice, path: str) -> None:
+def _refuse_lost_skeleton(table: Table, found: FileSlice, base: str) -> None:
     """Refuse a base file of the bootstrap that has only meta columns and no source.
 
     Its rows would come back as nulls. A full file's id ends in `-0`, a skeleton's does not, so
@@ -311,7 +316,9 @@ def _refuse_lost_skeleton(table: Table, found: FileSlice, path: str) -> None:
     """
     if not table.properties.bootstrap_base_path or found.bootstrap is not None:
         return
-    if found.base is None or found.group.file_id.endswith("-0"):
+    if found.base is None or found.base_instant != BOOTSTRAP_INSTANT:
+        return
+    if found.group.file_id.endswith("-0"):
         return
     with table.storage.open_input(found.base.path) as file:
         names = pq.ParquetFile(file).schema_arrow.names
@@ -319,6 +326,6 @@ def _refuse_lost_skeleton(table: Table, found: FileSlice, path: str) -> None:
         raise CorruptFileError(
             "read/skeleton-not-indexed",
             "the bootstrap index does not know this skeleton, so its source file is unknown",
-            where=Where(file=path, partition=found.group.partition_path),
+            where=Where(file=join(base, found.base.path), partition=found.group.partition_path),
             remedy=f"Restore the index below {table.storage.location}/.hoodie/.aux/.bootstrap.",
         )

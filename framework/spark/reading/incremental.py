@@ -71,11 +71,11 @@ def read_incremental(  # noqa: PLR0913 - keywords of the public surface
             remedy="Give the earlier bound first.",
         )
 
-    def wanted(found: FileSlice) -> FileSlice | None:
-        return found if found.logs or low.may_precede(found.base_instant) else None
-
     def below(found: FileSlice) -> bool:
         return low.may_precede(found.base_instant)
+
+    def wanted(found: FileSlice) -> FileSlice | None:
+        return found if found.logs or below(found) else None
 
     how = Reading(partition=partition, verify=verify, wanted=wanted, below=below)
     rows = rows_of(spark, table, how)

@@ -168,7 +168,7 @@ def _verified_frame(scanner: Scanner, table: Table, found: Snapshot, verify: Ver
     """Return the rows of all files, whose sources are compared with what they were."""
     if verify is not Verify.STAT:
         tasks = SparkTasks(scanner.jvm.spark)
-        for adopted in (found.adopted, found.logged.adopted):
+        for adopted in found.all_adopted:
             verify_sources(adopted, verify, tasks)
         return _frame(scanner, table, found)
     with ThreadPoolExecutor(1) as pool:
@@ -181,7 +181,7 @@ def _verified_frame(scanner: Scanner, table: Table, found: Snapshot, verify: Ver
 
 def _verify_by_stat(found: Snapshot) -> None:
     """Compare size and modification time of the sources."""
-    for adopted in (found.adopted, found.logged.adopted):
+    for adopted in found.all_adopted:
         verify_sources(adopted, Verify.STAT, None)
 
 
