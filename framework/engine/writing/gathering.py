@@ -105,17 +105,23 @@ def gather_task(descriptor: str) -> str:
 
 def read_parts(storage: Storage, parts: Sequence[Part], names: Sequence[str]) -> pa.Table:
     """Return some columns of the rows of some parts, of which there is at least one."""
-    batches, files = [], {}
+    return pa.Table.from_batches(list(_batches(storage, parts, names)))
+
+
+def _batches(
+    storage: Storage, parts: Sequence[Part], names: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """Yield some columns of the rows of each part; opens each file once."""
+    files: dict[str, tuple[Any, Any]] = {}
     try:
         for _, _, path, number in parts:
             if path not in files:
                 stream = storage.open_input(path)
                 files[path] = stream, _reader(stream, names)
-            batches.append(files[path][1].get_batch(number).select(names))
+            yield files[path][1].get_batch(number).select(names)
     finally:
         for stream, _ in files.values():
             stream.close()
-    return pa.Table.from_batches(batches)
 
 
 def _reader(stream: Any, names: Sequence[str]) -> Any:
@@ -158,7 +164,8 @@ def _repeated(
 
     Rows of equal hashes are found first; only these rows' keys are held and compared.
     """
-    hashes = np.concatenate([_hashes(job, storage, part) for part in share])
+    batches = zip(share, _batches(storage, share, [KEY]), strict=True)
+    hashes = np.concatenate([_hashes(job, part[0], rows.column(KEY)) for part, rows in batches])
     ordered = np.sort(hashes)
     twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
     if not twice.size:
@@ -170,12 +177,12 @@ def _repeated(
     return places[repeated], codes[repeated]
 
 
-def _hashes(job: LoadJob, storage: Storage, part: Part) -> np.ndarray:
-    """Return a hash for each row of a part, the same for rows with one key in one scope."""
-    hashes = key_hashes(read_parts(storage, [part], [KEY])[KEY])
+def _hashes(job: LoadJob, path: str, keys: pa.Array) -> np.ndarray:
+    """Return a hash for each key of a partition, the same for one key in one scope."""
+    hashes = key_hashes(keys)
     if job.key_rule.scope is KeyScope.TABLE:
         return hashes
-    mixed: np.ndarray = hashes ^ np.uint64(partition_mix(part[0]))
+    mixed: np.ndarray = hashes ^ np.uint64(partition_mix(path))
     return mixed
 
 
@@ -183,15 +190,17 @@ def _rows_at(
     storage: Storage, share: Sequence[Part], names: Sequence[str], places: np.ndarray
 ) -> pa.Table:
     """Return some columns of the rows at ascending places of a share, of which there is one."""
-    found = []
+    parts: list[Part] = []
+    mine: list[np.ndarray] = []
     at = 0
     for part in share:
         first, last = np.searchsorted(places, [at, at + part[1]]).tolist()
         if first < last:
-            mine = pa.array(places[first:last] - at)
-            found.append(read_parts(storage, [part], names).take(mine))
+            parts.append(part)
+            mine.append(places[first:last] - at)
         at += part[1]
-    return pa.concat_tables(found)
+    batches = zip(_batches(storage, parts, names), mine, strict=True)
+    return pa.Table.from_batches([rows.take(pa.array(some)) for rows, some in batches])
 
 
 def _best(

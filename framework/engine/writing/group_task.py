@@ -152,6 +152,8 @@ class _Worker:
         old = work.slice
         if old is None or old["logs"] or old["source"] or old["base"] is None:
             return None
+        if changes.gone.size:  # known before the file is read
+            return None
         with self._storage.open_input(old["base"]) as stream:
             found = patched(self._job, stream.read_buffer(), changes, file)
         if found is None:
