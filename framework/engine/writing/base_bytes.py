@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.hudi.bootstrap.read_back import check_keys, key_digest
 from framework.hudi.codecs.bloom import BloomBuilder
 from framework.hudi.filegroup.base_file import META_FIELDS, BaseFileBytes, varied
 from framework.hudi.filegroup.key_footer import BLOOM, BLOOM_TYPE, MAX_KEY, MIN_KEY
+from framework.hudi.filegroup.read_back import check_keys, key_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from framework.engine.writing.combining import Combined
     from framework.engine.writing.job import LoadJob
 
-__all__ = ["GROUP_ROWS", "base_bytes", "bloom_of", "footers_of", "held_schema"]
+__all__ = ["base_bytes", "bloom_of", "footers_of", "held_schema", "written_rows"]
 
-GROUP_ROWS: Final = 1 << 20
-"""Rows of a row group, at most."""
+_GROUP_ROWS: Final = 1 << 20
 
 
 def base_bytes(
@@ -34,18 +33,28 @@ def base_bytes(
     Raises:
         CorruptFileError: `bootstrap/read-back-differs`.
     """
+    found = pc.min_max(rows.keys)
+    bounds = found["min"].as_py(), found["max"].as_py()
+    footers = footers_of(job, bounds, bloom_of(job, rows.keys))
+    return written_rows(job, rows, footers, name), bounds
+
+
+def written_rows(job: LoadJob, rows: Combined, footers: Mapping[str, str], name: str) -> bytes:
+    """Return a file of these rows and key-values, whose keys were read back and compared.
+
+    Raises:
+        CorruptFileError: `bootstrap/read-back-differs`.
+    """
     data = rows.columns[len(META_FIELDS) :]
     schema = held_schema(job.table_schema, data)
     out = BaseFileBytes(schema, plain=varied(schema, data))
     digests = []
-    for at in range(0, max(rows.rows, 1), GROUP_ROWS):
-        out.add_row_group([column.slice(at, GROUP_ROWS) for column in rows.columns])
-        digests.append(key_digest([rows.keys.slice(at, GROUP_ROWS)]))
-    found = pc.min_max(rows.keys)
-    bounds = found["min"].as_py(), found["max"].as_py()
-    written = out.finish(footers_of(job, bounds, bloom_of(job, rows.keys)))
+    for at in range(0, max(rows.rows, 1), _GROUP_ROWS):
+        out.add_row_group([column.slice(at, _GROUP_ROWS) for column in rows.columns])
+        digests.append(key_digest([rows.keys.slice(at, _GROUP_ROWS)]))
+    written = out.finish(footers)
     check_keys(written, digests, name)
-    return written, bounds
+    return written
 
 
 def held_schema(fields: Iterable[pa.Field], columns: Iterable[Any]) -> pa.Schema:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from framework.engine.writing.base_bytes import GROUP_ROWS, bloom_of, footers_of, held_schema
+from framework.engine.writing.base_bytes import bloom_of, footers_of, held_schema, written_rows
 from framework.engine.writing.combining import (
     KEPT_META,
     Changes,
@@ -28,7 +28,6 @@ from framework.engine.writing.combining import (
     wins_of,
 )
 from framework.engine.writing.incoming import KEY
-from framework.hudi.bootstrap.read_back import check_keys, key_digest
 from framework.hudi.codecs.bloom_growth import grown
 from framework.hudi.filegroup.base_file import (
     META_FIELDS,
@@ -36,14 +35,13 @@ from framework.hudi.filegroup.base_file import (
     file_without_rows,
     repeating,
     row_group_file,
-    varied,
 )
 from framework.hudi.filegroup.column_chunks import ChunkFile, RowGroup, assembled
 from framework.hudi.filegroup.key_footer import key_footer
 from framework.hudi.table.layout import MetaField
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from framework.engine.writing.job import LoadJob
     from framework.hudi.filegroup.key_footer import KeyFooter
@@ -149,7 +147,7 @@ class _Patch:
             updated += count
         count = changes.places.size
         fresh: pa.Array = changes.rows[KEY].combine_chunks().slice(count)
-        if len(fresh) or kept < len(self._old.groups):
+        if len(fresh):
             more, replaced = self._behind(changes, kept, replace(self._file, first=updated))
             groups += more
             updated += replaced
@@ -179,9 +177,7 @@ class _Patch:
         fields = [_META.get(name) or self._job.table_schema.field(name) for name in columns]
         schema = held_schema(fields, columns.values())
         made = row_group_file(pa.Table.from_arrays([*columns.values()], schema=schema), plain)
-        news = {
-            chunk.path: chunk for group in ChunkFile.read(made).groups for chunk in group.chunks
-        }
+        news = {chunk.path: chunk for chunk in ChunkFile.read(made).groups[0].chunks}
         chunks = [news.get(chunk.path, chunk) for chunk in old.chunks]
         return RowGroup(rows=old.rows, chunks=chunks), updated
 
@@ -217,18 +213,8 @@ class _Patch:
         names = [*KEPT_META, *self._job.table_schema.names]
         old = self._read(kept, names) if kept < len(self._old.groups) else None
         made = combined(old, local, file, ordering=self._job.ordering)
-        return list(self._row_groups(made.columns, made.keys)), made.updated
-
-    def _row_groups(self, columns: Sequence[Any], keys: pa.Array) -> Iterator[RowGroup]:
-        """Yield row groups of all columns, whose keys were read back and compared."""
-        schema = held_schema([*META_FIELDS, *self._job.table_schema], columns)
-        data = columns[len(META_FIELDS) :]
-        plain = varied(pa.schema([*schema][len(META_FIELDS) :]), data)
-        for at in range(0, len(keys), GROUP_ROWS):
-            some = [column.slice(at, GROUP_ROWS) for column in columns]
-            written = row_group_file(pa.Table.from_arrays(some, schema=schema), plain)
-            check_keys(written, [key_digest([keys.slice(at, GROUP_ROWS)])], self._file.name)
-            yield from ChunkFile.read(written).groups
+        written = written_rows(self._job, made, {}, self._file.name)
+        return ChunkFile.read(pa.py_buffer(written)).groups, made.updated
 
     def _read(self, number: int, names: Sequence[str]) -> pa.Table:
         """Return some columns of a row group; what is within nested ones has the table's names."""

@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from framework.hudi.bootstrap.footers import key_footers
 from framework.hudi.bootstrap.key_pass import KeyPass
-from framework.hudi.bootstrap.read_back import check_keys, key_digest
 from framework.hudi.bootstrap.skeleton import WrittenBaseFile
 from framework.hudi.filegroup.base_file import BaseFileBytes, constant
+from framework.hudi.filegroup.read_back import check_keys, key_digest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

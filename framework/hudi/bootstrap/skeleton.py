@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from framework.hudi.bootstrap.footers import SKELETON_SCHEMA, SOURCE, key_footers
 from framework.hudi.bootstrap.key_pass import KeyPass
-from framework.hudi.bootstrap.read_back import check_keys, key_digest
 from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.bootstrap.skeleton_bytes import SkeletonBytes
+from framework.hudi.filegroup.read_back import check_keys, key_digest
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from framework.errors import CorruptFileError, Where
 from framework.hudi.codecs.thrift_struct import (
     BINARY,
     I16,
@@ -24,6 +23,7 @@ from framework.hudi.codecs.thrift_struct import (
     read_struct,
     write_struct,
 )
+from framework.hudi.filegroup.read_back import differs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -266,11 +266,11 @@ def _check(data: bytes, groups: Sequence[RowGroup], name: str) -> None:
     buffer = pa.py_buffer(data)
     found = pq.read_metadata(pa.BufferReader(buffer))
     if found.num_row_groups != len(groups):
-        raise _differs(name, "it has other row groups than were put into it")
+        raise differs(name, "it has other row groups than were put into it")
     for at, group in enumerate(groups):
         columns = found.row_group(at)
         if columns.num_columns != len(group.chunks):
-            raise _differs(name, f"row group {at} has {columns.num_columns} columns")
+            raise differs(name, f"row group {at} has {columns.num_columns} columns")
         for place, chunk in enumerate(group.chunks):
             column = columns.column(place)
             pages = buffer.slice(_start(column), column.total_compressed_size)
@@ -278,14 +278,4 @@ def _check(data: bytes, groups: Sequence[RowGroup], name: str) -> None:
             same = repr(_facts(column)) == repr(chunk.facts)  # a bound may be NaN
             same = same and (column.num_values == group.rows or not is_flat)
             if not (same and pages.equals(chunk.data)):
-                raise _differs(name, f"column {column.path_in_schema} of row group {at} is another")
-
-
-def _differs(name: str, message: str) -> CorruptFileError:
-    """Return the error for a file that is not what was meant."""
-    return CorruptFileError(
-        "bootstrap/read-back-differs",
-        f"the file just written is wrong: {message}",
-        where=Where(file=name),
-        remedy="This is a fault of the machine or of this program; nothing was published.",
-    )
+                raise differs(name, f"column {column.path_in_schema} of row group {at} is another")

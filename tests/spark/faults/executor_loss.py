@@ -31,9 +31,10 @@ from framework.engine.runner import run
 from framework.engine.writing import comparing
 from framework.spark.loading.reader import SparkInput
 from framework.spark.tasks import SparkTasks
+from tests.spark.faults.unreported import LosingTasks, carried_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
 
     from framework.engine.tasks import Tasks
 
@@ -52,7 +53,14 @@ def main(folder: Path, kind: str) -> None:
         land(folder / "landing", "b", range(IDS - 1_000, IDS + 500), version=2)
         witness = folder / "witness"
         witness.mkdir()
-        accounts.append(_load(spark, folder, kind, _Losing(SparkTasks(spark), witness)))
+        accounts.append(
+            _load(
+                spark,
+                folder,
+                kind,
+                LosingTasks(SparkTasks(spark), witness, work_and_lose_the_executor),
+            )
+        )
     told = {
         "accounts": accounts,
         "killed while fetching": len(killed),
@@ -198,32 +206,11 @@ def _ancestors(place: Path) -> set[int]:
     return found
 
 
-class _Losing:
-    """Tasks on `inner`; of each function the first attempt that is done loses its executor."""
-
-    def __init__(self, inner: Tasks, witness: Path) -> None:
-        self._inner = inner
-        self._witness = witness
-
-    @property
-    def parallelism(self) -> int:
-        """As of the tasks inside."""
-        return self._inner.parallelism
-
-    def run(self, work: Callable[[str], str], descriptors: Sequence[str]) -> Iterator[str]:
-        """Yield the results."""
-        name = [work.__module__, work.__qualname__, str(self._witness)]
-        orders = [json.dumps([*name, each]) for each in descriptors]
-        return self._inner.run(work_and_lose_the_executor, orders)
-
-
 def work_and_lose_the_executor(order: str) -> str:
     """Do the work of an order; the first of its function to be done kills the JVM above it."""
-    module, name, witness, descriptor = json.loads(order)
-    work: Callable[[str], str] = getattr(importlib.import_module(module), name)
-    result = work(descriptor)
+    result, name, witness = carried_out(order)
     try:
-        Path(witness, name).touch(exist_ok=False)
+        (witness / name).touch(exist_ok=False)
     except FileExistsError:
         return result
     above = _ancestors(Path(f"/proc/{os.getpid()}"))

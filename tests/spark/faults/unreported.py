@@ -17,18 +17,21 @@ if TYPE_CHECKING:
 
     from framework.engine.tasks import Tasks
 
-__all__ = ["LosingTasks", "work_and_die"]
+__all__ = ["LosingTasks", "carried_out", "work_and_die"]
 
 
 class LosingTasks:
-    """Tasks on `inner`; the first attempt of each is killed when its work is done.
+    """Tasks on `inner`, carried by `lose`: the first attempt of each dies when its work is done.
 
     Whatever it wrote is there, and its second attempt does it all again.
     """
 
-    def __init__(self, inner: Tasks, witness: Path) -> None:
+    def __init__(
+        self, inner: Tasks, witness: Path, lose: Callable[[str], str] | None = None
+    ) -> None:
         self._inner = inner
         self._witness = witness
+        self._lose = lose or work_and_die
 
     @property
     def parallelism(self) -> int:
@@ -45,17 +48,22 @@ class LosingTasks:
         """Yield the results."""
         name = [work.__module__, work.__qualname__, str(self._witness)]
         orders = [json.dumps([*name, each]) for each in descriptors]
-        return self._inner.run(work_and_die, orders)
+        return self._inner.run(self._lose, orders)
+
+
+def carried_out(order: str) -> tuple[str, str, Path]:
+    """Do the work of an order; return its result, the function's name and the witness."""
+    module, name, witness, descriptor = json.loads(order)
+    work: Callable[[str], str] = getattr(importlib.import_module(module), name)
+    return work(descriptor), name, Path(witness)
 
 
 def work_and_die(order: str) -> str:
     """Do the work of an order; at the first attempt, die with the result in hand."""
-    module, name, witness, descriptor = json.loads(order)
-    work: Callable[[str], str] = getattr(importlib.import_module(module), name)
-    result = work(descriptor)
+    result, name, witness = carried_out(order)
     context = TaskContext.get()
     assert context is not None
     if not context.attemptNumber():
-        Path(witness, f"{name}-{uuid4().hex}").touch()
+        (witness / f"{name}-{uuid4().hex}").touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return result

@@ -14,11 +14,11 @@ from framework.hudi.bootstrap.fingerprint import Fingerprint
 from framework.hudi.bootstrap.footers import SOURCE
 from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.bootstrap.names import base_file_name, file_id
-from framework.hudi.bootstrap.read_back import check_keys, key_digest
 from framework.hudi.bootstrap.skeleton import BaseFileTarget, WrittenBaseFile, write_skeleton
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.codecs.bloom import BloomFilter
 from framework.hudi.filegroup.key_footer import BLOOM, BLOOM_TYPE, MAX_KEY, MIN_KEY
+from framework.hudi.filegroup.read_back import check_keys, key_digest
 from framework.hudi.storage.local import LocalStorage
 from framework.vocabulary import BloomKind, FileKind
 from tests.support.sources import a_fingerprint, a_rule, a_source, ids

@@ -15,7 +15,7 @@ from framework.hudi.table.layout import MetaField
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["KeyDigest", "check_keys", "key_digest"]
+__all__ = ["KeyDigest", "check_keys", "differs", "key_digest"]
 
 KeyDigest = tuple[int, int, int]
 """Rows, checksum of the text and checksum of the lengths of some keys."""
@@ -44,14 +44,14 @@ def check_keys(data: bytes | pa.Buffer, digests: Sequence[KeyDigest], name: str)
     """
     parquet = pq.ParquetFile(pa.BufferReader(data))
     if parquet.num_row_groups != len(digests):
-        raise _differs(name, f"{parquet.num_row_groups} row groups, not {len(digests)}")
+        raise differs(name, f"{parquet.num_row_groups} row groups, not {len(digests)}")
     for group, expected in enumerate(digests):
         table = parquet.read_row_group(group, columns=_KEY, use_threads=False)
         if key_digest(table.column(0).chunks) != expected:
-            raise _differs(name, f"row group {group} holds other keys than were written")
+            raise differs(name, f"row group {group} holds other keys than were written")
 
 
-def _differs(name: str, message: str) -> CorruptFileError:
+def differs(name: str, message: str) -> CorruptFileError:
     """Return the error for a base file that does not hold what was meant."""
     return CorruptFileError(
         "bootstrap/read-back-differs",
