@@ -7,9 +7,13 @@ from enum import StrEnum, unique
 __all__ = [
     "BloomKind",
     "BootstrapMode",
+    "CheckKind",
+    "CheckedRows",
     "FileKind",
     "KeyScope",
     "OnDuplicate",
+    "OnFail",
+    "Outcome",
     "PartitionType",
     "ReaderName",
     "SchemaEvolution",
@@ -149,3 +153,54 @@ class SchemaEvolution(StrEnum):
     FREEZE = "freeze"
     ADD_COLUMNS = "add_columns"
     WIDEN = "widen"
+
+
+@unique
+class CheckKind(StrEnum):
+    """What a check of the gate is.
+
+    `EXPECT` is a predicate that every row must meet, `EXPECT_AGGREGATE` one over all rows together,
+    `QUERY` is SQL whose rows are the bad ones, `GX` an expectation of Great Expectations.
+    """
+
+    EXPECT = "expect"
+    EXPECT_AGGREGATE = "expect_aggregate"
+    QUERY = "query"
+    GX = "gx"
+
+
+@unique
+class CheckedRows(StrEnum):
+    """Which rows a check sees: those that this run writes, or all that the table has after it."""
+
+    WRITTEN = "written"
+    TABLE = "table"
+
+
+@unique
+class OnFail(StrEnum):
+    """What a failed check does.
+
+    `ABORT` refuses the run, `QUARANTINE` sets the bad rows aside with the reason, `DROP` leaves them
+    out, `WARN` only tells.
+    """
+
+    ABORT = "abort"
+    QUARANTINE = "quarantine"
+    DROP = "drop"
+    WARN = "warn"
+
+
+@unique
+class Outcome(StrEnum):
+    """What came of a check.
+
+    `PASSED` has no more bad rows than allowed. `FAILED` refuses the run, `WARNED` does not. With
+    `QUARANTINED` and `DROPPED` there were bad rows, and none of them is written.
+    """
+
+    PASSED = "passed"
+    FAILED = "failed"
+    WARNED = "warned"
+    QUARANTINED = "quarantined"
+    DROPPED = "dropped"
