@@ -181,8 +181,8 @@ class CheckedRows(StrEnum):
 class OnFail(StrEnum):
     """What a failed check does.
 
-    `ABORT` refuses the run, `QUARANTINE` sets the bad rows aside with the reason, `DROP` leaves them
-    out, `WARN` only tells.
+    `ABORT` refuses the run, `QUARANTINE` sets the bad rows aside with the reason, `DROP` leaves
+    them out, `WARN` only tells.
     """
 
     ABORT = "abort"

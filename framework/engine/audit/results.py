@@ -120,5 +120,5 @@ class AuditReport:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing refuses: no check failed, and keys are proven where they were looked at."""
+        """Whether nothing refuses the run: no check failed, and no key."""
         return not self.refusal and all(each.outcome is not Outcome.FAILED for each in self.checks)
