@@ -158,7 +158,8 @@ class NotYetBuiltError(PlanError):
 class AuditFailedError(FrameworkError):
     """The gate refused; nothing was published.
 
-    `report` is the audit's JSON-ready result with its counts and samples.
+    `report` is the audit's JSON-ready result with its counts and samples, `results` what came of
+    the checks beside it (`framework.engine.results.CheckResult`), where these were made.
     """
 
     exit_code = 3
@@ -173,6 +174,7 @@ class AuditFailedError(FrameworkError):
         remedy: str = "",
     ) -> None:
         self.report = report
+        self.results: tuple[object, ...] = ()
         super().__init__(condition, message, where=where, remedy=remedy)
 
 

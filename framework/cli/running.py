@@ -30,11 +30,12 @@ from framework.plan.words import size_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from framework.engine.audit.subject import Checker
     from framework.engine.course import InputReader
     from framework.engine.events import Event, Events
     from framework.engine.tasks import Tasks
 
-    Carriers = tuple[Tasks, InputReader | None]
+    Carriers = tuple[Tasks, InputReader | None, Checker | None]
 
 __all__ = ["Order", "carry_out", "carry_out_saved"]
 
@@ -89,8 +90,8 @@ def _run(prepared: Prepared, order: Order, events: Events) -> RunResult:
     plan = prepared.plan
     events(Note(level="info", message=explain_text(plan)[0].text))
     try:
-        with _carriers(prepared, order, events) as (tasks, reader):
-            return run(plan, tasks, reader=reader, events=events)
+        with _carriers(prepared, order, events) as (tasks, reader, checker):
+            return run(plan, tasks, reader=reader, checker=checker, events=events)
     except KeyboardInterrupt as stop:
         left = aftermath(plan.target.location, prepared.observation.table.completed)
         stop.add_note(left.sentence(str(prepared.request.path)))
@@ -99,9 +100,9 @@ def _run(prepared: Prepared, order: Order, events: Events) -> RunResult:
 
 @contextmanager
 def _carriers(prepared: Prepared, order: Order, events: Events) -> Iterator[Carriers]:
-    """Give tasks and a reader on Spark, or tasks on threads where that was asked for."""
+    """Give tasks, a reader and a checker on Spark, or tasks on threads where that was asked for."""
     if order.in_process:
-        yield in_process(), None
+        yield in_process(), None, None
         return
     spark_tasks = attribute("framework.cli.spark_tasks", "spark_tasks")
     with spark_tasks(prepared, order, events) as carriers:

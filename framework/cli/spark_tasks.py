@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from framework.cli.interrupts import listen
 from framework.engine.events import Note
 from framework.errors import EngineError, FrameworkError
+from framework.spark.checking.checker import SparkChecker
 from framework.spark.loading.reader import SparkInput
 from framework.spark.session import open_session
 from framework.spark.tasks import SparkTasks
@@ -30,13 +31,13 @@ __all__ = ["spark_session", "spark_tasks"]
 
 @contextmanager
 def spark_tasks(prepared: Prepared, order: Order, events: Events) -> Iterator[Carriers]:
-    """Give tasks and a reader on the session that options, or else the spec, ask for."""
+    """Give tasks, a reader and a checker on the session that options, or else the spec, ask for."""
     spec = prepared.spec.spark
     conf = {**(spec.revealed_conf() if spec else {}), **order.conf}
     with spark_session(order.master or (spec.master if spec else None), conf) as spark:
         where = f"Spark {spark.version} on {spark.sparkContext.master}"
         events(Note(level="info", message=where))
-        yield SparkTasks(spark), SparkInput(spark, events)
+        yield SparkTasks(spark), SparkInput(spark, events), SparkChecker(spark)
 
 
 @contextmanager

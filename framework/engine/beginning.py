@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from framework.engine.quarantine.settling import withdraw_rows_aside
 from framework.errors import (
     AfterCommitError,
     EngineError,
@@ -97,6 +98,7 @@ def _abandon(work: Run, course: Course) -> LeaseHeldError | None:
     course.keeping.close()
     if course.lease is None:
         return None
+    withdraw_rows_aside(work, course)
     lost = None
     with suppress(FrameworkError):
         try:

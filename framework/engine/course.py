@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
+from framework.engine.audit.screening import NOTHING, Screened
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pyarrow as pa
 
+    from framework.engine.audit.subject import Checker
     from framework.engine.events import Events
     from framework.engine.tasks import Tasks
     from framework.hudi.commit.files import AuditedFiles
@@ -46,7 +52,18 @@ class InputReader(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What a run works with; `reader` is None where only plain Parquet can be loaded."""
+    """What a run works with.
+
+    Attributes:
+        plan: what is to be done.
+        storage: the table's.
+        tasks: carries work.
+        reader: None where only plain Parquet can be loaded.
+        checker: None where no check can be made.
+        events: who is told.
+        clock: the time.
+        figures: whether the gate tells figures of each column, which costs a look at all of them.
+    """
 
     plan: Plan
     storage: Storage
@@ -54,6 +71,8 @@ class Run:
     reader: InputReader | None
     events: Events
     clock: Clock
+    checker: Checker | None = None
+    figures: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +89,9 @@ class Course:
         audited: the files with their proof, None before `Audit`.
         instant: the published instant, None before.
         summary: one line about the last stage, for people.
+        input_rows: rows that came in, 0 before that is known.
+        screened: rows that were taken out.
+        seconds: time of each stage so far, by its name.
     """
 
     lease: Lease | None = None
@@ -80,6 +102,9 @@ class Course:
     audited: AuditedFiles | None = None
     instant: str | None = None
     summary: str = ""
+    input_rows: int = 0
+    screened: Screened = NOTHING
+    seconds: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
     def saying(self, summary: str) -> Course:
         """The same, with another summary."""

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-__all__ = ["Event", "Events", "Note", "Progress", "StageFinished", "StageStarted", "silent"]
+if TYPE_CHECKING:
+    from framework.engine.results import AuditReport
+
+__all__ = [
+    "Audited",
+    "Event",
+    "Events",
+    "Note",
+    "Progress",
+    "StageFinished",
+    "StageStarted",
+    "silent",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +57,14 @@ class Note:
     message: str
 
 
-Event = StageStarted | Progress | StageFinished | Note
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audited:
+    """The gate has spoken; it comes once, also where it refuses."""
+
+    report: AuditReport
+
+
+Event = StageStarted | Progress | StageFinished | Note | Audited
 Events = Callable[[Event], None]
 
 

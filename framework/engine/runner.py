@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self, assert_never
 
 from framework.engine.beginning import settled
@@ -12,12 +12,19 @@ from framework.engine.bootstrap.publishing import commit_files, write_index_file
 from framework.engine.bootstrap.recovering import recover
 from framework.engine.course import Course, Run
 from framework.engine.events import StageFinished, StageStarted, silent
+from framework.engine.inspecting import refused
 from framework.engine.memory import lean_arrow
 from framework.engine.places import missing_parents, remove_empty
+from framework.engine.screening import screen_rows
 from framework.engine.writing.carrying import audit_rows, begin_load, tag_rows, write_rows
 from framework.engine.writing.publishing import commit_load
 from framework.engine.writing.reading_input import read_input
-from framework.errors import AfterCommitError, FrameworkError, OutcomeUnknownError
+from framework.errors import (
+    AfterCommitError,
+    AuditFailedError,
+    FrameworkError,
+    OutcomeUnknownError,
+)
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.timeline.clock import SystemClock
 from framework.plan.stages import (
@@ -32,6 +39,7 @@ from framework.plan.stages import (
     ReadInput,
     Recover,
     Recovery,
+    Screen,
     Skeletons,
     TagRows,
     WriteRows,
@@ -40,6 +48,7 @@ from framework.plan.stages import (
 from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
+    from framework.engine.audit.subject import Checker
     from framework.engine.course import InputReader
     from framework.engine.events import Events
     from framework.engine.tasks import Tasks
@@ -89,17 +98,21 @@ class RunResult:
         )
 
 
-def run(
+def run(  # noqa: PLR0913  what carries a run, each by its name
     plan: Plan,
     tasks: Tasks,
     *,
     reader: InputReader | None = None,
+    checker: Checker | None = None,
+    figures: bool = False,
     events: Events = silent,
     clock: Clock | None = None,
 ) -> RunResult:
     """Carry out the stages of `plan` and return what was done.
 
-    `reader` reads what is no plain Parquet; without one such a load is refused.
+    `reader` reads what is no plain Parquet, `checker` makes the checks of the spec; without one
+    such a load, or such a spec, is refused. With `figures` the gate tells of each column how many
+    values are null and how many differ.
 
     An error before the commit rolls back all that this run made and is raised again; an
     interruption leaves the files for the next run to go on with, and gives the lease back.
@@ -118,6 +131,8 @@ def run(
         reader=reader,
         events=events,
         clock=clock or SystemClock(),
+        checker=checker,
+        figures=figures,
     )
     course, parents = Course(), missing_parents(plan.target.location)
     try:
@@ -126,7 +141,9 @@ def run(
                 course = _timed(work, course, stage)
     except (AfterCommitError, OutcomeUnknownError):
         raise
-    except FrameworkError:
+    except FrameworkError as error:
+        if isinstance(error, AuditFailedError):
+            refused(work, course, error)
         remove_empty(parents)
         raise
     written = course.audited.written if course.audited else None
@@ -152,7 +169,7 @@ def _timed(work: Run, course: Course, stage: Stage) -> Course:
         course = _carry_out(work, course, stage)
     seconds = time.monotonic() - begun
     work.events(StageFinished(stage=name, seconds=seconds, summary=course.summary))
-    return course
+    return replace(course, seconds={**course.seconds, name: seconds})
 
 
 def _carry_out(  # noqa: C901, PLR0911, PLR0912  one case a stage, and nothing else
@@ -179,6 +196,8 @@ def _carry_out(  # noqa: C901, PLR0911, PLR0912  one case a stage, and nothing e
             return begin_load(work, course, stage)
         case ReadInput():
             return read_input(work, course)
+        case Screen():
+            return screen_rows(work, course)
         case TagRows():
             return tag_rows(work, course)
         case WriteRows():

@@ -30,13 +30,14 @@ from framework.plan.stages import (
     Index,
     Recover,
     Recovery,
+    Screen,
     Skeletons,
     Stage,
 )
 from framework.plan.table_schema import schema_faults, table_schema
 from framework.plan.target import mode_rules
 from framework.plan.traits import traits_of
-from framework.vocabulary import BootstrapMode
+from framework.vocabulary import BootstrapMode, OnDuplicate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -172,20 +173,36 @@ def _stages(
         return tuple(first)
     resumed = recover is not None and recover.recovery is Recovery.RESUME
     instant = BOOTSTRAP_INSTANT if skeletons.files else None
-    key = target.key_rule
+    key, quality = target.key_rule, target.quality
     stages: tuple[Stage, ...] = (
         Begin(
             instant=instant,
             action=target.action,
             resumes=recover.write_id if recover is not None and resumed else None,
         ),
+        *_screen(target),
         *_skeletons(skeletons, size.skeleton_bytes),
         *_full_records(full, size.full_record_bytes),
-        Audit(columns=key.record_key, scope=key.scope, rows=skeletons.rows + full.rows),
+        Audit(
+            columns=key.record_key,
+            scope=key.scope,
+            rows=skeletons.rows + full.rows,
+            checks=len(quality.checks),
+        ),
         *_index(skeletons, size.index_bytes),
         Commit(instant=instant, action=target.action, files=skeletons.files + full.files),
     )
     return (*first, *stages)
+
+
+def _screen(target: Target) -> Iterator[Screen]:
+    """Yield the stage for checks, none where there are none."""
+    quality = target.quality
+    keeps_one = target.on_duplicate is OnDuplicate.REWRITE_FILES
+    if quality.checks or keeps_one:
+        yield Screen(
+            checks=len(quality.checks), splitting=len(quality.splitting), keeps_one=keeps_one
+        )
 
 
 def _skeletons(sums: Totals, size: int) -> Iterator[Skeletons]:

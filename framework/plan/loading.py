@@ -23,6 +23,7 @@ from framework.plan.stages import (
     CommitLoad,
     ReadInput,
     Recovery,
+    Screen,
     TagRows,
     WriteRows,
 )
@@ -219,12 +220,18 @@ def _stages(target: Target, load: LoadPlan) -> tuple[Stage, ...]:
     """Return what a run does."""
     rule = target.key_rule
     action = "replacecommit" if load.operation in _REPLACES else target.action
-    ends = (AuditRows(columns=rule.record_key, scope=rule.scope), CommitLoad(action=action))
+    checks, splitting = len(target.quality.checks), len(target.quality.splitting)
+    ends = (
+        AuditRows(columns=rule.record_key, scope=rule.scope, checks=checks),
+        CommitLoad(action=action),
+    )
+    screen = (Screen(checks=checks, splitting=splitting),) if checks else ()
     if load.request is None:
-        return (BeginLoad(action=action), *ends)
+        return (BeginLoad(action=action), *screen, *ends)
     return (
         BeginLoad(action=action),
         ReadInput(files=load.files, bytes=load.bytes, copies=not load.request.is_plain_parquet),
+        *screen,
         TagRows(scope=rule.scope),
         WriteRows(operation=load.operation),
         *ends,

@@ -16,6 +16,7 @@ from framework.plan.stages import (
     ReadInput,
     Recover,
     Recovery,
+    Screen,
     Skeletons,
     TagRows,
     WriteRows,
@@ -59,6 +60,8 @@ def stage_text(stage: Stage) -> str:
             return _writing(stage)
         case Audit() | Index() | Commit():
             return _ending(stage)
+        case Screen():
+            return _screening(stage)
         case _:
             return _loading(stage)
 
@@ -85,7 +88,8 @@ def _writing(stage: Skeletons | FullRecords) -> str:
 def _ending(stage: Audit | Index | Commit) -> str:
     """Return what is proven, what the index covers, or what makes all visible."""
     if isinstance(stage, Audit):
-        return f"{key_text(stage.columns)} unique in {stage.scope}, not null"
+        checks = f", {count_text(stage.checks, 'check')}" if stage.checks else ""
+        return f"{key_text(stage.columns)} unique in {stage.scope}, not null{checks}"
     if isinstance(stage, Commit):
         return f"{stage.instant or f'an ordinary {stage.action}'}, atomic"
     partitions, files = count_text(stage.partitions, "partition"), count_text(stage.files, "file")
@@ -105,9 +109,20 @@ def _loading(stage: BeginLoad | ReadInput | TagRows | WriteRows | AuditRows | Co
         case WriteRows():
             return f"{stage.operation}, one task per file group"
         case AuditRows():
-            return f"{key_text(stage.columns)} unique in {stage.scope}, no row lost"
+            checks = f", {count_text(stage.checks, 'check')}" if stage.checks else ""
+            return f"{key_text(stage.columns)} unique in {stage.scope}, no row lost{checks}"
         case BeginLoad() | CommitLoad():
             begins = isinstance(stage, BeginLoad)
             return f"{stage.action} at the next instant{'' if begins else ', atomic'}"
         case _:
             assert_never(stage)
+
+
+def _screening(stage: Screen) -> str:
+    """Return which rows are taken out before anything is written."""
+    told = [count_text(stage.checks, "check")]
+    if stage.splitting:
+        told.append(f"rows of {stage.splitting} taken out")
+    if stage.keeps_one:
+        told.append("one row kept of each key")
+    return ", ".join(told)

@@ -25,6 +25,7 @@ __all__ = [
     "ReadInput",
     "Recover",
     "Recovery",
+    "Screen",
     "Skeletons",
     "Stage",
     "TagRows",
@@ -109,11 +110,15 @@ class FullRecords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """Prove on the written files that record keys are not null and unique in their scope."""
+    """Prove on the written files that record keys are not null and unique in their scope.
+
+    `checks` are looked at too.
+    """
 
     columns: tuple[str, ...]
     scope: KeyScope
     rows: int
+    checks: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +169,21 @@ class ReadInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Screen:
+    """Have the checks understood, and take out the rows of those that set aside or drop.
+
+    Attributes:
+        checks: how many checks the spec has.
+        splitting: how many of them take rows out.
+        keeps_one: whether of rows with one key all but one are taken out too.
+    """
+
+    checks: int
+    splitting: int
+    keeps_one: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TagRows:
     """Find out which keys of the input the table has; `scope` is where they are looked for."""
 
@@ -179,10 +199,14 @@ class WriteRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRows:
-    """Prove on the written files that keys are unique in their scope and that no row was lost."""
+    """Prove on the written files that keys are unique in their scope and that no row was lost.
+
+    `checks` are looked at too.
+    """
 
     columns: tuple[str, ...]
     scope: KeyScope
+    checks: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +226,7 @@ Stage = (
     | Commit
     | BeginLoad
     | ReadInput
+    | Screen
     | TagRows
     | WriteRows
     | AuditRows
@@ -218,6 +243,7 @@ _NAMES: Final[dict[type[Stage], str]] = {
     Commit: "commit",
     BeginLoad: "begin",
     ReadInput: "input",
+    Screen: "screen",
     TagRows: "tag",
     WriteRows: "write",
     AuditRows: "audit",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from framework.errors import PlanError
@@ -12,6 +12,7 @@ from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.keygen.rule import PartitionField, choose_rule
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.plan.faults import Fault, refuse
+from framework.plan.quality import Quality
 from framework.plan.rules import ModeRule
 from framework.vocabulary import BootstrapMode, OnDuplicate, PartitionType, SourceLayout, TableType
 
@@ -46,6 +47,7 @@ class Target:
         parallelism: tasks at a time, or None for the engine's choice.
         partitions_per_batch: partitions worked on at once, or None for all.
         on_duplicate: what a duplicate key does.
+        quality: all checks of rows.
         spec_hash: hash of the spec's resolved content.
         spec_json: that content as JSON, with `env` and `secret` references as written.
         immutable: what an adopted table cannot change, key path to its value as text.
@@ -67,6 +69,7 @@ class Target:
     spec_hash: str
     spec_json: str
     immutable: Mapping[str, str]
+    quality: Quality = field(default_factory=Quality)
 
     @property
     def action(self) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from framework.engine.prepare import Bench, Request, prepare
 from framework.engine.runner import RunResult
 from framework.engine.runner import run as carry_out
+from framework.spark.checking.checker import SparkChecker
 from framework.spark.loading.reader import SparkInput
 from framework.spark.tasks import SparkTasks
 
@@ -47,4 +48,4 @@ def run(
         plan = prepare(request, Bench(tasks=tasks, scratch=Path(scratch))).plan
         if not plan.has_changes:
             return RunResult.unchanged(plan)
-        return carry_out(plan, tasks, reader=SparkInput(spark))
+        return carry_out(plan, tasks, reader=SparkInput(spark), checker=SparkChecker(spark))

@@ -142,7 +142,7 @@ class _Lines:
         elif isinstance(event, StageFinished):
             self._stages.pop(event.stage, None)
             write(self._console, _finished(event))
-        else:
+        elif isinstance(event, Note):
             write(self._console, _note(event))
 
     def _progress(self, event: Progress) -> None:
@@ -177,7 +177,7 @@ class _Drawn:
             if known:
                 self._bars.remove_task(known[1])
             write(self._console, _finished(event), hang=_NAME_WIDTH + 16)
-        else:
+        elif isinstance(event, Note):
             write(self._console, _note(event), hang=4)
 
     def _progress(self, event: Progress) -> None:

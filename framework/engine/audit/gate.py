@@ -15,6 +15,7 @@ import pyarrow as pa
 from framework.engine.audit.account import check_account
 from framework.engine.audit.buckets import Candidates, compare_buckets
 from framework.engine.audit.candidates import CandidateTask, SuspectFile, duplicate_keys
+from framework.engine.audit.inspection import UNCHECKED, Inspection
 from framework.engine.audit.keys import KeySource, source_null_rows
 from framework.engine.audit.ranges import Survey, survey
 from framework.engine.audit.report import (
@@ -63,14 +64,23 @@ class AuditPlace:
 
 
 def audit(
-    tasks: Tasks, written: WrittenFiles, place: AuditPlace, *, events: Events = silent
+    tasks: Tasks,
+    written: WrittenFiles,
+    place: AuditPlace,
+    *,
+    inspection: Inspection = UNCHECKED,
+    events: Events = silent,
 ) -> AuditedFiles:
     """Return the files with the proof that their keys are unique and not null.
 
     Raises:
-        AuditFailedError: `audit/duplicate-keys`, `audit/null-keys`; `report` says where.
+        AuditFailedError: `audit/duplicate-keys`, `audit/null-keys`, `audit/checks-failed`; `report`
+            says where.
     """
-    return AuditedFiles(written=written, proof=prove(tasks, written, place, events=events))
+    with inspection.beside():
+        proof = prove(tasks, written, place, events=events)
+        inspection.require()
+    return AuditedFiles(written=written, proof={**proof, **inspection.told})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +93,11 @@ class LoadPlace:
 
 
 def audit_load(
-    tasks: Tasks, written: WrittenFiles, place: LoadPlace, account: Account
+    tasks: Tasks,
+    written: WrittenFiles,
+    place: LoadPlace,
+    account: Account,
+    inspection: Inspection = UNCHECKED,
 ) -> AuditedFiles:
     """Return the files of a load with the proof that its keys are unique and no row was lost.
 
@@ -92,15 +106,17 @@ def audit_load(
     keys differ from each other, and that the rows add up.
 
     Raises:
-        AuditFailedError: `audit/duplicate-keys`.
+        AuditFailedError: `audit/duplicate-keys`, `audit/checks-failed`.
         CorruptFileError: `audit/rows-differ`.
     """
     storage = open_storage(place.table)
-    found = check_account(storage, written, account)
-    spills = [f"{segment.path}.spill" for segment in written.segments]
-    candidates = compare_buckets(tasks, place.table, spills, place.folder, _REMEMBERED)
-    if candidates.groups:
-        _refuse_new(tasks, written, place, candidates)
+    with inspection.beside():
+        found = check_account(storage, written, account)
+        spills = [f"{segment.path}.spill" for segment in written.segments]
+        candidates = compare_buckets(tasks, place.table, spills, place.folder, _REMEMBERED)
+        if candidates.groups:
+            _refuse_new(tasks, written, place, candidates)
+        inspection.require()
     proof: dict[str, object] = {
         "version": PROOF_VERSION,
         "columns": list(place.rule.record_key),
@@ -113,6 +129,7 @@ def audit_load(
         "checksum": found.checksum,
         "equal_hashes_compared": candidates.groups,
         "account": account.as_json(),
+        **inspection.told,
     }
     return AuditedFiles(written=written, proof=proof)
 

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from framework.engine.audit.gate import AuditPlace, audit
 from framework.engine.audit.spill import bucket_bits
+from framework.engine.audit.subject import WrittenRows
 from framework.engine.beginning import begin_run, settled
 from framework.engine.bootstrap.course import begun_job, table_schemas, work_ranges
 from framework.engine.bootstrap.job import BootstrapJob, key_source
 from framework.engine.bootstrap.resuming import usable_segments
+from framework.engine.bootstrap.screening_source import with_gone
 from framework.engine.bootstrap.writing import Ledger, write_files
+from framework.engine.inspecting import inspect_rows, reported
 from framework.engine.tasks import LimitedTasks
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.source_schema import encode_schema
@@ -75,7 +78,7 @@ def write_stage(work: Run, course: Course, mode: BootstrapMode) -> Course:
         written = write_files(
             LimitedTasks(work.tasks, target.parallelism or work.tasks.parallelism),
             job,
-            work_ranges(partitions[start : start + size]),
+            list(with_gone(work_ranges(partitions[start : start + size]), course.screened.gone)),
             Ledger(journal=lambda ref: journal.append(asdict(ref)), done=written.segments),
             events=work.events,
         )
@@ -92,9 +95,31 @@ def audit_files(work: Run, course: Course) -> Course:
         folder=join(transaction.intent.staging.spill, "audit"),
         keys=job.key_source,
     )
-    audited = audit(work.tasks, _all_files(work, course), place, events=work.events)
+    written = _all_files(work, course)
+    course = replace(course, input_rows=work.plan.taken.rows)
+    inspection = inspect_rows(work, course, _written_rows(work, course))
+    audited = audit(work.tasks, written, place, inspection=inspection, events=work.events)
     summary = f"{audited.proof['rows']:,} keys unique and not null ({audited.proof['method']})"
-    return replace(course, audited=audited, summary=summary)
+    course = replace(course, audited=audited, summary=summary)
+    reported(work, course, inspection)
+    return course
+
+
+def _written_rows(work: Run, course: Course) -> WrittenRows:
+    """Return which rows the checks see."""
+    transaction, _ = begun_job(course)
+    rule, (schema, _) = work.plan.target.key_rule, table_schemas(work.plan)
+    return WrittenRows(
+        table=work.storage.location,
+        segments=written_files(course.segments).segments,
+        schema=schema,
+        partition=rule.partition,
+        layout=rule.layout,
+        instant=transaction.intent.requested_time,
+        source=work.plan.source,
+        key_rule=rule.as_json(),
+        completed=transaction.intent.completed.file_name,
+    )
 
 
 def _new_intent(work: Run, stage: Begin, write_id: str) -> Intent:
@@ -159,6 +184,15 @@ def _all_files(work: Run, course: Course) -> WrittenFiles:
         raise CorruptFileError(
             "bootstrap/file-count",
             f"{work.plan.taken.files} files were planned, {written.files} were written",
+            where=Where(table=work.storage.location),
+            remedy="Nothing was published. Run again with --fresh.",
+        )
+    rows = written.rows + course.screened.rows
+    if rows != work.plan.taken.rows:
+        raise CorruptFileError(
+            "audit/rows-differ",
+            f"the source has {work.plan.taken.rows:,} rows, {written.rows:,} were written and"
+            f" {course.screened.rows:,} taken out",
             where=Where(table=work.storage.location),
             remedy="Nothing was published. Run again with --fresh.",
         )

@@ -24,11 +24,14 @@ class WorkRange:
         start: number of the first file.
         stop: the number after the last.
         kind: a value of `FileKind`.
+        gone: path in the table of the places of rows that are not written, of a range of one file;
+            "" where all are.
     """
 
     start: int
     stop: int
     kind: str
+    gone: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,18 +5,19 @@ Costs are modelled, in units of one file opened and written: rows count by the t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from framework.engine.bootstrap.job import WorkRange
 from framework.hudi.bootstrap.inventory import read_batches
 from framework.vocabulary import FileKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from framework.engine.bootstrap.job import WorkRange
     from framework.hudi.bootstrap.inventory import InventoryHandle
 
 __all__ = ["FOOTER_FILES_PER_TASK", "footer_shares", "pack", "without"]
@@ -66,10 +67,7 @@ def without(ranges: Sequence[WorkRange], done: np.ndarray) -> list[WorkRange]:
         inside = done[np.searchsorted(done, each.start) : np.searchsorted(done, each.stop)]
         edges = np.concatenate([[each.start - 1], inside, [each.stop]])
         gaps = np.flatnonzero(np.diff(edges) > 1)
-        left += [
-            WorkRange(start=int(edges[at]) + 1, stop=int(edges[at + 1]), kind=each.kind)
-            for at in gaps
-        ]
+        left += [replace(each, start=int(edges[at]) + 1, stop=int(edges[at + 1])) for at in gaps]
     return left
 
 
@@ -98,4 +96,4 @@ def _ranges_between(ranges: Iterable[WorkRange], start: int, stop: int) -> Itera
     for each in ranges:
         first, last = max(each.start, start), min(each.stop, stop)
         if first < last:
-            yield WorkRange(start=first, stop=last, kind=each.kind)
+            yield replace(each, start=first, stop=last)

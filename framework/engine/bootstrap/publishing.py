@@ -14,6 +14,8 @@ from framework.engine.bootstrap.course import (
 )
 from framework.engine.bootstrap.drift_check import check_drift
 from framework.engine.bootstrap.index_groups import index_groups
+from framework.engine.course import begun
+from framework.engine.quarantine.settling import settle_rows_aside
 from framework.hudi.bootstrap.index import write_index
 from framework.hudi.commit.linking import check_listing, link_files, place_files
 from framework.hudi.commit.transaction import Publication, finish, publish
@@ -25,6 +27,7 @@ from framework.hudi.table.layout import (
 )
 from framework.hudi.table.properties import new_table_properties
 from framework.plan.facts import FACTS_KEY
+from framework.plan.partitions import totals
 from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
@@ -60,22 +63,25 @@ def commit_files(work: Run, course: Course) -> Course:
     if course.audited is None:
         raise ValueError("only audited files are published")
     segments = course.audited.written.segments
+    settle_rows_aside(work, course)
     link_files(transaction, segments)
-    required = _place_index(work, transaction)
+    required = _place_index(work, course)
     check_listing(transaction, segments)
     check_drift(work.tasks, job.key_source, work_ranges(work.plan.partitions))
-    instant = publish(transaction, course.audited, _publication(work, transaction, required))
+    instant = publish(transaction, course.audited, _publication(work, course, required))
     course.keeping.close()
     finish(transaction)
     done = f"instant {instant.requested_time} published"
     return replace(course, instant=instant.requested_time, summary=done)
 
 
-def _publication(work: Run, transaction: Transaction, required: tuple[str, ...]) -> Publication:
-    plan, intent = work.plan, transaction.intent
+def _publication(work: Run, course: Course, required: tuple[str, ...]) -> Publication:
+    plan, intent = work.plan, begun(course).intent
     target = plan.target
     _, avro = table_schemas(plan)
     facts = plan.facts(write_id=intent.write_id, instant=intent.requested_time)
+    made_full = _made_full(work, course)
+    facts = replace(facts, skeletons=facts.skeletons - made_full, full=facts.full + made_full)
     described = json.loads(facts.as_json()) | {
         "key_rule": target.key_rule.as_json(),
         "files": plan.taken.files,
@@ -98,11 +104,20 @@ def _publication(work: Run, transaction: Transaction, required: tuple[str, ...])
     )
 
 
-def _place_index(work: Run, transaction: Transaction) -> tuple[str, ...]:
+def _made_full(work: Run, course: Course) -> int:
+    """Return how many files of `metadata_only` partitions lose rows, so that they are full."""
+    partitions = work.plan.of_mode(BootstrapMode.METADATA_ONLY)
+    ranges = [(each.first, each.stop) for each in partitions]
+    return sum(any(a <= number < b for a, b in ranges) for number in course.screened.gone)
+
+
+def _place_index(work: Run, course: Course) -> tuple[str, ...]:
     """Give the index files their names; return them, none where the table has no skeleton."""
+    transaction = begun(course)
     if transaction.intent.requested_time != BOOTSTRAP_INSTANT:
         return ()
-    if not work.plan.of_mode(BootstrapMode.METADATA_ONLY):
+    skeletons = totals(work.plan.of_mode(BootstrapMode.METADATA_ONLY)).files
+    if skeletons == _made_full(work, course):
         return ()
     partitions, fileids = _staged_index(transaction)
     place_files(

@@ -13,6 +13,7 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
+from framework.engine.audit.screening import gone_rows
 from framework.engine.audit.spill import SpillWriter, partition_mix
 from framework.engine.bootstrap.job import BootstrapJob, WorkRange, WriteTask
 from framework.engine.storing import FileStore
@@ -76,6 +77,7 @@ class _Worker:
     def __init__(self, job: BootstrapJob, store: FileStore, spill: SpillWriter) -> None:
         self._job = job
         self._store = store
+        self._table = open_storage(job.table)
         self._spill = spill
         keys = job.key_source
         self._source = open_storage(keys.source)
@@ -91,12 +93,12 @@ class _Worker:
 
     def write(self, work: WorkRange) -> None:
         """Write the files of a range."""
-        kind = FileKind(work.kind)
+        kind, gone = FileKind(work.kind), gone_rows(self._table, work.gone)
         for file in read_files(self._handle, work.start, work.stop):
             target = self._target(file, kind)
             with open_source(self._source, file.fingerprint) as reader:
                 check_folder_values(reader, self._schema, target.values, file.partition_path)
-                made = self._made(reader, target, kind)
+                made = self._made(reader, target, kind, gone)
             self._note(file, kind, target, made)
             hashes = made.hashes
             if self._mixed:
@@ -131,14 +133,14 @@ class _Worker:
         )
 
     def _made(
-        self, reader: SourceReader, target: BaseFileTarget, kind: FileKind
+        self, reader: SourceReader, target: BaseFileTarget, kind: FileKind, gone: np.ndarray
     ) -> WrittenBaseFile:
         """Return the base file, or its keys alone where nothing is to be written."""
         if not self._job.write:
             return _keys_only(reader, target)
         if kind is FileKind.SKELETON:
             return write_skeleton(reader, target)
-        return write_full_record(reader, target, self._schema, self._job.avro_schema)
+        return write_full_record(reader, target, self._schema, self._job.avro_schema, gone=gone)
 
     def _note(
         self, file: InventoryFile, kind: FileKind, target: BaseFileTarget, made: WrittenBaseFile

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from framework.engine.audit.account import Account
 from framework.engine.audit.gate import LoadPlace, audit_load
+from framework.engine.audit.subject import WrittenRows
 from framework.engine.beginning import begin_run
+from framework.engine.inspecting import inspect_rows, reported
 from framework.engine.reading.table import open_table
 from framework.engine.writing.comparing import compare
 from framework.engine.writing.existing import existing_slices, taken_keys
 from framework.engine.writing.groups import group_works, write_groups
 from framework.engine.writing.load import Load, load_of, load_plan
 from framework.engine.writing.refusals import refuse_taken
+from framework.engine.writing.replacing import replaced_groups
+from framework.errors import CorruptFileError, Where
 from framework.hudi.commit.files import written_files
 from framework.hudi.commit.intent import Intent
 from framework.hudi.table.layout import join
@@ -99,8 +103,45 @@ def audit_rows(work: Run, course: Course) -> Course:
         folder=join(transaction.intent.staging.spill, "audit"),
         rule=work.plan.target.key_rule,
     )
-    audited = audit_load(work.tasks, written_files(course.segments), place, account)
-    return replace(course, audited=audited, summary=_told(account))
+    if account.input + course.screened.rows != course.input_rows:
+        raise _lost(work, course, account)
+    inspection = inspect_rows(work, course, _written_rows(work, course))
+    written = written_files(course.segments)
+    audited = audit_load(work.tasks, written, place, account, inspection)
+    course = replace(course, audited=audited, summary=_told(account))
+    reported(work, course, inspection)
+    return course
+
+
+def _lost(work: Run, course: Course, account: Account) -> CorruptFileError:
+    """Return the error for rows that came in and are nowhere."""
+    return CorruptFileError(
+        "audit/rows-differ",
+        f"{course.input_rows:,} rows came in, {account.input:,} were loaded and"
+        f" {course.screened.rows:,} taken out",
+        where=Where(table=work.storage.location),
+        remedy="Nothing was published. Run again, and tell us: this is a fault of ours.",
+    )
+
+
+def _written_rows(work: Run, course: Course) -> WrittenRows:
+    """Return which rows the checks see."""
+    transaction, load = load_of(course)
+    table, rule = load.table, work.plan.target.key_rule
+    schema = load.schema or (table.schema if table else None)
+    if schema is None:
+        raise ValueError("the stages of a load come in their order")
+    return WrittenRows(
+        table=work.storage.location,
+        segments=written_files(course.segments).segments,
+        schema=schema,
+        partition=table.partition if table else rule.partition,
+        layout=table.layout if table else rule.layout,
+        instant=transaction.intent.requested_time,
+        completed=transaction.intent.completed.file_name,
+        replaced=replaced_groups(load, load_plan(work)),
+        exists=table is not None,
+    )
 
 
 def _account(compared: Compared, before: dict[int, int]) -> Account:

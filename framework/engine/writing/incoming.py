@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from framework.engine.audit.screening import gone_rows
 from framework.engine.tasks import decode
 from framework.engine.writing.job import InputFile, LoadJob
 from framework.errors import CorruptFileError, SourceDriftError, Where
@@ -87,8 +88,10 @@ def incoming_task(descriptor: str) -> str:
         sink = _Sink(job, writer)
         for fields in task.files:
             file = InputFile(**fields)
+            gone = gone_rows(job.storage(), file.gone)
             for start, raw in _chunks(file, [KEY, *job.table_schema.names]):
-                sink.add(_keyed(job, file, raw, start, nulls))
+                piece = _Piece.of(file, raw, start, gone)
+                sink.add(_keyed(job, piece, nulls))
         sink.flush()
     nulls_told = {"rows": nulls.rows, "places": nulls.places}
     first = min((fields["number"] for fields in task.files), default=0)
@@ -141,18 +144,19 @@ class _Nulls:
         self.places += [[number, row] for row in rows[:left].tolist()]
 
 
-def _keyed(job: LoadJob, file: InputFile, raw: pa.Table, start: int, nulls: _Nulls) -> pa.Table:
-    """Return rows of one input file, of which `start` is the first, with their keys."""
-    columns = [fitted_column(raw, field, _misfit(file)) for field in job.table_schema]
+def _keyed(job: LoadJob, piece: _Piece, nulls: _Nulls) -> pa.Table:
+    """Return rows of one input file with their keys."""
+    file = piece.file
+    columns = [fitted_column(piece.raw, field, _misfit(file)) for field in job.table_schema]
     data = pa.Table.from_arrays(columns, names=job.table_schema.names)
-    keys = _keys(job, _Piece(file=file, raw=raw, start=start), data, nulls)
+    keys = _keys(job, piece, data, nulls)
     rows = data.num_rows
     return pa.Table.from_arrays(
         [
             keys,
             _paths(job, data),
             pa.repeat(pa.scalar(file.number, pa.int64()), rows),
-            pa.array(np.arange(start, start + rows)),
+            pa.array(piece.places),
             *data.columns,
         ],
         schema=incoming_schema(job),
@@ -161,38 +165,53 @@ def _keyed(job: LoadJob, file: InputFile, raw: pa.Table, start: int, nulls: _Nul
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Piece:
-    """Rows of an input file as they were read, `start` the place of the first."""
+    """Rows of an input file as they were read, and their places in it, ascending."""
 
     file: InputFile
     raw: pa.Table
-    start: int
+    places: np.ndarray
+
+    @classmethod
+    def of(cls, file: InputFile, raw: pa.Table, start: int, gone: np.ndarray) -> _Piece:
+        """Return neighbouring rows, of which `start` is the first, without those that are gone."""
+        end = start + raw.num_rows
+        places = np.arange(start, end)
+        first, last = np.searchsorted(gone, [start, end]).tolist()
+        if first == last:
+            return cls(file=file, raw=raw, places=places)
+        stays = np.ones(raw.num_rows, dtype=bool)
+        stays[gone[first:last] - start] = False
+        return cls(file=file, raw=raw.filter(pa.array(stays)), places=places[stays])
 
 
 def _keys(job: LoadJob, piece: _Piece, data: pa.Table, nulls: _Nulls) -> pa.ChunkedArray:
     """Return the record keys of rows; automatic ones count the rows of the file."""
     rule, file, raw = job.key_rule, piece.file, piece.raw
     if not rule.is_automatic:
-        nulls.add(file.number, null_rows(rule, data, {}) + piece.start)
+        nulls.add(file.number, piece.places[null_rows(rule, data, {})])
         found = record_keys(rule, data, {})
         return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
     if job.operates is WriteOperation.DELETE:
         brought = fitted_column(raw, pa.field(KEY, pa.string()), _misfit(file))
-        nulls.add(file.number, pc.is_null(brought).to_numpy().nonzero()[0] + piece.start)
+        nulls.add(file.number, piece.places[pc.is_null(brought).to_numpy().nonzero()[0]])
         return brought
     numbers = RowNumbers(instant=job.instant, number=file.number)
-    numbered = _numbered(numbers, piece.start, data.num_rows)
+    numbered = _numbered(numbers, piece.places)
     if not job.names_keys or KEY not in raw.schema.names:
         return numbered
     brought = fitted_column(raw, pa.field(KEY, pa.string()), _misfit(file))
     return pc.coalesce(brought, numbered)
 
 
-def _numbered(numbers: RowNumbers, first: int, rows: int) -> pa.ChunkedArray:
-    """Return the automatic keys of so many rows of a file from `first`."""
-    end = first + rows
+def _numbered(numbers: RowNumbers, places: np.ndarray) -> pa.ChunkedArray:
+    """Return the automatic keys of the rows at some places of a file, ascending."""
+    if not places.size:
+        return pa.chunked_array([], pa.string())
+    first, end = int(places[0]), int(places[-1]) + 1
     starts = range(first, end, _NUMBERED_ROWS)
     parts = [numbers.texts(at, min(_NUMBERED_ROWS, end - at)) for at in starts]
-    return pa.chunked_array(parts, pa.string())
+    found = pa.chunked_array(parts, pa.string())
+    return found if len(found) == places.size else found.take(pa.array(places - first))
 
 
 def _paths(job: LoadJob, data: pa.Table) -> pa.Array:

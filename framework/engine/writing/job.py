@@ -32,6 +32,7 @@ class InputFile:
         size: bytes.
         mtime_ns: last modification.
         rows: as its footer says.
+        gone: path in the table of the places of rows that are not loaded, "" where all are.
     """
 
     number: int
@@ -39,6 +40,7 @@ class InputFile:
     size: int
     mtime_ns: int
     rows: int
+    gone: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

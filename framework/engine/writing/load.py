@@ -31,6 +31,7 @@ class Load:
     Attributes:
         table: the table as it was when the load began, None where the load makes it.
         files: the pinned input.
+        found: the input's columns as its files have them, None before the input.
         schema: the table's columns after the load, without meta columns; None before the input.
         job: what tasks are told, None before the input.
         settings: how groups are written, None before the input.
@@ -40,6 +41,7 @@ class Load:
 
     table: Table | None
     files: tuple[InputFile, ...] = ()
+    found: pa.Schema | None = None
     schema: pa.Schema | None = None
     job: LoadJob | None = None
     settings: WriteSettings | None = None

@@ -72,6 +72,7 @@ def read_input(work: Run, course: Course) -> Course:
     load = replace(
         load,
         files=tuple(files),
+        found=found,
         schema=schema,
         job=_job(work, transaction, load, schema, rows),
         settings=WriteSettings(
@@ -87,7 +88,7 @@ def read_input(work: Run, course: Course) -> Course:
         ),
     )
     summary = f"{count_text(len(files), 'file')}, {count_text(rows, 'row')}"
-    return replace(course, job=load, summary=summary)
+    return replace(course, job=load, summary=summary, input_rows=rows)
 
 
 def _pinned(transaction: Transaction, plan: LoadPlan, reader: InputReader | None) -> PinnedInput:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
 
 from framework.hudi.bootstrap.footers import key_footers
 from framework.hudi.bootstrap.key_pass import KeyPass
 from framework.hudi.bootstrap.skeleton import WrittenBaseFile
 from framework.hudi.filegroup.base_file import BaseFileBytes, constant
-from framework.hudi.filegroup.read_back import check_keys, key_digest
+from framework.hudi.filegroup.read_back import KeyDigest, check_keys, key_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from framework.hudi.bootstrap.skeleton import BaseFileTarget
     from framework.hudi.bootstrap.source_file import SourceReader
@@ -21,14 +22,21 @@ if TYPE_CHECKING:
 __all__ = ["write_full_record"]
 
 _CHUNK_ROWS: Final = 1 << 20
+_NONE: Final = np.empty(0, np.int64)
 
 
 def write_full_record(
-    source: SourceReader, target: BaseFileTarget, schema: Any, avro_schema: str
+    source: SourceReader,
+    target: BaseFileTarget,
+    schema: Any,
+    avro_schema: str,
+    *,
+    gone: np.ndarray = _NONE,
 ) -> WrittenBaseFile:
     """Return the full base file of `source`; its keys were read back and compared.
 
-    Row groups are those of the source. Holds in memory the file's bytes, eight bytes per row, and
+    Row groups are those of the source, without the rows that are gone; one that has none left is
+    left out, but for the first. Holds in memory the file's bytes, eight bytes per row, and
     one row group.
 
     Args:
@@ -37,6 +45,7 @@ def write_full_record(
         schema: the table's Arrow schema without meta columns; columns are cast to it, those that
             only the folder has are filled from it, absent ones are null.
         avro_schema: the same with meta columns, for the footer.
+        gone: places of rows that are not written, ascending.
 
     Raises:
         CorruptFileError: `source/corrupt-data`, `source/value-does-not-fit`,
@@ -46,15 +55,31 @@ def write_full_record(
     keys = KeyPass(target.rule, target.values, bloom, target.numbers)
     key_schema = source.schema_for_keys(target.key_schema, target.values)
     writing = _Writing(target, schema)
-    digests = []
+    digests: list[KeyDigest] = []
+    before = 0
     for group in source.row_groups():
-        batches = list(source.batches(group, schema))
+        whole = list(source.batches(group, schema))
+        batches = list(_without(whole, before, gone)) if gone.size else whole
+        before += sum(batch.num_rows for batch in whole)
+        if gone.size and digests and not any(batch.num_rows for batch in batches):
+            continue
         texts = [keys.add(batch.select(key_schema.names)) for batch in batches]
         writing.add_row_group([_filled(batch, source, target) for batch in batches], texts)
         digests.append(key_digest(texts))
     data = writing.finish(key_footers(keys, bloom, avro_schema))
     check_keys(data, digests, target.name)
     return WrittenBaseFile(data=data, facts=keys.facts(), hashes=keys.hash64())
+
+
+def _without(batches: Sequence[Any], before: int, gone: np.ndarray) -> Iterator[Any]:
+    """Yield batches, of which `before` rows of the file come first, without the rows at `gone`."""
+    for batch in batches:
+        end = before + batch.num_rows
+        first, last = np.searchsorted(gone, [before, end]).tolist()
+        stays = np.ones(batch.num_rows, dtype=bool)
+        stays[gone[first:last] - before] = False
+        yield batch.filter(pa.array(stays))
+        before = end
 
 
 class _Writing:

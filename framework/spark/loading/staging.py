@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from framework.plan.input import InputRequest
 
-__all__ = ["StagedInput", "stage_input"]
+__all__ = ["WRITING", "StagedInput", "stage_input"]
 
 _COMMITTER: Final = "mapreduce.fileoutputcommitter"
-_WRITING: Final = {
+WRITING: Final = {
     "spark.sql.parquet.compression.codec": "snappy",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
@@ -99,7 +99,7 @@ def stage_input(spark: SparkSession, request: InputRequest, folder: str) -> Stag
     place = Path(folder)
     with _storing(folder):
         _vacate(place)
-    frame = open_input(spark, request, settings=_WRITING)
+    frame = open_input(spark, request, settings=WRITING)
     jvm = Jvm(frame.sparkSession)
     with typed():
         refuse_columns(jvm.schema_json(frame))

@@ -9,7 +9,7 @@ finds no constants raises; it never gives NULL.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from pyspark.sql.functions import broadcast, col
 
@@ -21,21 +21,30 @@ from framework.spark.reading.files import FileSet
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql import types as t
 
-    from framework.engine.reading.table import Table
     from framework.hudi.keygen.rule import KeyRule
     from framework.spark.reading.files import Adopted
     from framework.spark.reading.scan import Scan, Scanner
 
-__all__ = ["GONE_FILE", "GONE_ROW", "scan_adopted", "without"]
+__all__ = [
+    "FILE",
+    "GONE_FILE",
+    "GONE_ROW",
+    "ROW",
+    "AdoptedTable",
+    "scan_adopted",
+    "scan_with_places",
+    "without",
+]
 
 GONE_FILE: Final = "_lakestrap_gone_file"
 GONE_ROW: Final = "_lakestrap_gone_row"
 
-_FILE: Final = "_lakestrap_file"
-_ROW: Final = "_lakestrap_row"
+FILE: Final = "_lakestrap_file"
+ROW: Final = "_lakestrap_row"
 _CONSTANTS_FILE: Final = "_lakestrap_constants_file"
 _SKELETON_FILE: Final = "_lakestrap_skeleton_file"
 _SKELETON_ROW: Final = "_lakestrap_skeleton_row"
@@ -44,9 +53,28 @@ _PARTITION: Final = "_lakestrap_partition"
 _NAME: Final = "_lakestrap_name"
 
 
+class AdoptedTable(Protocol):
+    """What is asked of a table whose slices are adopted."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Its columns without meta columns."""
+        ...
+
+    @property
+    def file_fields(self) -> list[pa.Field]:
+        """Those that files hold."""
+        ...
+
+    @property
+    def rule(self) -> KeyRule | None:
+        """How skeletons got their keys, None where they are not proven to be ours."""
+        ...
+
+
 def scan_adopted(
     scanner: Scanner,
-    table: Table,
+    table: AdoptedTable,
     adopted: Adopted,
     columns: t.StructType,
     gone: Callable[[Sequence[str]], DataFrame] | None = None,
@@ -55,21 +83,33 @@ def scan_adopted(
 
     Args:
         scanner: of the table.
-        table: whose slices they are.
+        table: whose slices they are, or will be.
         adopted: the slices.
         columns: those that are read from files, in types that the files have or Spark widens.
         gone: given the texts of the source files' paths, returns `GONE_FILE` and `GONE_ROW` of
             rows to leave out.
     """
+    frame, _ = scan_with_places(scanner, table, adopted, columns, gone)
+    return frame.drop(FILE, ROW)
+
+
+def scan_with_places(
+    scanner: Scanner,
+    table: AdoptedTable,
+    adopted: Adopted,
+    columns: t.StructType,
+    gone: Callable[[Sequence[str]], DataFrame] | None = None,
+) -> tuple[DataFrame, list[str]]:
+    """Return the same with `FILE` and `ROW` last, and what `FILE` says of each source file."""
     spark = scanner.jvm.spark
     scan = scanner.scan(adopted.sources, columns, with_rows=True)
     rows = scan.frame.select(
         *_in_table_types(table, columns),
-        col("_metadata.file_path").alias(_FILE),
-        col(scanner.jvm.row_index).alias(_ROW),
+        col("_metadata.file_path").alias(FILE),
+        col(scanner.jvm.row_index).alias(ROW),
     )
     if gone is not None:
-        rows = without(rows, gone(scan.texts), file=_FILE, row=_ROW)
+        rows = without(rows, gone(scan.texts), file=FILE, row=ROW)
     if table.rule is not None:
         found = _with_constants(rows, _our_constants(spark, scan, adopted))
         meta = _derived(table.rule, table)
@@ -79,7 +119,7 @@ def scan_adopted(
         found = _with_constants(rows, _skeleton_names(spark, scan, skeletons))
         found = _with_skeletons(found, skeletons.frame, scanner.jvm.row_index)
         meta = _read()
-    return found.selectExpr(*meta, *quoted(table.schema.names))
+    return found.selectExpr(*meta, *quoted(table.schema.names), FILE, ROW), scan.texts
 
 
 def without(rows: DataFrame, gone: DataFrame, *, file: str, row: str) -> DataFrame:
@@ -88,7 +128,7 @@ def without(rows: DataFrame, gone: DataFrame, *, file: str, row: str) -> DataFra
     return rows.join(broadcast(gone), same, "left_anti")
 
 
-def _in_table_types(table: Table, columns: t.StructType) -> list[str | Column]:
+def _in_table_types(table: AdoptedTable, columns: t.StructType) -> list[str | Column]:
     """Return the table's columns; those that are read in another type are cast."""
     casts: dict[str, Column] = {}
     for read_as, wanted in zip(columns, struct_of(table.file_fields), strict=True):
@@ -118,12 +158,12 @@ def _number(name: str) -> str:
 def _with_constants(rows: DataFrame, per_file: DataFrame) -> DataFrame:
     """Join rows with the constants of their file, which are few and go to every task."""
     distinct = per_file.coalesce(1).dropDuplicates([_CONSTANTS_FILE])
-    return rows.join(broadcast(distinct), col(_FILE) == col(_CONSTANTS_FILE), "left")
+    return rows.join(broadcast(distinct), col(FILE) == col(_CONSTANTS_FILE), "left")
 
 
-def _derived(rule: KeyRule, table: Table) -> list[str]:
+def _derived(rule: KeyRule, table: AdoptedTable) -> list[str]:
     """Return the five meta columns as expressions over `_with_constants`."""
-    number = f"concat({_known(_SEQNO_HEAD)}, {_ROW})"
+    number = f"concat({_known(_SEQNO_HEAD)}, {ROW})"
     key = number if rule.is_automatic else key_sql(rule, table.schema)
     return [
         f"{quote_literal(BOOTSTRAP_INSTANT)} as {MetaField.COMMIT_TIME}",
@@ -141,7 +181,7 @@ def _known(column: str) -> str:
 
 def _raise(what: str) -> str:
     """Return an expression that fails the query."""
-    return f"raise_error(concat({quote_literal(f'lakestrap: {what}: ')}, {_FILE}))"
+    return f"raise_error(concat({quote_literal(f'lakestrap: {what}: ')}, {FILE}))"
 
 
 def _skeleton_names(spark: SparkSession, scan: Scan, skeletons: Scan) -> DataFrame:
@@ -156,7 +196,7 @@ def _with_skeletons(rows: DataFrame, skeletons: DataFrame, row_index: str) -> Da
         col("_metadata.file_path").alias(_SKELETON_FILE),
         col(row_index).alias(_SKELETON_ROW),
     ).dropDuplicates([_SKELETON_FILE, _SKELETON_ROW])
-    same = (col(_NAME) == col(_SKELETON_FILE)) & (col(_ROW) == col(_SKELETON_ROW))
+    same = (col(_NAME) == col(_SKELETON_FILE)) & (col(ROW) == col(_SKELETON_ROW))
     return rows.join(stored, same, "left")
 
 

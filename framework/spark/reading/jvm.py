@@ -90,6 +90,11 @@ class Jvm:
         fields = frame._jdf.schema().fields()  # noqa: SLF001 - see the module's docstring
         return tuple(str(field.dataType().catalogString()) for field in fields)
 
+    def mentioned(self, frame: DataFrame) -> list[str]:
+        """Return the columns that the last step of a frame refers to; costs a call for each."""
+        found = self.analysed(frame).references().toSeq()
+        return [str(each.name()) for each in self.listed(found)]
+
     def input_files(self, frame: DataFrame) -> list[str]:
         """Return the files of a frame as percent-encoded locations, in no order."""
         return self.strings(frame._jdf.inputFiles())  # noqa: SLF001 - see the module's docstring

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from framework.hudi.storage.port import Entry
     from framework.hudi.timeline.moments import Moment
 
-__all__ = ["Reading", "absolute", "read", "read_optimized", "rows_of"]
+__all__ = ["Reading", "absolute", "frame_of", "read", "read_optimized", "rows_of"]
 
 
 def read(  # noqa: PLR0913 - keywords of the public surface
@@ -170,11 +170,11 @@ def _verified_frame(scanner: Scanner, table: Table, found: Snapshot, verify: Ver
         tasks = SparkTasks(scanner.jvm.spark)
         for adopted in found.all_adopted:
             verify_sources(adopted, verify, tasks)
-        return _frame(scanner, table, found)
+        return frame_of(scanner, table, found)
     with ThreadPoolExecutor(1) as pool:
         verified = pool.submit(_verify_by_stat, found)
         try:  # Spark lists in its own process meanwhile
-            return _frame(scanner, table, found)
+            return frame_of(scanner, table, found)
         finally:
             verified.result()  # where both fail, this one says what became of the file
 
@@ -216,7 +216,7 @@ class _ListedOnce(LocalStorage):
         yield from self._last[1]
 
 
-def _frame(scanner: Scanner, table: Table, found: Snapshot) -> DataFrame:
+def frame_of(scanner: Scanner, table: Table, found: Snapshot) -> DataFrame:
     """Return the rows of all files."""
     parts = []
     for adopted, columns in as_stored(table, found.adopted, scanner.jvm.spark.version):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from framework.engine.reading.table import Table
     from framework.spark.reading.files import Adopted
 
-__all__ = ["as_stored"]
+__all__ = ["as_stored", "stored_types", "widens"]
 
 _WIDENS_SINCE: Final = 4
 _READERS: Final = 8
@@ -45,14 +45,33 @@ def as_stored(
     columns = struct_of(table.file_fields)
     if not adopted:
         return
-    if not table.has_widened or int(spark_version.split(".", maxsplit=1)[0]) >= _WIDENS_SINCE:
+    if not table.has_widened or widens(spark_version):
         yield adopted, columns
         return
+    for places, stored in stored_types(adopted.sources.paths, columns):
+        yield adopted.some(places), stored
+
+
+def stored_types(
+    paths: list[str], columns: t.StructType
+) -> Iterator[tuple[list[int], t.StructType]]:
+    """Yield places of files with the columns in the types that these files have.
+
+    One pair for each set of types; costs a footer per file.
+
+    Raises:
+        SourceDriftError: `source/drift`; a file cannot be read any more.
+    """
     groups: dict[str, list[int]] = {}
-    for at, stored in enumerate(_stored(adopted.sources.paths, columns)):
+    for at, stored in enumerate(_stored(paths, columns)):
         groups.setdefault(stored, []).append(at)
     for stored, places in groups.items():
-        yield adopted.some(places), t.StructType.fromJson(json.loads(stored))
+        yield places, t.StructType.fromJson(json.loads(stored))
+
+
+def widens(spark_version: str) -> bool:
+    """Whether this Spark reads narrower types of files as wider ones."""
+    return int(spark_version.split(".", maxsplit=1)[0]) >= _WIDENS_SINCE
 
 
 def _stored(paths: list[str], columns: t.StructType) -> Iterator[str]:

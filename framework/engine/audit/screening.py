@@ -1,0 +1,260 @@
+"""Taking rows out before anything is written: those of checks that quarantine or drop.
+
+Places of bad rows come from whoever can read SQL, once for all checks. What is left of each file is
+told to the writing tasks as a list of rows to leave out; the gate then looks at the written files
+all the same.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from framework.engine.audit.subject import SetAside
+from framework.errors import AuditFailedError, CorruptFileError, Where
+from framework.hudi.commit.placing import read_bytes
+from framework.hudi.table.layout import join
+from framework.vocabulary import OnFail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from framework.engine.audit.subject import Checker, InputRows
+    from framework.hudi.storage.port import Storage
+    from framework.plan.quality import Check, Quality
+
+__all__ = ["DUPLICATE", "NOTHING", "Gone", "ScreenPlace", "Screened", "gone_rows", "screen"]
+
+DUPLICATE: Final = "duplicate-key"
+"""The rule of rows that gave way to another row with their key."""
+
+_TOLD: Final = "screened.json"
+_BAD, _GONE, _POSITIONS = "bad", "gone", "aside.parquet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gone:
+    """Rows of one file that are not written: where their places are, and how many."""
+
+    path: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screened:
+    """What was taken out.
+
+    Attributes:
+        quarantined: rows that are set aside.
+        dropped: rows that are left out.
+        by_rule: bad rows by check; one row may be bad by several.
+        gone: for each file that loses rows, by its number.
+        aside: absolute folder of the rows set aside, "" where there are none.
+    """
+
+    quarantined: int = 0
+    dropped: int = 0
+    by_rule: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    gone: Mapping[int, Gone] = field(default_factory=lambda: MappingProxyType({}))
+    aside: str = ""
+
+    @property
+    def rows(self) -> int:
+        """Rows taken out."""
+        return self.quarantined + self.dropped
+
+
+NOTHING: Final = Screened()
+"""Nothing was taken out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScreenPlace:
+    """Where a screening works.
+
+    Attributes:
+        storage: the table's.
+        folder: in it, of this run; local, and seen by every task.
+        aside: absolute folder to be made for the rows set aside.
+        run_id: the run.
+        instant: its instant.
+        total: rows that come in.
+        origins: what each numbered file is called, for people.
+    """
+
+    storage: Storage
+    folder: str
+    aside: str
+    run_id: str
+    instant: str
+    total: int
+    origins: Mapping[int, str]
+
+
+def screen(checker: Checker, rows: InputRows, quality: Quality, place: ScreenPlace) -> Screened:
+    """Find the rows that do not get in, set aside those of quarantining checks, and tell where.
+
+    Done again by a resumed run it returns what was found before. Holds 24 bytes a bad row.
+
+    Raises:
+        AuditFailedError: `audit/too-many-set-aside`, `audit/over-budget`.
+        TaskError: `audit/check-not-run`.
+    """
+    storage, told = place.storage, join(place.folder, _TOLD)
+    if storage.stat(told) is not None:
+        return _read(storage, told)
+    storage.delete(place.folder)
+    checks = quality.splitting
+    folder = Path(storage.location, place.folder)
+    folder.mkdir(parents=True)
+    bad = str(folder / _BAD)
+    checker.find_bad(rows, checks, bad)
+    places = _places(bad)
+    found = _screened(checks, places, place)
+    _refuse(quality, found, place)
+    if found.quarantined:
+        _set_aside(checker, rows, checks, places, place)
+    with storage.create(told) as out:
+        out.write(json.dumps(asdict(found, dict_factory=_plain)).encode())
+    return found
+
+
+def gone_rows(storage: Storage, path: str) -> np.ndarray:
+    """Return the places of rows of one file that are not written, ascending; none for ""."""
+    if not path:
+        return np.empty(0, np.int64)
+    return np.frombuffer(read_bytes(storage, path), np.int64)
+
+
+def _places(folder: str) -> pa.Table:
+    """Return the bad rows by file and row."""
+    files = sorted(Path(folder).glob("*.parquet"))
+    tables = [pq.read_table(file, columns=["number", "row", "mask"]) for file in files]
+    empty = pa.schema([("number", pa.int64()), ("row", pa.int64()), ("mask", pa.int64())])
+    whole = pa.concat_tables([empty.empty_table(), *(each.cast(empty) for each in tables)])
+    return whole.sort_by([("number", "ascending"), ("row", "ascending")])
+
+
+def _screened(checks: Sequence[Check], places: pa.Table, place: ScreenPlace) -> Screened:
+    """Return what is taken out, after each file's places are written."""
+    masks = places["mask"].to_numpy()
+    aside = (masks & _quarantining(checks)) != 0
+    quarantined = int(np.count_nonzero(aside))
+    by_rule = {
+        each.name: int(np.count_nonzero(masks & (1 << bit))) for bit, each in enumerate(checks)
+    }
+    return Screened(
+        quarantined=quarantined,
+        dropped=masks.size - quarantined,
+        by_rule=by_rule,
+        gone=dict(_write_gone(places, place)),
+        aside=place.aside if quarantined else "",
+    )
+
+
+def _quarantining(checks: Sequence[Check]) -> int:
+    """Return the mask of the checks that set rows aside."""
+    return sum(1 << at for at, each in enumerate(checks) if each.on_fail is OnFail.QUARANTINE)
+
+
+def _write_gone(places: pa.Table, place: ScreenPlace) -> Iterator[tuple[int, Gone]]:
+    """Write the places of each file's rows; yield its number and where they are."""
+    numbers, rows = places["number"].to_numpy(), places["row"].to_numpy()
+    different, starts = np.unique(numbers, return_index=True)
+    ends = np.append(starts[1:], numbers.size)
+    for number, start, end in zip(different.tolist(), starts.tolist(), ends.tolist(), strict=True):
+        path = join(place.folder, _GONE, str(number))
+        with place.storage.create(path, durable=False) as out:
+            out.write(np.ascontiguousarray(rows[start:end]).tobytes())
+        yield number, Gone(path=path, rows=end - start)
+
+
+def _refuse(quality: Quality, found: Screened, place: ScreenPlace) -> None:
+    """Raise where more rows would be taken out than the spec allows."""
+    for check in quality.splitting:
+        failed = found.by_rule[check.name]
+        bounded = check.budget.rows or check.budget.share is not None
+        if bounded and not check.budget.allows(failed, place.total):
+            raise _refusal(
+                "over-budget",
+                f"`{check.name}` would take out {failed:,} of {place.total:,} rows,"
+                f" more than `max_failed: {check.budget}`",
+                found,
+                place,
+            )
+    if place.total and found.rows / place.total > quality.max_ratio:
+        raise _refusal(
+            "too-many-set-aside",
+            f"{found.rows:,} of {place.total:,} rows would be set aside or dropped,"
+            f" more than `max_ratio: {quality.max_ratio:g}`",
+            found,
+            place,
+        )
+
+
+def _refusal(condition: str, message: str, found: Screened, place: ScreenPlace) -> AuditFailedError:
+    """Return the error for a screening that takes out too much."""
+    return AuditFailedError(
+        f"audit/{condition}",
+        message,
+        report={
+            "check": condition,
+            "rows": place.total,
+            "quarantined": found.quarantined,
+            "dropped": found.dropped,
+            "by_rule": dict(found.by_rule),
+        },
+        where=Where(table=place.storage.location),
+        remedy="Nothing was published. Look at the source, or at the checks that fail.",
+    )
+
+
+def _set_aside(
+    checker: Checker,
+    rows: InputRows,
+    checks: Sequence[Check],
+    places: pa.Table,
+    place: ScreenPlace,
+) -> None:
+    """Write the rows that are set aside."""
+    chosen = (places["mask"].to_numpy() & _quarantining(checks)) != 0
+    positions = str(Path(place.storage.location, place.folder, _POSITIONS))
+    pq.write_table(places.filter(pa.array(chosen)), positions)
+    checker.set_aside(
+        rows,
+        SetAside(
+            positions=positions,
+            rules=tuple(each.name for each in checks),
+            folder=place.aside,
+            run_id=place.run_id,
+            instant=place.instant,
+            origins=place.origins,
+        ),
+    )
+
+
+def _read(storage: Storage, path: str) -> Screened:
+    """Return what an earlier process of the run found."""
+    try:
+        fields: dict[str, Any] = json.loads(read_bytes(storage, path))
+        gone = {int(number): Gone(**each) for number, each in fields.pop("gone").items()}
+        return Screened(**fields, gone=gone)
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptFileError(
+            "audit/screening-not-readable",
+            "what an earlier process of this run set aside cannot be read",
+            where=Where(file=path),
+            remedy="Run again with --fresh.",
+        ) from error
+
+
+def _plain(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return fields with their mappings as they are."""
+    return dict(pairs)

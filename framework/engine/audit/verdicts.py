@@ -1,0 +1,108 @@
+"""What comes of a check, given how many rows are bad; and what a whole gate says of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from framework.errors import AuditFailedError, Where
+from framework.plan.words import count_text
+from framework.vocabulary import CheckKind, OnFail, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from framework.engine.audit.screening import Screened
+    from framework.engine.results import CheckResult
+    from framework.plan.quality import Check
+
+__all__ = ["outcome_of", "refusal_of", "with_screened"]
+
+_SHOWN = 3
+_SPLIT = {OnFail.QUARANTINE: Outcome.QUARANTINED, OnFail.DROP: Outcome.DROPPED}
+
+
+def outcome_of(check: Check, failed: int, looked_at: int) -> Outcome:
+    """Return what comes of bad rows among those that are written, or are to be.
+
+    A check that takes rows out has no budget for those that are written all the same.
+    """
+    allowed = failed == 0 if check.splits else check.budget.allows(failed, looked_at)
+    if allowed:
+        return Outcome.PASSED
+    return Outcome.WARNED if check.on_fail is OnFail.WARN else Outcome.FAILED
+
+
+def with_screened(results: Sequence[CheckResult], screened: Screened) -> tuple[CheckResult, ...]:
+    """Return the results with what was taken out before: these rows were looked at and were bad."""
+    return tuple(_with_screened(each, screened) for each in results)
+
+
+def refusal_of(results: Sequence[CheckResult], table: str) -> AuditFailedError | None:
+    """Return the error for checks that failed, all in one; None where none did."""
+    failed = [each for each in results if each.outcome is Outcome.FAILED]
+    if not failed:
+        return None
+    told = "; ".join(_told(each) for each in failed[:_SHOWN])
+    more = f"; and {len(failed) - _SHOWN} more" if len(failed) > _SHOWN else ""
+    first = next((each.samples[0] for each in failed if each.samples), None)
+    return AuditFailedError(
+        "audit/checks-failed",
+        f"{count_text(len(failed), 'check')} of {len(results)} failed: {told}{more}",
+        report={
+            "check": "checks",
+            "failed": [
+                {
+                    "name": each.check.name,
+                    "kind": each.check.kind.value,
+                    "text": each.check.text,
+                    "rows": each.rows,
+                    "failed": each.failed,
+                    "observed": each.observed,
+                    "samples": [_sample(row) for row in each.samples],
+                }
+                for each in failed
+            ],
+        },
+        where=Where(
+            table=table,
+            file=(first.file or None) if first else None,
+            partition=(first.partition or None) if first else None,
+        ),
+        remedy="Nothing was published. Correct the data, or say what is to become of such rows"
+        " (`on_fail`, `max_failed`).",
+    )
+
+
+def _with_screened(result: CheckResult, screened: Screened) -> CheckResult:
+    """Return one result with the rows that its check has taken out."""
+    check, taken = result.check, screened.by_rule.get(result.check.name, 0)
+    if not check.splits or not taken:
+        return result
+    left = result.outcome is not Outcome.PASSED
+    return replace(
+        result,
+        rows=result.rows + taken,
+        failed=result.failed + taken,
+        outcome=Outcome.FAILED if left else _SPLIT[check.on_fail],
+    )
+
+
+def _told(result: CheckResult) -> str:
+    """Return what failed, in words."""
+    check = result.check
+    if check.kind is CheckKind.EXPECT_AGGREGATE:
+        found = "null" if result.nulls else result.observed
+        return f"`{check.name}` ({check.text}) is {found}"
+    budget = f", {check.budget} allowed" if str(check.budget) != "0" else ""
+    what = "of its rows" if check.kind is CheckKind.QUERY else f"of {result.rows:,} rows"
+    if check.kind is CheckKind.QUERY:
+        return f"`{check.name}` returned {result.failed:,} bad rows{budget}"
+    return f"`{check.name}` ({check.text}) by {result.failed:,} {what}{budget}"
+
+
+def _sample(row: object) -> dict[str, object]:
+    """Return a bad row, JSON-ready."""
+    names = ("file", "row", "partition", "key")
+    found = {name: getattr(row, name) for name in names}
+    return {**found, "values": dict(getattr(row, "values", {}))}

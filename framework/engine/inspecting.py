@@ -1,0 +1,161 @@
+"""The gate's checks as stages ask for them: understood before anything is written, made after."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from framework.engine.audit.inspection import UNCHECKED, Inspection
+from framework.engine.audit.subject import Looking
+from framework.engine.audit.verdicts import with_screened
+from framework.engine.events import Audited
+from framework.engine.results import AuditReport, CheckResult, Fate
+from framework.errors import NotYetBuiltError, Where
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    from framework.engine.audit.subject import Checker, WrittenRows
+    from framework.engine.course import Course, Run
+    from framework.errors import AuditFailedError
+
+__all__ = ["inspect_rows", "refused", "reported", "understand_checks"]
+
+
+def understand_checks(work: Run, schema: pa.Schema) -> Checker | None:
+    """Return who makes the checks of the spec, which all can be made; None where there are none.
+
+    Raises:
+        NotYetBuiltError: `quality/needs-spark`.
+        PlanError: `quality/bad-sql`.
+    """
+    quality = work.plan.target.quality
+    if not quality.checks:
+        return None
+    checker = _checker(work)
+    checker.understand(schema, quality.checks)
+    return checker
+
+
+def inspect_rows(work: Run, course: Course, rows: WrittenRows) -> Inspection:
+    """Return what came of all checks on the written rows; reads nothing where there are none.
+
+    Raises:
+        TaskError: `audit/check-not-run`.
+    """
+    quality = work.plan.target.quality
+    if not quality.checks and not work.figures:
+        return UNCHECKED
+    begun = time.monotonic()
+    looking = Looking(quality=quality, figures=work.figures)
+    judged = _checker(work).judge(rows, looking)
+    results = with_screened(judged.results, course.screened)
+    return Inspection(
+        table=work.storage.location,
+        results=results,
+        columns=judged.columns,
+        told=_told(results, course),
+        seconds=time.monotonic() - begun,
+    )
+
+
+def reported(work: Run, course: Course, inspection: Inspection) -> None:
+    """Tell everybody that the gate lets the files through."""
+    keys = dict(course.audited.proof) if course.audited else {}
+    for name in inspection.told:
+        keys.pop(name, None)
+    rows = int(str(keys.get("rows", 0)))
+    _report(work, course, inspection.results, keys=keys, columns=inspection, rows=rows)
+
+
+def refused(work: Run, course: Course, error: AuditFailedError) -> None:
+    """Tell everybody that the gate refuses, and why."""
+    results = tuple(each for each in error.results if isinstance(each, CheckResult))
+    _report(work, course, results, refusal={**error.as_json(), "report": error.report})
+
+
+def _checker(work: Run) -> Checker:
+    """Return who makes checks.
+
+    Raises:
+        NotYetBuiltError: `quality/needs-spark`.
+    """
+    if work.checker is None:
+        raise NotYetBuiltError(
+            "quality/needs-spark",
+            "the section `quality` is checked by Spark",
+            where=Where(table=work.storage.location),
+            remedy="Run it with a Spark session, without --in-process.",
+        )
+    return work.checker
+
+
+def _report(
+    work: Run,
+    course: Course,
+    results: tuple[CheckResult, ...],
+    *,
+    keys: Mapping[str, object] | None = None,
+    refusal: Mapping[str, object] | None = None,
+    columns: Inspection = UNCHECKED,
+    rows: int | None = None,
+) -> None:
+    """Tell what the gate found."""
+    transaction = course.transaction
+    target, load = work.plan.target, work.plan.load
+    moment = datetime.fromtimestamp(work.clock.now_ms() / 1000, tz=UTC)
+    work.events(
+        Audited(
+            report=AuditReport(
+                table=target.name,
+                location=work.storage.location,
+                subject="bootstrap" if load is None else load.operation.value,
+                instant=transaction.intent.requested_time if transaction else None,
+                run_id=transaction.intent.write_id if transaction else "",
+                at=moment.strftime("%Y-%m-%dT%H:%M:%SZ"),
+                keys=keys or {},
+                refusal=refusal or {},
+                checks=results,
+                columns=columns.columns,
+                fate=None if rows is None else _fate(course),
+                timings=dict(course.seconds),
+            )
+        )
+    )
+
+
+def _fate(course: Course) -> Fate:
+    """Return what became of the input's rows."""
+    screened = course.screened
+    return Fate(
+        input=course.input_rows,
+        published=course.input_rows - screened.rows,
+        quarantined=screened.quarantined,
+        dropped=screened.dropped,
+    )
+
+
+def _told(results: tuple[CheckResult, ...], course: Course) -> dict[str, object]:
+    """Return what the commit says of the checks."""
+    fate = _fate(course)
+    return {
+        "checks": [
+            {
+                "name": each.check.name,
+                "kind": each.check.kind.value,
+                "outcome": each.outcome.value,
+                "rows": each.rows,
+                "failed": each.failed,
+            }
+            for each in results
+        ],
+        "fate": {
+            "input": fate.input,
+            "published": fate.published,
+            "quarantined": fate.quarantined,
+            "dropped": fate.dropped,
+        },
+    }

@@ -1,0 +1,1 @@
+"""The gate's checks by SQL: rows that come in, rows that are written, and expectations."""

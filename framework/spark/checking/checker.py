@@ -1,0 +1,167 @@
+"""The engine's checker, on a session."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import types as t
+from pyspark.sql.functions import broadcast, col, expr, lit
+
+from framework.engine.audit.subject import Judged
+from framework.hudi.keygen.spark_sql import quote_literal
+from framework.spark.checking.judging import judge_frame, naming_checks
+from framework.spark.checking.places import checking_session, input_frame
+from framework.spark.checking.predicates import bad_sql, counting
+from framework.spark.checking.understanding import refuse_unclear
+from framework.spark.checking.written import WrittenFrames
+from framework.spark.jobs import run_job
+from framework.spark.reading.adopted import FILE, ROW
+from framework.spark.reading.columns import META_SCHEMA, constants, quoted, struct_of
+from framework.spark.spark_faults import typed
+from framework.vocabulary import CheckedRows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from framework.engine.audit.subject import InputRows, Looking, SetAside, WrittenRows
+    from framework.engine.results import CheckResult, ColumnFigures
+    from framework.plan.quality import Check
+    from framework.spark.checking.places import Placed
+
+__all__ = ["SparkChecker"]
+
+_PLACE: Final = t.StructType(
+    [t.StructField(name, t.LongType()) for name in ("number", "row", "mask")]
+)
+_AT: Final = ("_lakestrap_at_number", "_lakestrap_at_row", "_lakestrap_at_mask")
+_NUMBER, _MASK, _TEXT, _ORIGIN = (
+    f"_lakestrap_{name}" for name in ("number", "mask", "text", "origin")
+)
+
+
+class SparkChecker:
+    """Checks rows with a session, which stays as it is: all is done in a session of its own."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def understand(self, schema: pa.Schema, checks: Sequence[Check]) -> None:
+        """Refuse checks that cannot be carried out on rows of a schema; reads no rows.
+
+        Raises:
+            PlanError: `quality/bad-sql`, with every check at fault.
+        """
+        session = checking_session(self._spark)
+        columns = t.StructType([*META_SCHEMA, *struct_of(schema)])
+        with typed():
+            frame = session.createDataFrame([], columns)
+        refuse_unclear(frame, checks)
+
+    def find_bad(self, rows: InputRows, checks: Sequence[Check], folder: str) -> None:
+        """Write the places of rows that fail some check into a new folder, as Parquet files.
+
+        One Spark job over the columns that the checks name.
+
+        Raises:
+            TaskError: `audit/check-not-run`.
+        """
+        placed = input_frame(checking_session(self._spark), rows)
+        bits = [
+            f"(case when {bad_sql(check)} then {1 << at}L else 0L end)"
+            for at, check in enumerate(checks)
+        ]
+        with typed():
+            masked = placed.frame.select(FILE, ROW, expr(" + ".join(bits)).alias(_MASK))
+            found = _numbered(masked.where(col(_MASK) != 0), placed)
+            chosen = found.select(
+                col(_NUMBER).alias("number"), col(ROW).alias("row"), col(_MASK).alias("mask")
+            )
+
+        def alone(check: Check) -> object:
+            return self._job("one check", partial(counting, placed.frame, [check]))
+
+        writing = partial(self._job, "rows to take out", partial(_write, chosen, folder))
+        naming_checks(writing, checks, alone)
+
+    def set_aside(self, rows: InputRows, work: SetAside) -> None:
+        """Write the rows at some places into a new folder, as Parquet files.
+
+        Columns are those of the rows, then `_lakestrap_rules` (names), `_lakestrap_run_id`,
+        `_lakestrap_instant`, `_lakestrap_file` and `_lakestrap_row` (from 0). One Spark job.
+        """
+        session = checking_session(self._spark)
+        placed = input_frame(session, rows)
+        with typed():
+            places = session.read.schema(_PLACE).parquet(f"file:{work.positions}").toDF(*_AT)
+            numbered = _numbered(placed.frame, placed, dict(work.origins))
+            same = (col(_NUMBER) == col(_AT[0])) & (col(ROW) == col(_AT[1]))
+            taken = numbered.join(broadcast(places), same)
+            rules = ", ".join(
+                f"if({_mask_has(at)}, {quote_literal(name)}, null)"
+                for at, name in enumerate(work.rules)
+            )
+            chosen = taken.select(
+                *quoted(rows.schema.names),
+                expr(f"filter(array({rules}), r -> r is not null)").alias("_lakestrap_rules"),
+                lit(work.run_id).alias("_lakestrap_run_id"),
+                lit(work.instant).alias("_lakestrap_instant"),
+                col(_ORIGIN).alias(FILE),
+                col(ROW).alias(ROW),
+            )
+        self._job("rows set aside", partial(_write, chosen, work.folder))
+
+    def judge(self, rows: WrittenRows, how: Looking) -> Judged:
+        """Return what came of the checks.
+
+        Raises:
+            TaskError: `audit/check-not-run`, with every check at fault.
+        """
+        frames = WrittenFrames(checking_session(self._spark), rows)
+        judged: dict[str, CheckResult] = {}
+        columns: tuple[ColumnFigures, ...] = ()
+        for over, make in (
+            (CheckedRows.WRITTEN, frames.written),
+            (CheckedRows.TABLE, frames.table),
+        ):
+            checks = [each for each in how.quality.checks if each.over is over]
+            has_figures = how.figures and over is CheckedRows.WRITTEN
+            if checks or has_figures:
+                figures = rows.schema.names if has_figures else []
+                with typed():
+                    placed = make()
+                found = judge_frame(placed, checks, how, figures)
+                judged |= {each.check.name: each for each in found.results}
+                columns = found.columns or columns
+        results = tuple(judged[each.name] for each in how.quality.checks)
+        return Judged(results=results, columns=columns)
+
+    def _job(self, what: str, work: object) -> object:
+        """Run jobs that can be interrupted."""
+        return run_job(self._spark.sparkContext, what, work)  # type: ignore[arg-type]
+
+
+def _numbered(frame: DataFrame, placed: Placed, origins: dict[int, str] | None = None) -> DataFrame:
+    """Return rows with the number of their file, and what it is called where that is asked for."""
+    texts = {
+        _TEXT: list(placed.numbers),
+        _NUMBER: [str(number) for number in placed.numbers.values()],
+    }
+    if origins is not None:
+        texts[_ORIGIN] = [origins[number] for number in placed.numbers.values()]
+    known = constants(frame.sparkSession, texts)
+    known = known.withColumn(_NUMBER, col(_NUMBER).cast("bigint"))
+    return frame.join(broadcast(known), col(FILE) == col(_TEXT))
+
+
+def _mask_has(bit: int) -> str:
+    """Return SQL that is true where a mask has a bit."""
+    return f"({_AT[2]} & {1 << bit}L) != 0"
+
+
+def _write(frame: DataFrame, folder: str) -> None:
+    """Write a frame into a new folder, of which only what Spark committed is seen."""
+    frame.write.mode("error").parquet(f"file:{folder}")

@@ -1,0 +1,171 @@
+"""Frames whose rows know their file and their place in it, and the session that they belong to."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import reduce
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import types as t
+from pyspark.sql.functions import col, lit
+
+from framework.hudi.table.partition_path import parse_partition
+from framework.spark.loading.staging import WRITING
+from framework.spark.reading.adopted import FILE, ROW
+from framework.spark.reading.columns import partition_schema, quoted, struct_of
+from framework.spark.reading.early import EarlyListing
+from framework.spark.reading.files import FileSet, Partition
+from framework.spark.reading.jvm import Jvm
+from framework.spark.reading.scan import Scanner, private_settings
+from framework.spark.reading.widened import stored_types, widens
+from framework.spark.spark_faults import typed
+from framework.vocabulary import SourceLayout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from framework.engine.audit.subject import InputRows
+    from framework.hudi.table.partition_path import PartitionField
+
+__all__ = [
+    "Placed",
+    "checking_session",
+    "input_frame",
+    "scanning",
+    "together",
+    "without_places",
+]
+
+_SETTINGS: Final = {"spark.sql.ansi.enabled": "true", "spark.sql.session.timeZone": "UTC"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """Rows with `FILE` and `ROW` last; both are null where they are not known.
+
+    Attributes:
+        frame: the rows.
+        origins: what each text of `FILE` is called, for people.
+        numbers: the number of the file that a text of `FILE` stands for, where files have one.
+    """
+
+    frame: DataFrame
+    origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    numbers: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def checking_session(spark: SparkSession) -> SparkSession:
+    """Return a session for checks, which leaves `spark` as it is.
+
+    It has the settings, functions and catalog of `spark` and none of its temporary views. SQL is
+    ANSI's, so that what cannot be computed is an error and not a null, and times are UTC's, so
+    that a verdict does not depend on who runs it.
+
+    Raises:
+        NotYetBuiltError: `spark/connect-not-built`.
+    """
+    with typed():
+        listing = private_settings(spark.sparkContext.defaultParallelism, None)
+        return Jvm(spark).own_session({**listing, **WRITING, **_SETTINGS})
+
+
+@contextmanager
+def scanning(
+    session: SparkSession, partition: Sequence[PartitionField], layout: SourceLayout | None
+) -> Iterator[Scanner]:
+    """Give a scanner whose frames belong to a session of `checking_session`."""
+    jvm = Jvm(session)
+    with typed(), EarlyListing(jvm, jvm.session) as early:
+        yield Scanner(
+            jvm=jvm,
+            session=jvm.session,
+            partition=partition_schema(partition),
+            takes_folders_apart=layout is SourceLayout.HIVE,
+            early=early,
+        )
+
+
+def input_frame(session: SparkSession, rows: InputRows) -> Placed:
+    """Return the rows of an input: its columns, those of folders included.
+
+    Raises:
+        SourceDriftError: `source/drift`; a file is gone.
+        UnsupportedTableError: `read/type-not-in-spark`.
+    """
+    folders = {each.name for each in rows.partition}
+    columns = struct_of(each for each in rows.schema if each.name not in folders)
+    files = FileSet()
+    for path, partition_path in zip(rows.paths, rows.partition_paths, strict=True):
+        values = (
+            parse_partition(partition_path, rows.partition, rows.layout or SourceLayout.NONE)
+            if rows.partition
+            else ()
+        )
+        files.add(path, Partition(path=partition_path, values=values))
+    with scanning(session, rows.partition, rows.layout) as scanner:
+        frames, numbers = [], dict[str, int]()
+        for places, stored in _as_stored(files.paths, columns, session.version):
+            some = files.some(places)
+            scan = scanner.scan(some, stored, with_rows=True)
+            numbers.update(zip(scan.texts, (rows.numbers[at] for at in places), strict=True))
+            frames.append(_placed(scanner, scan.frame, _cast(rows.schema.names, stored, columns)))
+    if not frames:
+        whole = struct_of(rows.schema)
+        empty = session.createDataFrame([], whole)
+        return Placed(frame=without_places(empty))
+    return Placed(frame=reduce(DataFrame.union, frames), numbers=numbers)
+
+
+def together(parts: Sequence[Placed]) -> Placed:
+    """Return the rows of all parts, which have the same columns; there is at least one."""
+    return Placed(
+        frame=reduce(DataFrame.union, (each.frame for each in parts)),
+        origins={text: name for each in parts for text, name in each.origins.items()},
+        numbers={text: number for each in parts for text, number in each.numbers.items()},
+    )
+
+
+def without_places(frame: DataFrame) -> DataFrame:
+    """Return a frame with `FILE` and `ROW`, of which nothing is known."""
+    return frame.withColumn(FILE, lit(None).cast("string")).withColumn(
+        ROW, lit(None).cast("bigint")
+    )
+
+
+def _as_stored(
+    paths: list[str], columns: t.StructType, version: str
+) -> Iterator[tuple[list[int], t.StructType]]:
+    """Yield places of files with the columns in the types to read; one pair where Spark widens."""
+    if widens(version) or not paths:
+        if paths:
+            yield list(range(len(paths))), columns
+        return
+    yield from stored_types(paths, columns)
+
+
+def _cast(names: Sequence[str], stored: t.StructType, wanted: t.StructType) -> list[str]:
+    """Return each column as SQL, cast where a file has a narrower type."""
+    narrow = {
+        read.name: asked.dataType.simpleString()
+        for read, asked in zip(stored, wanted, strict=True)
+        if read.dataType != asked.dataType
+    }
+    return [
+        f"cast({name} as {narrow[plain]}) as {name}" if plain in narrow else name
+        for plain, name in zip(names, quoted(names), strict=True)
+    ]
+
+
+def _placed(scanner: Scanner, frame: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """Return columns of a scan, with the places of its rows."""
+    kept = frame.select(
+        "*",
+        col("_metadata.file_path").alias(FILE),
+        col(scanner.jvm.row_index).alias(ROW),
+    )
+    return kept.selectExpr(*columns, FILE, ROW)

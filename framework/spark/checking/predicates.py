@@ -1,0 +1,181 @@
+"""Row predicates and aggregates: any number of them in one pass over the rows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql.functions import expr
+
+from framework.engine.results import ColumnFigures
+from framework.hudi.keygen.spark_sql import quote_name
+from framework.vocabulary import CheckKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from framework.plan.quality import Check
+
+__all__ = ["Counted", "Pass", "bad_sql", "counting", "holds_sql", "looks_at_sql", "observed_sql"]
+
+_COMPARES: Final = re.compile(
+    r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`[^`]*`|[()\[\]]|<=>|<>|!=|>=|<=|==|<|>|="""
+    r"""|\bAND\b|\bOR\b|\bCASE\b|\bNOT\b|\bIS\b|\bIN\b|\bLIKE\b"""
+    r"""|\bBETWEEN\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_OPERATORS: Final = frozenset({"<=>", "<>", "!=", ">=", "<=", "==", "<", ">", "="})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """What one pass found of one check; `holds` is None but for aggregates, or where it is null."""
+
+    looked_at: int = 0
+    failed: int = 0
+    nulls: int = 0
+    holds: bool | None = None
+    observed: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pass:
+    """What one pass over rows found: their number, each check by name, figures of columns."""
+
+    rows: int
+    checks: Mapping[str, Counted]
+    columns: tuple[ColumnFigures, ...] = ()
+
+
+def counting(frame: DataFrame, checks: Sequence[Check], figures: Sequence[str] = ()) -> Pass:
+    """Return counts for predicates and aggregates over the rows of a frame; one Spark job.
+
+    Args:
+        frame: the rows.
+        checks: of the kinds `EXPECT` and `EXPECT_AGGREGATE`.
+        figures: columns whose nulls and distinct values are told, the latter estimated.
+    """
+    wanted: list[Column] = [expr("count(1)").alias("rows")]
+    for at, check in enumerate(checks):
+        wanted += _aggregates(at, check)
+    for at, name in enumerate(figures):
+        wanted += _figures(at, name, _kind(frame, name))
+    row: Mapping[str, Any] = frame.agg(*wanted).collect()[0].asDict()
+    rows = row["rows"]
+    return Pass(
+        rows=rows,
+        checks={check.name: _counted(row, at, check, rows) for at, check in enumerate(checks)},
+        columns=tuple(
+            ColumnFigures(
+                name=name,
+                type=_kind(frame, name),
+                rows=rows,
+                nulls=rows - row[f"there_{at}"],
+                distinct=min(row[f"distinct_{at}"], row[f"there_{at}"]),
+            )
+            for at, name in enumerate(figures)
+        ),
+    )
+
+
+def looks_at_sql(check: Check) -> str:
+    """Return SQL that is true for the rows that a predicate looks at, and never null."""
+    return "true" if check.where is None else f"coalesce({_in_brackets(check.where)}, false)"
+
+
+def holds_sql(check: Check) -> str:
+    """Return SQL that is true for the rows that meet a predicate, and never null."""
+    return f"coalesce({_in_brackets(check.text)}, {'true' if check.allow_null else 'false'})"
+
+
+def bad_sql(check: Check) -> str:
+    """Return SQL that is true for bad rows, and never null.
+
+    The predicate is not computed for rows that it does not look at.
+    """
+    holds = holds_sql(check)
+    if check.where is None:
+        return f"(not {holds})"
+    return f"(case when {looks_at_sql(check)} then not {holds} else false end)"
+
+
+def observed_sql(text: str) -> str | None:
+    """Return the left side of an aggregate predicate that is one comparison, else None."""
+    depth, found = 0, None
+    for token in _COMPARES.finditer(text):
+        word = token.group()
+        if word in "([":
+            depth += 1
+        elif word in ")]":
+            depth -= 1
+        elif depth == 0 and word[0] not in "'\"`":
+            if word not in _OPERATORS or found is not None:
+                return None
+            found = token.start()
+    return text[:found].strip() or None if found else None
+
+
+def _in_brackets(sql: str) -> str:
+    """Return SQL that stands alone, even where it ends in a comment."""
+    return f"(\n{sql}\n)"
+
+
+def _aggregates(at: int, check: Check) -> list[Column]:
+    """Return what the pass counts for one check."""
+    if check.kind is CheckKind.EXPECT_AGGREGATE:
+        shown = observed_sql(check.text)
+        return [
+            expr(_in_brackets(check.text)).alias(f"holds_{at}"),
+            expr(f"cast({_in_brackets(shown or check.text)} as string)").alias(f"observed_{at}"),
+        ]
+    found = [
+        expr(f"count_if({bad_sql(check)})").alias(f"failed_{at}"),
+        expr(f"count_if({_null_sql(check)})").alias(f"nulls_{at}"),
+    ]
+    if check.where is not None:
+        found.append(expr(f"count_if({looks_at_sql(check)})").alias(f"looked_{at}"))
+    return found
+
+
+def _null_sql(check: Check) -> str:
+    """Return SQL that is true for bad rows whose predicate is null."""
+    if check.allow_null:
+        return "false"
+    null = f"{_in_brackets(check.text)} is null"
+    return null if check.where is None else f"case when {looks_at_sql(check)} then {null} end"
+
+
+def _figures(at: int, name: str, kind: str) -> list[Column]:
+    """Return what the pass counts for one column; maps are compared as text."""
+    column = quote_name(name)
+    value = f"to_json({column})" if "map<" in kind else column
+    return [
+        expr(f"count({column})").alias(f"there_{at}"),
+        expr(f"approx_count_distinct({value})").alias(f"distinct_{at}"),
+    ]
+
+
+def _kind(frame: DataFrame, name: str) -> str:
+    """Return a column's type in SQL's words."""
+    return frame.schema[name].dataType.simpleString()
+
+
+def _counted(row: Mapping[str, Any], at: int, check: Check, rows: int) -> Counted:
+    """Return what the pass found of one check."""
+    if check.kind is CheckKind.EXPECT_AGGREGATE:
+        holds = row[f"holds_{at}"]
+        return Counted(
+            looked_at=rows,
+            failed=int(holds is not True),
+            nulls=int(holds is None),
+            holds=holds,
+            observed=row[f"observed_{at}"],
+        )
+    return Counted(
+        looked_at=row.get(f"looked_{at}", rows),
+        failed=row[f"failed_{at}"],
+        nulls=row[f"nulls_{at}"],
+    )

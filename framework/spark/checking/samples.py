@@ -1,0 +1,99 @@
+"""A few bad rows, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql.functions import col, expr
+
+from framework.engine.results import FailedRow
+from framework.hudi.table.layout import META_COLUMNS, MetaField
+from framework.spark.checking.predicates import bad_sql
+from framework.spark.reading.adopted import FILE, ROW
+from framework.spark.reading.columns import quoted
+from framework.spark.reading.jvm import Jvm
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from pyspark.sql import DataFrame, Row
+
+    from framework.plan.quality import Check
+    from framework.spark.checking.places import Placed
+
+__all__ = ["REDACTED", "bad_rows", "query_rows"]
+
+REDACTED: Final = "***"
+_COLUMNS: Final = 12
+_TEXT: Final = 200
+_NAMED: Final = (
+    MetaField.RECORD_KEY.value,
+    MetaField.PARTITION_PATH.value,
+    MetaField.FILE_NAME.value,
+)
+
+
+def bad_rows(
+    placed: Placed, check: Check, limit: int, redacted: Collection[str]
+) -> tuple[FailedRow, ...]:
+    """Return at most `limit` rows that fail a predicate, with the columns that it names.
+
+    Takes the jobs that Spark needs for so many rows.
+    """
+    if limit < 1:
+        return ()
+    frame = placed.frame
+    bad = frame.where(expr(bad_sql(check)))
+    mentioned = Jvm(frame.sparkSession).mentioned(frame.select(expr(bad_sql(check))))
+    names = [name for name in frame.columns if name in set(mentioned) - {FILE, ROW}]
+    shown = names[:_COLUMNS]
+    texts = [expr(f"cast({name} as string)") for name in quoted(shown)]
+    rows = bad.select(*_NAMED, col(FILE), col(ROW), *texts).limit(limit).collect()
+    return tuple(_row(each, shown, placed.origins, redacted) for each in rows)
+
+
+def query_rows(frame: DataFrame, limit: int, redacted: Collection[str]) -> tuple[FailedRow, ...]:
+    """Return at most `limit` rows of a query, with their first columns."""
+    if limit < 1:
+        return ()
+    chosen = [name for name in dict.fromkeys(frame.columns) if name not in META_COLUMNS][:_COLUMNS]
+    names = chosen or frame.columns[:_COLUMNS]
+    numbered = frame.toDF(*(f"c{at}" for at in range(len(frame.columns))))
+    places = [frame.columns.index(name) for name in names]
+    rows = numbered.select(*(expr(f"cast(c{at} as string)") for at in places)).limit(limit)
+    return tuple(FailedRow(values=_values(each, names, redacted)) for each in rows.collect())
+
+
+def _row(
+    row: Row, names: Sequence[str], origins: Mapping[str, str], redacted: Collection[str]
+) -> FailedRow:
+    """Return one bad row; where its own file is not known, the file that it is written to.
+
+    With redacted columns the key is not shown, for it may be made of them.
+    """
+    key, partition, written, file, place = row[:5]
+    return FailedRow(
+        file=origins.get(file, "") if file else written or "",
+        row=place,
+        partition=partition or "",
+        key=REDACTED if redacted and key is not None else key,
+        values=_values(row[5:], names, redacted),
+    )
+
+
+def _values(
+    texts: Sequence[str | None], names: Sequence[str], redacted: Collection[str]
+) -> dict[str, str | None]:
+    """Return columns with their texts."""
+    hidden = {name.lower() for name in redacted}
+    return {
+        name: _shown(text, hides=name.lower() in hidden)
+        for name, text in zip(names, texts, strict=True)
+    }
+
+
+def _shown(text: str | None, *, hides: bool) -> str | None:
+    """Return a text as it is shown: hidden, or cut where it is long."""
+    if text is None or len(text) <= _TEXT:
+        return REDACTED if hides and text is not None else text
+    return REDACTED if hides else f"{text[:_TEXT]}…"

@@ -1,0 +1,121 @@
+"""Whether Spark can carry out a check at all, asked before any row is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.functions import expr
+
+from framework.errors import PlanError
+from framework.spark.checking.predicates import bad_sql, observed_sql
+from framework.spark.reading.jvm import Jvm
+from framework.spark.spark_faults import SPARK_REFUSES, first_line, typed
+from framework.vocabulary import CheckKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from framework.plan.quality import Check
+
+__all__ = ["VIEW", "query_frame", "refuse_unclear"]
+
+VIEW = "this"
+"""The view that a query sees the rows under."""
+
+
+def refuse_unclear(frame: DataFrame, checks: Sequence[Check]) -> None:
+    """Refuse checks that Spark does not take on rows like those of a frame; reads no rows.
+
+    Raises:
+        PlanError: `quality/bad-sql`, with every check at fault.
+    """
+    faults = [(check, fault) for check in checks if (fault := _fault(frame, check))]
+    if not faults:
+        return
+    told = [f"`{check.name}`: {fault}" for check, fault in faults]
+    raise PlanError(
+        "quality/bad-sql",
+        "Spark does not take the check " + "\n  and ".join(told),
+        remedy=f"Columns are {', '.join(frame.columns[:40])}.",
+    )
+
+
+def query_frame(frame: DataFrame, check: Check) -> DataFrame:
+    """Return the rows of a check's query over the rows of a frame."""
+    session = frame.sparkSession
+    frame.createOrReplaceTempView(VIEW)
+    sql = check.text.strip().rstrip(";")
+    Jvm(session).parse_query(sql)  # a command would be carried out at once
+    return session.sql(sql)
+
+
+def _fault(frame: DataFrame, check: Check) -> str:
+    """Return what Spark has against a check, "" for nothing."""
+    try:
+        with typed(passing=SPARK_REFUSES):
+            return _ANALYSES[check.kind](frame, check)
+    except SPARK_REFUSES as error:
+        return first_line(error)
+
+
+def _predicate(frame: DataFrame, check: Check) -> str:
+    """Analyse a row predicate: a filter, of which it takes no aggregates and no windows."""
+    for sql in filter(None, (check.where, check.text)):
+        filtered = frame.where(expr(f"(\n{sql}\n)"))
+        kind = frame.select(expr(f"(\n{sql}\n)")).schema[0].dataType.simpleString()
+        if kind != "boolean":
+            return f"`{sql}` is {kind}, not true or false"
+        if not _is_deterministic(filtered):
+            return f"`{sql}` is not the same each time it is computed"
+    frame.agg(expr(f"count_if({bad_sql(check)})"))
+    return ""
+
+
+def _aggregate(frame: DataFrame, check: Check) -> str:
+    """Analyse a predicate over aggregates."""
+    found = frame.agg(expr(f"(\n{check.text}\n)").alias("holds"))
+    kind = found.schema[0].dataType.simpleString()
+    if kind != "boolean":
+        return f"`{check.text}` is {kind}, not true or false"
+    if shown := observed_sql(check.text):
+        frame.agg(expr(f"cast((\n{shown}\n) as string)"))
+    return ""
+
+
+def _query(frame: DataFrame, check: Check) -> str:
+    """Analyse a query."""
+    query_frame(frame, check)
+    return ""
+
+
+def _expectation(frame: DataFrame, check: Check) -> str:
+    """Look for the columns that an expectation names."""
+    known = {name.lower() for name in frame.columns}
+    named = [
+        name
+        for argument, value in check.arguments.items()
+        if argument.startswith("column") and argument != "column_index"
+        for name in (
+            [value] if isinstance(value, str) else value if isinstance(value, list) else []
+        )
+        if isinstance(name, str)
+    ]
+    if check.text.startswith("expect_table_"):
+        return ""  # sets of columns that may be missing are what these are about
+    lost = [name for name in named if name.lower() not in known]
+    return f"there is no column {', '.join(f'`{name}`' for name in lost)}" if lost else ""
+
+
+def _is_deterministic(frame: DataFrame) -> bool:
+    """Whether the last step of a frame is the same each time."""
+    return bool(Jvm(frame.sparkSession).analysed(frame).deterministic())
+
+
+_ANALYSES: Mapping[CheckKind, Callable[[DataFrame, Check], str]] = {
+    CheckKind.EXPECT: _predicate,
+    CheckKind.EXPECT_AGGREGATE: _aggregate,
+    CheckKind.QUERY: _query,
+    CheckKind.GX: _expectation,
+}
