@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from framework.engine.results import AuditReport, CheckResult, Fate
 from framework.errors import NotYetBuiltError, Where
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pyarrow as pa
 
     from framework.engine.audit.subject import Checker, WrittenRows
@@ -64,17 +63,21 @@ def inspect_rows(work: Run, course: Course, rows: WrittenRows) -> Inspection:
 
 def reported(work: Run, course: Course, inspection: Inspection) -> None:
     """Tell everybody that the gate lets the files through."""
-    keys = dict(course.audited.proof) if course.audited else {}
-    for name in inspection.told:
-        keys.pop(name, None)
-    rows = int(str(keys.get("rows", 0)))
-    _report(work, course, inspection.results, keys=keys, columns=inspection, rows=rows)
+    proof = dict(course.audited.proof) if course.audited else {}
+    report = replace(
+        _report(work, course, inspection.results),
+        keys={name: value for name, value in proof.items() if name not in inspection.told},
+        columns=inspection.columns,
+        fate=_fate(course),
+    )
+    work.events(Audited(report=report))
 
 
 def refused(work: Run, course: Course, error: AuditFailedError) -> None:
     """Tell everybody that the gate refuses, and why."""
     results = tuple(each for each in error.results if isinstance(each, CheckResult))
-    _report(work, course, results, refusal={**error.as_json(), "report": error.report})
+    refusal = {**error.as_json(), "report": error.report}
+    work.events(Audited(report=replace(_report(work, course, results), refusal=refusal)))
 
 
 def _checker(work: Run) -> Checker:
@@ -93,37 +96,19 @@ def _checker(work: Run) -> Checker:
     return work.checker
 
 
-def _report(
-    work: Run,
-    course: Course,
-    results: tuple[CheckResult, ...],
-    *,
-    keys: Mapping[str, object] | None = None,
-    refusal: Mapping[str, object] | None = None,
-    columns: Inspection = UNCHECKED,
-    rows: int | None = None,
-) -> None:
-    """Tell what the gate found."""
-    transaction = course.transaction
-    target, load = work.plan.target, work.plan.load
+def _report(work: Run, course: Course, results: tuple[CheckResult, ...]) -> AuditReport:
+    """Return what is common to all reports of a run."""
+    transaction, load = course.transaction, work.plan.load
     moment = datetime.fromtimestamp(work.clock.now_ms() / 1000, tz=UTC)
-    work.events(
-        Audited(
-            report=AuditReport(
-                table=target.name,
-                location=work.storage.location,
-                subject="bootstrap" if load is None else load.operation.value,
-                instant=transaction.intent.requested_time if transaction else None,
-                run_id=transaction.intent.write_id if transaction else "",
-                at=moment.strftime("%Y-%m-%dT%H:%M:%SZ"),
-                keys=keys or {},
-                refusal=refusal or {},
-                checks=results,
-                columns=columns.columns,
-                fate=None if rows is None else _fate(course),
-                timings=dict(course.seconds),
-            )
-        )
+    return AuditReport(
+        table=work.plan.target.name,
+        location=work.storage.location,
+        subject="bootstrap" if load is None else load.operation.value,
+        instant=transaction.intent.requested_time if transaction else None,
+        run_id=transaction.intent.write_id if transaction else "",
+        at=moment.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        checks=results,
+        timings=dict(course.seconds),
     )
 
 

@@ -58,10 +58,8 @@ def stage_text(stage: Stage) -> str:
             return f"{stage.action} {stage.instant or 'at the next instant'}"
         case Skeletons() | FullRecords():
             return _writing(stage)
-        case Audit() | Index() | Commit():
+        case Audit() | Index() | Commit() | Screen():
             return _ending(stage)
-        case Screen():
-            return _screening(stage)
         case _:
             return _loading(stage)
 
@@ -85,8 +83,10 @@ def _writing(stage: Skeletons | FullRecords) -> str:
     )
 
 
-def _ending(stage: Audit | Index | Commit) -> str:
-    """Return what is proven, what the index covers, or what makes all visible."""
+def _ending(stage: Audit | Index | Commit | Screen) -> str:
+    """Return what is checked or proven, what the index covers, or what makes all visible."""
+    if isinstance(stage, Screen):
+        return _screening(stage)
     if isinstance(stage, Audit):
         checks = f", {count_text(stage.checks, 'check')}" if stage.checks else ""
         return f"{key_text(stage.columns)} unique in {stage.scope}, not null{checks}"
