@@ -11,7 +11,7 @@ from framework.vocabulary import CheckedRows, CheckKind, OnFail
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Budget", "Check", "Quality"]
+__all__ = ["Budget", "Check", "ColumnContract", "Quality"]
 
 _SPLITS = frozenset({OnFail.QUARANTINE, OnFail.DROP})
 
@@ -70,16 +70,37 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnContract:
+    """What the spec says of one column, which must then be in the table.
+
+    Attributes:
+        name: the column's name, as written.
+        type: Spark SQL type in its normal text (`decimal(10,2)`), None where nothing is said.
+        nullable: whether it may be null.
+        allowed: the only values that it may have, as written; empty for any.
+        key_path: where it stands.
+    """
+
+    name: str
+    type: str | None = None
+    nullable: bool = True
+    allowed: tuple[str | int | float | bool, ...] = ()
+    key_path: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Quality:
     """All checks of a spec.
 
     Attributes:
-        checks: those of profiles and of the column contract first, then the spec's own, in order.
+        checks: those of the column contract first, then those of profiles, then the spec's own,
+            in order.
         quarantine: location of the data set of rows set aside, None where no check can do so.
         max_ratio: share of the input that may be set aside and dropped together, from 0 to 1; more
             refuses the run. The bound itself is allowed.
         samples: bad rows that are shown for each check.
         redacted: columns whose values are never shown.
+        columns: the column contract; what it says of values is among the checks too.
     """
 
     checks: tuple[Check, ...] = ()
@@ -87,6 +108,7 @@ class Quality:
     max_ratio: float = 1.0
     samples: int = 5
     redacted: tuple[str, ...] = ()
+    columns: tuple[ColumnContract, ...] = ()
 
     @property
     def splitting(self) -> tuple[Check, ...]:

@@ -12,7 +12,7 @@ from framework.spec.fields import SpecModel, written_fields
 from framework.spec.findings import FindingList, nearest
 from framework.spec.nodes import ListNode, MapNode, Node, ScalarNode
 from framework.spec.scalars import core_scalar, quoted
-from framework.spec.secret import Secret
+from framework.spec.secret import NOT_ALLOWED_HERE, Secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,11 +102,7 @@ class Judge:
         """What to say of one fault."""
         kind, context = detail["type"], detail.get("ctx", {})
         if isinstance(detail["input"], Secret):
-            message = (
-                "a secret may stand only in `spark.conf` and `source.options`, "
-                "since everything else is stored"
-            )
-            return "secret-not-allowed", message, None
+            return "secret-not-allowed", NOT_ALLOWED_HERE, None
         if kind == "spec-rule":
             return context["rule"], context["message"], context["suggestion"]
         if kind == "enum":

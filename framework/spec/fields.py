@@ -38,6 +38,7 @@ __all__ = [
     "TableName",
     "Text",
     "WholeNumber",
+    "decimal",
     "distinct",
     "fault",
     "written_fields",
@@ -72,8 +73,8 @@ def _typed(value: object) -> object:
     return value.typed() if isinstance(value, LooseText) else value
 
 
-def _decimal(value: object) -> object:
-    """The same, and a whole number where a decimal is wanted is one."""
+def decimal(value: object) -> object:
+    """A whole number as the decimal that is wanted; text of unknown type as a scalar is read."""
     typed = _typed(value)
     return float(typed) if isinstance(typed, int) and not isinstance(typed, bool) else typed
 
@@ -114,6 +115,6 @@ Text = Annotated[StrictStr, Field(min_length=1)]
 Flag = Annotated[StrictBool, BeforeValidator(_typed)]
 WholeNumber = Annotated[StrictInt, BeforeValidator(_typed)]
 PositiveNumber = Annotated[StrictInt, Field(ge=1, le=MAX_NUMBER), BeforeValidator(_typed)]
-Share = Annotated[StrictFloat, Field(gt=0, lt=1), BeforeValidator(_decimal)]
+Share = Annotated[StrictFloat, Field(gt=0, lt=1), BeforeValidator(decimal)]
 TableName = Annotated[StrictStr, AfterValidator(_table_name)]
 ColumnName = Annotated[StrictStr, AfterValidator(_column_name)]

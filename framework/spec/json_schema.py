@@ -25,6 +25,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REFERENCE = {"type": "string", "pattern": r"^\$\{(var|env)\.[A-Za-z_][A-Za-z0-9_]*\}$"}
 _NUMBERS = ("integer", "number", "boolean")
 _DEFAULTS = {"table": "TableSpec", "bootstrap": "BootstrapSpec", "spark": "SparkSpec"}
+_COLUMNS_FILE = {"type": "string", "pattern": r"\.columns\.yml$|\$\{"}
 _PRECOMBINE = {
     "description": "The old name of `ordering`.",
     "deprecated": True,
@@ -48,11 +49,13 @@ def project_schema() -> dict[str, Any]:
     """The schema of `run-pipeline.yml`; defaults are sections whose fields are all optional."""
     schema = _schema(ProjectDocument, "A lakestrap project file")
     definitions, offered = schema["$defs"], spec_schema()["$defs"]
-    for name in _reached(offered, *_DEFAULTS.values()):
+    for name in _reached(offered, "CheckSpec", *_DEFAULTS.values()):
         fills = name in _DEFAULTS.values()
         definitions[name] = _without(offered[name], "required") if fills else offered[name]
     for section, name in _DEFAULTS.items():
         definitions["DefaultsModel"]["properties"][section] = {"$ref": f"#/$defs/{name}"}
+    checks = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/CheckSpec"}}
+    schema["properties"]["profiles"]["additionalProperties"] = checks
     return schema
 
 
@@ -93,6 +96,9 @@ def _schema(model: type[SpecModel], title: str) -> dict[str, Any]:
             field = _without(table["properties"][name], "default")
             named = {"$ref": field.pop("$ref")}
             table["properties"][name] = {**field, "anyOf": [{"const": word}, named]}
+        columns = table["properties"]["columns"]
+        about = {"description": columns.pop("description"), "examples": columns.pop("examples")}
+        table["properties"]["columns"] = {**about, "anyOf": [_COLUMNS_FILE, columns]}
     return {"$schema": _DIALECT, "title": title, **schema}
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from framework.errors import Finding, SpecError, Where
+from framework.spec.check_finishing import CheckFinisher, models_by_name
 from framework.spec.faults import Judge
 from framework.spec.findings import FindingList, nearest, sort_findings
+from framework.spec.inclusions import PROFILES, ColumnsFile, with_profiles
 from framework.spec.load_semantics import LoadSemantics
 from framework.spec.nodes import MapNode
 from framework.spec.pipeline_spec import MODELS, PipelineDocument, PipelineSpec
@@ -24,8 +26,9 @@ from framework.spec.verbatim import with_options_as_text
 from framework.spec.walker import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from framework.spec.quality_spec import PlacedCheck
     from framework.spec.transform_spec import TransformSpec
 
 __all__ = ["SPEC_SUFFIX", "find_specs", "load_spec"]
@@ -33,6 +36,7 @@ __all__ = ["SPEC_SUFFIX", "find_specs", "load_spec"]
 SPEC_SUFFIX = ".pipeline.yml"
 """How the name of a spec file ends."""
 
+_TAKEN_AS_THEY_ARE = ("table", "bootstrap", "source", "quality", "write", "spark")
 _CHECKS: tuple[type[Semantics | LoadSemantics], ...] = (Semantics, LoadSemantics)
 
 
@@ -57,19 +61,27 @@ def load_spec(
     if root is None:
         raise SpecError(_sorted(project, findings))
     named = with_options_as_text(in_current_names(without_unbuilt(root, findings), findings))
-    positions = Positions.of(source, with_defaults(named, project.defaults))
+    columns = ColumnsFile(spec=path, scope=scope, findings=findings)
+    whole = with_profiles(
+        columns.put_into(with_defaults(named, project.defaults)), project.profiles
+    )
+    positions = Positions.of(source, whole)
     resolved = _resolved(positions, scope, findings)
     files = SqlFiles.of(path, project_file, positions=positions, findings=findings)
     document = _checked(resolved, files)
     finisher = SqlFinisher(scope=scope, files=files)
     transforms = finisher.finished(_mapping(resolved.value).get("transforms"))
-    findings.extend(_unused(variables or {}, project, source, transforms))
+    checker = CheckFinisher(judge=_judge(resolved, files), finisher=finisher)
+    checks = checker.finished(resolved, document.quality if document else None)
+    uses = _uses(transforms, checks)
+    findings.extend(_unused(variables or {}, project, positions, uses))
     if document is None or findings.errors or project.findings.errors:
         raise SpecError(_sorted(project, findings))
     return PipelineSpec(
-        **{name: getattr(document, name) for name in ("table", "bootstrap", "source", "write")},
+        **{name: getattr(document, name) for name in _TAKEN_AS_THEY_ARE},
         transforms=transforms,
-        spark=document.spark,
+        checks=checks,
+        tests=document.tests or (),
         source_path=path,
         positions=positions,
         warnings=_sorted(project, findings),
@@ -102,30 +114,41 @@ def _checked(resolved: Variable, files: SqlFiles) -> PipelineDocument | None:
     positions, findings, folder = files.positions, files.findings, files.folder
     for checks in _CHECKS:
         checks(data=data, positions=positions, findings=findings, folder=folder).check()
-    judge = Judge(
-        positions=positions,
-        models=MODELS,
-        findings=findings,
+    taken_in = (PROFILES,) if positions.is_foreign(PROFILES) else ()
+    own = {name: value for name, value in data.items() if name not in taken_in}
+    return _judge(resolved, files).validate(PipelineDocument, own, {"folder": folder})
+
+
+def _judge(resolved: Variable, files: SqlFiles) -> Judge:
+    """Who tells what is wrong with fields, those of the project's profiles included."""
+    return Judge(
+        positions=files.positions,
+        models={**MODELS, **models_by_name(_mapping(resolved.value))},
+        findings=files.findings,
         also_known=tuple(SECTIONS_NOT_BUILT),
     )
-    return judge.validate(PipelineDocument, data, {"folder": folder})
+
+
+def _uses(transforms: tuple[TransformSpec, ...], checks: tuple[PlacedCheck, ...]) -> frozenset[str]:
+    """The variables that the Jinja of some SQL names."""
+    named = (*(each.uses for each in transforms), *(each.uses for each in checks))
+    return frozenset().union(*named)
 
 
 def _unused(
     given: Mapping[str, str],
     project: Project,
-    source: SourceText,
-    transforms: Iterable[TransformSpec],
+    positions: Positions,
+    uses: frozenset[str],
 ) -> Iterator[Finding]:
     """A warning for each `--var` that is neither declared nor used."""
     declared = {*project.variables, *(name for t in project.targets.values() for name in t)}
-    known = declared.union(*(transform.uses for transform in transforms))
     for name in given:
-        if name not in known and f"${{var.{name}}}" not in source.text:
+        if name not in declared | uses and not positions.mentions(f"${{var.{name}}}"):
             yield Finding(
                 rule="spec/unused-variable",
                 key_path="",
-                where=Where(file=source.file),
+                where=Where(file=positions.source.file),
                 message=f"no `${{var.{name}}}` uses the variable given by --var {name}",
                 suggestion=nearest(name, declared),
                 severity="warning",

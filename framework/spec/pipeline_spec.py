@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 
 from framework.spec.bootstrap_spec import BootstrapSpec, RuleSpec
 from framework.spec.fields import SpecModel, WholeNumber, fault, written_fields
+from framework.spec.quality_spec import SPLITS, CheckSpec, QualitySpec, QuarantineSpec
 from framework.spec.secret import Secret
 from framework.spec.source_spec import SourceSpec
 from framework.spec.spark_spec import SparkSpec
@@ -24,6 +25,7 @@ from framework.spec.table_spec import (
     RecordKeySpec,
     TableSpec,
 )
+from framework.spec.tests_spec import Examples, ExampleSpec, ExpectedSpec
 from framework.spec.transform_spec import TransformFields, Transforms
 from framework.spec.write_spec import WriteSpec
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
     from framework.errors import Finding
     from framework.spec.positions import Positions
+    from framework.spec.quality_spec import PlacedCheck
     from framework.spec.transform_spec import TransformSpec
 
 __all__ = ["MODELS", "SPEC_VERSION", "PipelineDocument", "PipelineSpec", "SpecVersion"]
@@ -65,7 +68,13 @@ class PipelineDocument(SpecModel):
         default=(),
         description="SQL between source and table, in order; the rows of the last one are loaded.",
     )
+    quality: QualitySpec | None = Field(
+        default=None, description="What the gate checks before anything is published."
+    )
     write: WriteSpec | None = Field(default=None, description="How later runs write.")
+    tests: Examples | None = Field(
+        default=None, description="Rows that go in, and what must become of them."
+    )
     spark: SparkSpec | None = Field(
         default=None, description="The Spark session that a run starts where there is none."
     )
@@ -81,14 +90,20 @@ MODELS: Mapping[str, type[SpecModel]] = {
     "bootstrap.rules[]": RuleSpec,
     "source": SourceSpec,
     "transforms[]": TransformFields,
+    "quality": QualitySpec,
+    "quality.checks[]": CheckSpec,
+    "quality.quarantine": QuarantineSpec,
     "write": WriteSpec,
+    "tests[]": ExampleSpec,
+    "tests[].expect": ExpectedSpec,
     "spark": SparkSpec,
 }
 """The model of each mapping with fixed fields, by its path."""
 
-_SECTIONS = ("table", "bootstrap", "source", "write", "spark")
+_SECTIONS = ("table", "bootstrap", "source", "quality", "write", "spark")
+_NO_CONTENT = ("spark", "quality")
 _NOT_CONTENT = {
-    "table": ("readers",),
+    "table": ("readers", "columns"),
     "source": ("schema",),  # it is hashed as text, since a mapping would be without its order
     "write": ("parallelism", "target_file_size", "small_file_limit"),
 }
@@ -104,8 +119,11 @@ class PipelineSpec:
         source: what each later run loads, or None where it loads nothing.
         transforms: the views between source and table, in order; the rows of the last one are
             loaded, without any those of the source.
+        quality: the section as it is written, or None; whatever runs is in `checks`.
+        checks: those of the profiles that the spec names, then its own, in order.
         write: how later runs write; None exactly where they do not. It stands without a source
             where the operation is `delete_partition`.
+        tests: rows that go in, and what must become of them.
         spark: the session to start, or None for the defaults.
         source_path: the file that it was read from, as the user typed it.
         positions: where each key path stands, for errors that are found later.
@@ -118,7 +136,10 @@ class PipelineSpec:
     bootstrap: BootstrapSpec | None = None
     source: SourceSpec | None = None
     transforms: tuple[TransformSpec, ...] = ()
+    quality: QualitySpec | None = None
+    checks: tuple[PlacedCheck, ...] = ()
     write: WriteSpec | None = None
+    tests: tuple[ExampleSpec, ...] = ()
     spark: SparkSpec | None = None
     source_path: Path
     positions: Positions = field(repr=False, compare=False)
@@ -128,20 +149,34 @@ class PipelineSpec:
     def stored(self) -> dict[str, object]:
         """The spec with its defaults as JSON-ready data that holds no secret.
 
-        It can be written as YAML and loaded again; a file of SQL is not needed for that, a
-        variable only where SQL reads one that is built from the environment.
+        It can be written as YAML and loaded again; no file of SQL or of columns and no profile is
+        needed for that, a variable only where SQL reads one that is built from the environment.
+        The section `tests` is left out. Checks and columns come without their defaults, since
+        not every field has a meaning beside every other one.
         """
         sections = {name: getattr(self, name) for name in _SECTIONS if getattr(self, name)}
         document = {
             "version": SPEC_VERSION,
             **{name: _plain(section) for name, section in sections.items()},
         }
-        written = {name: value for name, value in self.written.items() if name != "transforms"}
+        written = {
+            name: self.written[name] for name in (*sections, "version") if name in self.written
+        }
         merged = _overlaid(document, written)
         if not isinstance(merged, dict):
             raise TypeError("a document is a mapping")
         if self.transforms:
             merged["transforms"] = [{"name": t.name, "sql": t.stored} for t in self.transforms]
+        if self.checks:
+            checks = [_as_written(check.fields, check.written) for check in self.checks]
+            quality = {**_mapping(merged.get("quality")), "checks": checks}
+            merged["quality"] = {n: value for n, value in quality.items() if n != "profiles"}
+        columns = _mapping(_mapping(written.get("table")).get("columns"))
+        if self.table.columns:
+            merged["table"]["columns"] = {
+                name: _as_written(column, _mapping(columns.get(name)))
+                for name, column in self.table.columns.items()
+            }
         return merged
 
     @property
@@ -152,8 +187,9 @@ class PipelineSpec:
         the section `spark`, the list of readers, and what only decides into how many files and by
         how many tasks is written; the order of partition columns does, and so does the finished
         SQL of each transform, whatever file, variable or part of the environment it comes from.
+        Of checks and columns only those count that take rows out before anything is written.
         """
-        content = {name: section for name, section in self.stored().items() if name != "spark"}
+        content = {n: section for n, section in self.stored().items() if n not in _NO_CONTENT}
         for section, fields in _NOT_CONTENT.items():
             inner = content.get(section)
             if isinstance(inner, Mapping):
@@ -163,8 +199,36 @@ class PipelineSpec:
             columns.append([self.source.schema_text])
         if self.transforms:
             content["transforms"] = [[t.name, t.sql] for t in self.transforms]
+        splitting = self._splitting()
+        if splitting:
+            content["quality"] = splitting
         text = json.dumps([content, columns], sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def _splitting(self) -> list[object]:
+        """What takes rows out, and where they are set aside; empty where nothing does."""
+        found: list[object] = [
+            [c.fields.expect, c.fields.where, c.fields.allow_null, c.fields.on_fail.value]
+            for c in self.checks
+            if c.fields.on_fail in SPLITS
+        ]
+        for name, column in (self.table.columns or {}).items():
+            if column.on_fail in SPLITS and (column.allowed or not column.nullable):
+                allowed = list(column.allowed or ())
+                found.append([name, column.nullable, allowed, column.type, column.on_fail.value])
+        location = self.quality and self.quality.quarantine and self.quality.quarantine.location
+        return [*found, location] if found else []
+
+
+def _mapping(value: object) -> dict[str, object]:
+    """The value if it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def _as_written(model: SpecModel, written: Mapping[str, object]) -> dict[str, object]:
+    """The mapping's fields that are written, in the values of the model."""
+    plain = _plain_fields(model)
+    return {name: _overlaid(plain.get(name), value) for name, value in written.items()}
 
 
 def _plain(value: object) -> object:

@@ -73,9 +73,19 @@ class Positions:
         """Whether the document says anything at exactly this path."""
         return key_path in self._nodes
 
+    def is_foreign(self, key_path: str) -> bool:
+        """Whether the key at exactly this path stands in another file."""
+        key = self._keys.get(key_path)
+        return key is not None and key.source is not self.source
+
     def node(self, key_path: str) -> Node | None:
         """The node at exactly this path, or None."""
         return self._nodes.get(key_path)
+
+    def mentions(self, text: str) -> bool:
+        """Whether some value of the document is written with the text in it."""
+        scalars = (node for node in self._nodes.values() if isinstance(node, ScalarNode))
+        return any(text in node.text for node in scalars)
 
     def path_of(self, steps: Sequence[str | int]) -> str:
         """The dotted path that a validator's location means.

@@ -9,6 +9,8 @@
     defaults:
       table: {type: merge_on_read}
       spark: {conf: {spark.sql.shuffle.partitions: 8}}
+    profiles:
+      money: [{name: amount_positive, expect: amount > 0}]
 
 A value on the command line beats the target's, which beats the variable's own. A field that a
 spec writes replaces the default's whole field; only `spark.conf` is merged setting by setting.
@@ -30,7 +32,7 @@ from framework.errors import Finding, SpecError, Where
 from framework.spec.faults import Judge
 from framework.spec.fields import SpecModel, fault
 from framework.spec.findings import FindingList, nearest
-from framework.spec.nodes import Entry, MapNode, Node
+from framework.spec.nodes import Entry, ListNode, MapNode, Node
 from framework.spec.pipeline_spec import SpecVersion  # noqa: TC001 - pydantic reads it
 from framework.spec.positions import Positions
 from framework.spec.references import LooseText, Variable
@@ -118,6 +120,10 @@ class ProjectDocument(SpecModel):
     defaults: DefaultsModel | None = Field(
         default=None, description="Sections whose fields fill what a spec leaves out."
     )
+    profiles: Mapping[Name, Any] = Field(
+        default={},
+        description="Lists of checks by name; a spec's `quality.profiles` takes them in.",
+    )
 
 
 MODELS: Mapping[str, type[SpecModel]] = {
@@ -136,6 +142,7 @@ class Project:
         targets: what each target changes.
         default_target: its name, or None.
         defaults: the nodes of the section, or None.
+        profiles: the entry of that section, or None; specs check what is in it.
         findings: what is wrong with the file.
     """
 
@@ -144,6 +151,7 @@ class Project:
     targets: Mapping[str, Mapping[str, Variable]] = field(default_factory=dict)
     default_target: str | None = None
     defaults: MapNode | None = None
+    profiles: Entry | None = None
     findings: FindingList = field(default_factory=FindingList)
 
     def scope(self, target: str | None, given: Mapping[str, str]) -> Scope:
@@ -256,21 +264,24 @@ def _project(root: MapNode, positions: Positions, findings: FindingList) -> Proj
         },
         default_target=default_target if isinstance(default_target, str) else None,
         defaults=_map_at(root, "defaults"),
+        profiles=root.get("profiles") if _map_at(root, "profiles") else None,
         findings=findings,
     )
 
 
 def _hollow(entry: Entry) -> Entry:
-    """The entry; of `defaults` without what its sections hold, which specs will check."""
-    if entry.name != "defaults" or not isinstance(entry.value, MapNode):
+    """The entry; of `defaults` and `profiles` without what is in them, which specs will check."""
+    if entry.name not in ("defaults", "profiles") or not isinstance(entry.value, MapNode):
         return entry
-    sections = tuple(
-        replace(inner, value=replace(inner.value, entries=()))
-        if isinstance(inner.value, MapNode)
-        else inner
-        for inner in entry.value.entries
-    )
+    sections = tuple(replace(each, value=_empty(each.value)) for each in entry.value.entries)
     return replace(entry, value=replace(entry.value, entries=sections))
+
+
+def _empty(node: Node) -> Node:
+    """The mapping or list with nothing in it; a scalar as it is."""
+    if isinstance(node, MapNode):
+        return replace(node, entries=())
+    return replace(node, items=()) if isinstance(node, ListNode) else node
 
 
 def _variables(values: object, stored: object) -> dict[str, Variable]:

@@ -7,6 +7,7 @@ stored and shown, in which `${env.X}` and `${secret.x}` stay as written.
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from framework.spec.source import Span
 
 __all__ = ["Resolver", "Scope", "text_within"]
+
+_MAY_BE_NULL = re.compile(r"tests\[[0-9]+\]\.(?:table|given|expect\.[a-z]+)\[[0-9]+\][.\[]")
+"""Values in the rows of tests; anywhere else a field without a value is a slip."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +75,7 @@ class Resolver:
 
     def _scalar(self, node: ScalarNode, path: str, key: Span | None) -> Variable:
         """One scalar; a single whole reference keeps the type of what it names."""
-        if node.value is None:
+        if node.value is None and not _MAY_BE_NULL.match(path):
             self.findings.add("spec/empty-value", key or node.span, "has no value", key_path=path)
         if "${" not in node.text or self.findings.full:
             return Variable(value=node.value, stored=node.value)

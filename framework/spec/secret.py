@@ -12,10 +12,15 @@ from framework.errors import PlanError, Where
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["SECRETS_FOLDER", "Secret", "SecretName", "secret_is_known"]
+__all__ = ["NOT_ALLOWED_HERE", "SECRETS_FOLDER", "Secret", "SecretName", "secret_is_known"]
 
 SECRETS_FOLDER = Path("/run/secrets")
 """Where container platforms mount secrets, one file each; `RUN_PIPELINE_SECRETS` names another."""
+
+NOT_ALLOWED_HERE = (
+    "a secret may stand only in `spark.conf` and `source.options`, since everything else is stored"
+)
+"""What is wrong with a secret in any other place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,11 +13,9 @@ if TYPE_CHECKING:
 __all__ = ["SECTIONS_NOT_BUILT", "in_current_names", "without_unbuilt"]
 
 SECTIONS_NOT_BUILT = {
-    "quality": "checks on rows",
     "maintenance": "compaction, cleaning, clustering",
     "catalog": "registration in a metastore",
     "timeline_service": "the file-system view over HTTP",
-    "tests": "examples with expected rows",
 }
 """Sections that later versions bring, and what they will be for."""
 

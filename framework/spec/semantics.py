@@ -19,7 +19,6 @@ from framework.spec.nodes import child_path
 from framework.spec.scalars import scalar_text
 from framework.spec.table_spec import AUTO, BLOOM_MAX_KEYS, TableSpec
 from framework.vocabulary import (
-    OnDuplicate,
     PartitionType,
     SourceLayout,
     TableType,
@@ -37,7 +36,6 @@ class Semantics(Lookup):
 
     def check(self) -> None:
         """Add every fault to the findings."""
-        self._check_not_built()
         self._check_record_key()
         self._check_ordering()
         self._check_bloom()
@@ -55,13 +53,6 @@ class Semantics(Lookup):
         """Whether a run has something to do besides a bootstrap."""
         deletes = self._at("write", "operation") == WriteOperation.DELETE_PARTITION.value
         return self._has("source") or deletes
-
-    def _check_not_built(self) -> None:
-        """Refuse values that a later version brings."""
-        if self._at("bootstrap", "on_duplicate") == OnDuplicate.REWRITE_FILES.value:
-            message = "`rewrite_files` is not built yet"
-            path = "bootstrap.on_duplicate"
-            self._note("value-not-built", path, message, OnDuplicate.ABORT.value)
 
     def _check_record_key(self) -> None:
         """Rows that a source brings may be numbered unasked; those of a bootstrap never are."""

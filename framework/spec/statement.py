@@ -1,4 +1,4 @@
-"""Whether a text is one SQL statement that only reads.
+"""The words and signs of SQL, and whether a text is one statement that only reads.
 
 A light scan by Spark's lexical rules: it knows quotes and comments, so that a `;` or a keyword
 inside them means nothing, and it does not know the grammar, which is Spark's to judge.
@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["StatementError", "finished_statement"]
+__all__ = ["StatementError", "Token", "finished_statement", "tokens_of", "words_of"]
 
 _TOKEN = re.compile(
     r"""
       (?P<space>\s+|--(?:\\\r?\n|[^\r\n])*)
     | (?P<comment>/\*)
     | (?P<quoted>[rR]'[^']*'|[rR]"[^"]*"|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:``|[^`])*`)
+    | (?P<number>(?:\d+(?:\.\d*)?|(?<![\w`)\]])\.\d+)(?:e[-+]?\d+)?(?:bd|[lsydf])?(?!\w))
     | (?P<word>\w+)
-    | (?P<sign>.)
+    | (?P<sign><=>|[<>!=]=|<>|=>|->|::|\|\||<<|>>>?|.)
     """,
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _READS = ("SELECT", "WITH")
@@ -35,21 +36,40 @@ _WRITES = ("INSERT", "FROM", "UPDATE", "DELETE", "MERGE")
 
 
 class StatementError(Exception):
-    """The text is no single reading statement; caught and told as a finding within this room."""
+    """The text is no such SQL; caught and told as a finding within this room.
+
+    `offset` counts characters from 0, `line` lines from 1.
+    """
 
     def __init__(self, sql: str, offset: int, message: str) -> None:
         super().__init__(message)
+        self.offset = offset
         self.line = sql.count("\n", 0, offset) + 1
         self.message = message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Token:
-    """A word (upper case), a sign or a quoted text (`''`), at an offset and a depth of brackets."""
+class Token:
+    """One word, sign, number or quoted text.
 
+    Attributes:
+        kind: `word`, `sign`, `number` or `quoted`.
+        text: in capital letters; of every quoted text `''`.
+        raw: as it is written.
+        offset: its first character, from 0.
+        depth: how many round brackets it lies in; a bracket itself lies outside of its own.
+    """
+
+    kind: str
     text: str
+    raw: str
     offset: int
     depth: int
+
+    @property
+    def end(self) -> int:
+        """The offset after its last character."""
+        return self.offset + len(self.raw)
 
 
 def finished_statement(sql: str) -> str:
@@ -59,12 +79,12 @@ def finished_statement(sql: str) -> str:
         StatementError: it is empty, begins with another word than SELECT or WITH, is followed by
             a second one, writes, or leaves a quote, a comment or a bracket open.
     """
-    tokens = list(_tokens(sql))
+    tokens = list(tokens_of(sql))
     if not tokens or tokens[0].text == ";":
         raise StatementError(sql, 0, "there is no statement in it")
     first = tokens[0]
     if first.text not in _READS:
-        message = f"a transform begins with SELECT or WITH, not with `{first.text[:40]}`"
+        message = f"a query begins with SELECT or WITH, not with `{first.text[:40]}`"
         raise StatementError(sql, first.offset, message)
     end = next((index for index, token in enumerate(tokens) if token.text == ";"), len(tokens))
     second = next((token for token in tokens[end:] if token.text != ";"), None)
@@ -75,8 +95,12 @@ def finished_statement(sql: str) -> str:
     return (sql[: tokens[end].offset] if end < len(tokens) else sql).strip()
 
 
-def _tokens(sql: str) -> Iterator[_Token]:
-    """What is neither space nor comment, in order."""
+def tokens_of(sql: str) -> Iterator[Token]:
+    """What is neither space nor comment, in order.
+
+    Raises:
+        StatementError: a quote, a comment or a round bracket is left open, or one closes nothing.
+    """
     at, depth = 0, 0
     while found := _TOKEN.match(sql, at):
         kind, at = found.lastgroup, found.end()
@@ -90,10 +114,18 @@ def _tokens(sql: str) -> Iterator[_Token]:
         depth -= text == ")"
         if depth < 0:
             raise StatementError(sql, found.start(), "the bracket `)` closes nothing")
-        yield _Token(text=text, offset=found.start(), depth=depth)
+        yield Token(
+            kind=kind or "", text=text, raw=found.group(), offset=found.start(), depth=depth
+        )
         depth += text == "("
     if depth:
         raise StatementError(sql, len(sql), "a bracket `(` is not closed")
+
+
+def words_of(sql: str) -> frozenset[str]:
+    """The words and quoted names of a statement, in capital letters."""
+    names = (token for token in tokens_of(sql) if token.kind == "word" or token.raw[0] == "`")
+    return frozenset(token.raw.strip("`").upper() for token in names)
 
 
 def _comment_end(sql: str, start: int) -> int:
@@ -106,13 +138,13 @@ def _comment_end(sql: str, start: int) -> int:
     raise StatementError(sql, start, "a comment is not closed")
 
 
-def _check_reads(sql: str, tokens: list[_Token]) -> None:
+def _check_reads(sql: str, tokens: list[Token]) -> None:
     """Refuse common table expressions that lead to a statement which writes."""
     for before, token in pairwise(tokens):
         follows = before.text == ")" and before.depth == 0
         if not follows or token.text in (*_BEFORE_A_QUERY, ",", "("):
             continue
         if token.text in _WRITES:
-            message = f"a transform reads, but its WITH leads to `{token.text}`"
+            message = f"a query reads, but its WITH leads to `{token.text}`"
             raise StatementError(sql, token.offset, message)
         return

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from framework.spec.contract_spec import Columns  # noqa: TC001 - pydantic reads it
 from framework.spec.fields import (
     ColumnName,
     PositiveNumber,
@@ -170,7 +171,10 @@ class BloomSpecModel(SpecModel):
 
 
 class TableSpec(SpecModel):
-    """What the table is. Once a table exists, only `bloom`, `ordering` and `readers` may change."""
+    """What the table is.
+
+    Once a table exists, only `bloom`, `ordering`, `readers` and `columns` may change.
+    """
 
     name: TableName = Field(description="`table` or `database.table`.", examples=["database.table"])
     location: Location = Field(
@@ -202,4 +206,10 @@ class TableSpec(SpecModel):
         default=(),
         description="Who must be able to read the table; a plan that shuts one out is refused.",
         examples=["[spark-hudi-1.2, trino]"],
+    )
+    columns: Columns | None = Field(
+        default=None,
+        description="What the columns are and may hold: a mapping, or the path of a `.columns.yml` "
+        "file that is one.",
+        examples=["{id: {type: bigint, nullable: false}}"],
     )

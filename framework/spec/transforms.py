@@ -1,4 +1,4 @@
-"""Transforms of a spec -> finished SQL, or the faults in it.
+"""SQL of a spec, that of transforms and of checks -> finished SQL, or the faults in it.
 
 Two things are put into the author's text, each once and never looked at again: `${…}` references,
 as everywhere in a spec, and what Jinja makes of `{{ var.x }}`. To keep them apart, each reference
@@ -36,7 +36,7 @@ _MARKED = re.compile(rf"{MARK}([0-9]+){_END}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlFinisher:
-    """Finishes the SQL of one document's transforms, whose references `scope` resolves."""
+    """Finishes the SQL of one document, whose references `scope` resolves."""
 
     scope: Scope
     files: SqlFiles
@@ -54,9 +54,15 @@ class SqlFinisher:
             sqls = [name for name in ("sql", "sql_file") if name in written]
             if len(sqls) == 1:
                 path = f"transforms[{index}].{sqls[0]}"
-                template = self._template(written[sqls[0]], path)
-                found.append(self._one(str(written.get("name")), template, path))
+                found.append(self.one(str(written.get("name")), written[sqls[0]], path))
         return tuple(transform for transform in found if transform is not None)
+
+    def one(self, name: str, written: object, path: str) -> TransformSpec | None:
+        """The SQL at the path, or None, with findings, where it has faults.
+
+        At a path that ends in `sql_file` it is the name of a file.
+        """
+        return self._one(name, self._template(written, path), path)
 
     def _template(self, value: object, path: str) -> str | None:
         """The author's text, here or in the file, if its references are sound."""
@@ -65,7 +71,7 @@ class SqlFinisher:
         told = at_fault or findings.full
         if told or not isinstance(value, str) or not isinstance(node, ScalarNode):
             return None
-        if path.endswith(".sql"):
+        if not path.endswith(".sql_file"):
             return node.text
         content = self.files.content(value, path)
         if content is None:

@@ -36,15 +36,17 @@ _UNMASK = str.maketrans({_OPEN: "{", _CLOSE: "}"})
 _TAB_INDENT = re.compile(r" *\t")
 
 
-def parse(source: SourceText, findings: FindingList) -> Node | None:
+def parse(source: SourceText, findings: FindingList, at: str = "") -> Node | None:
     """The document as a tree, or None where it is empty or cannot be read at all.
+
+    `at` is the key path that the document stands for in another one.
 
     Every fault is added to `findings`. After a fault that leaves the structure clear (a duplicate
     key, an anchor, …) the tree is still returned, without the faulty part.
     """
     masked = _REFERENCE.sub(rf"${_OPEN}\1{_CLOSE}", source.text)
     try:
-        return _Walker(source=source, findings=findings, events=CParser(masked)).document()
+        return _Walker(source=source, findings=findings, events=CParser(masked)).document(at)
     except MarkedYAMLError as error:
         _note_syntax(source, error, findings)
     except SpecError as error:
@@ -86,15 +88,15 @@ class _Walker:
     depth: int = 0
     flow: int = 0
 
-    def document(self) -> Node | None:
-        """The first document; what follows it is a finding."""
+    def document(self, at: str) -> Node | None:
+        """The first document, at the path; what follows it is a finding."""
         self.events.get_event()
         if self.events.check_event(events.StreamEndEvent):
             return None
         start: Any = self.events.get_event()
         if start.version or start.tags:
             self._refuse("directive", start, "a % directive is not allowed")
-        root = self._node("")
+        root = self._node(at)
         self.events.get_event()
         if not self.events.check_event(events.StreamEndEvent):
             second = self.events.peek_event()

@@ -182,7 +182,6 @@ CASES = [
     # How the table begins.
     Case("layout-mismatch", "layout: hive", "layout: ➜none", "hive"),
     Case("layout-mismatch", "  partition_by: {month: int}\n", "", "none"),
-    Case("value-not-built", BOOTSTRAP, f"{BOOTSTRAP}  on_duplicate: ➜rewrite_files\n", "abort"),
     Case("bad-pattern", BOOTSTRAP, f"{RULES}    - {{partition: ➜'month=(1', mode: skip}}\n"),
     Case("bad-pattern", BOOTSTRAP, f"{RULES}    - {{partition: ➜'(a+)+b', mode: skip}}\n"),
     Case("bad-pattern", BOOTSTRAP, f"{RULES}    - {{partition: ➜{'a' * 201}, mode: skip}}\n"),
@@ -210,7 +209,7 @@ CASES = [
     # Sections of later versions.
     *[
         Case("section-not-built", BOOTSTRAP, f"{BOOTSTRAP}➜{name}: {{}}\n")
-        for name in ("quality", "maintenance", "catalog", "timeline_service", "tests")
+        for name in ("maintenance", "catalog", "timeline_service")
     ],
 ]
 

@@ -169,7 +169,7 @@ def test_many_faults_come_at_once_sorted_by_line(write_spec: Write, spec_text: s
         ("nyc.flights", "&x my table"),
         ("copy_on_write", "merge_on_read"),
         ("{month: int}", "{month: int, day: ${var.type}}"),
-        ("table\nbootstrap", "tables\nquality: {}\nbootstrap"),
+        ("table\nbootstrap", "tables\ncatalog: {}\nbootstrap"),
         ("lake/raw/flights", "s3://x"),
         ("hive", "none"),
         ("  mode: metadata_only\n", "  mode: metadata_only\n  mode: skip\n  parallelism: eight\n"),

@@ -1,0 +1,52 @@
+"""The section `tests`: rows that go in, and what must become of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from framework.spec.fields import SpecModel, Text
+from framework.spec.free_values import FreeValue
+
+__all__ = ["MAX_EXAMPLES", "ExampleSpec", "Examples", "ExpectedSpec", "Row", "Rows"]
+
+MAX_EXAMPLES = 1_000
+_MAX_ROWS = 1_000
+
+Row = Mapping[str, FreeValue]
+Rows = Annotated[tuple[Row, ...], Field(max_length=_MAX_ROWS)]
+
+
+class ExpectedSpec(SpecModel):
+    """What must become of the rows; what is left out is not looked at."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    written: Rows | None = Field(
+        default=None, description="All rows of the table afterwards, in any order."
+    )
+    quarantined: Rows | None = Field(default=None, description="The rows that are set aside.")
+    rejected: Rows | None = Field(default=None, description="The rows that are dropped.")
+    refused_by: Annotated[tuple[Text, ...], Field(min_length=1)] | None = Field(
+        default=None, description="Names of the checks that refuse the run."
+    )
+
+
+class ExampleSpec(SpecModel):
+    """One test: the rows of a table, those that come in, and what is expected."""
+
+    name: Text = Field(description="What the test shows.", examples=["negative distance"])
+    table: Rows | None = Field(
+        default=None, description="Rows that the table has before; left out, there is no table."
+    )
+    given: Rows = Field(
+        description="Rows that come in.", examples=["[{origin: JFK, distance: 100}]"]
+    )
+    expect: ExpectedSpec = Field(
+        description="What must become of them.", examples=["{written: []}"]
+    )
+
+
+Examples = Annotated[tuple[ExampleSpec, ...], Field(min_length=1, max_length=MAX_EXAMPLES)]
