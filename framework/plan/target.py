@@ -13,6 +13,7 @@ from framework.hudi.keygen.rule import PartitionField, choose_rule
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.plan.faults import Fault, refuse
 from framework.plan.quality import Quality
+from framework.plan.quality_of import quality_of
 from framework.plan.rules import ModeRule
 from framework.vocabulary import BootstrapMode, OnDuplicate, PartitionType, SourceLayout, TableType
 
@@ -110,6 +111,7 @@ def target_of(spec: PipelineSpec) -> Target:
         spec_hash=spec.content_hash,
         spec_json=json.dumps(spec.stored(), ensure_ascii=False, separators=(",", ":")),
         immutable=_immutable(spec),
+        quality=quality_of(spec),
     )
 
 
