@@ -18,7 +18,15 @@ from rich.text import Text
 from framework.cli.options import LogFormat
 from framework.cli.render.console import clean, err, write
 from framework.cli.render.log_line import log_line
-from framework.engine.events import Event, Events, Note, Progress, StageFinished, StageStarted
+from framework.engine.events import (
+    Audited,
+    Event,
+    Events,
+    Note,
+    Progress,
+    StageFinished,
+    StageStarted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,7 +70,8 @@ def _json_writer(spec: str) -> Callable[[Event], None]:
 
     def write_event(event: Event) -> None:
         name = _CAPITAL.sub("_", type(event).__name__).lower()
-        log_line(name, {"spec": spec, **asdict(event)})
+        told = _audited(event) if isinstance(event, Audited) else asdict(event)
+        log_line(name, {"spec": spec, **told})
 
     return write_event
 
@@ -98,6 +107,12 @@ class _Stage:
             return ""
         passed = time.monotonic() - self.begun
         return f", about {passed * (total - done) / done:,.0f} s left"
+
+
+def _audited(event: Audited) -> dict[str, object]:
+    """Return what a gate found, in short: the whole is for reports."""
+    outcomes = {each.check.name: each.outcome.value for each in event.report.checks}
+    return {"passed": event.report.passed, "instant": event.report.instant, "checks": outcomes}
 
 
 def _short(number: float) -> str:
