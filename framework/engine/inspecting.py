@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from framework.engine.course import Course, Run
     from framework.errors import AuditFailedError
 
-__all__ = ["inspect_rows", "refused", "reported", "understand_checks"]
+__all__ = ["inspect_rows", "needed_checker", "refused", "reported", "understand_checks"]
 
 
 def understand_checks(work: Run, schema: pa.Schema) -> Checker | None:
@@ -34,7 +34,7 @@ def understand_checks(work: Run, schema: pa.Schema) -> Checker | None:
     quality = work.plan.target.quality
     if not quality.checks:
         return None
-    checker = _checker(work)
+    checker = needed_checker(work)
     checker.understand(schema, quality.checks)
     return checker
 
@@ -50,7 +50,7 @@ def inspect_rows(work: Run, course: Course, rows: WrittenRows) -> Inspection:
         return UNCHECKED
     begun = time.monotonic()
     looking = Looking(quality=quality, figures=work.figures)
-    judged = _checker(work).judge(rows, looking)
+    judged = needed_checker(work).judge(rows, looking)
     results = with_screened(judged.results, course.screened)
     return Inspection(
         table=work.storage.location,
@@ -80,7 +80,7 @@ def refused(work: Run, course: Course, error: AuditFailedError) -> None:
     work.events(Audited(report=replace(_report(work, course, results), refusal=refusal)))
 
 
-def _checker(work: Run) -> Checker:
+def needed_checker(work: Run) -> Checker:
     """Return who makes checks.
 
     Raises:
@@ -89,7 +89,7 @@ def _checker(work: Run) -> Checker:
     if work.checker is None:
         raise NotYetBuiltError(
             "quality/needs-spark",
-            "the section `quality` is checked by Spark",
+            "checks are made by Spark, and by it rows are set aside",
             where=Where(table=work.storage.location),
             remedy="Run it with a Spark session, without --in-process.",
         )

@@ -11,7 +11,7 @@ from framework.hudi.keygen.spark_sql import quote_literal, quote_name
 from framework.plan.quality import Budget, Check, ColumnContract, Quality
 from framework.spec.nodes import child_path
 from framework.spec.quality_spec import QualitySpec, parse_share
-from framework.vocabulary import CheckKind, OnFail
+from framework.vocabulary import CheckKind, OnDuplicate, OnFail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ def quality_of(spec: PipelineSpec) -> Quality:
     )
     return Quality(
         checks=checks,
-        quarantine=_quarantine(spec, section) if _sets_aside(checks) else None,
+        quarantine=_quarantine(spec, section) if _sets_aside(spec, checks) else None,
         max_ratio=section.quarantine.max_ratio if section.quarantine else 1.0,
         samples=section.samples,
         redacted=section.redact,
@@ -48,8 +48,11 @@ def quality_of(spec: PipelineSpec) -> Quality:
     )
 
 
-def _sets_aside(checks: tuple[Check, ...]) -> bool:
-    """Return whether some check can set rows aside."""
+def _sets_aside(spec: PipelineSpec, checks: tuple[Check, ...]) -> bool:
+    """Return whether a check can set rows aside, or rows give way to others with their key."""
+    bootstrap = spec.bootstrap
+    if bootstrap is not None and bootstrap.on_duplicate is OnDuplicate.REWRITE_FILES:
+        return True
     return any(check.on_fail is OnFail.QUARANTINE for check in checks)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["KeySource", "source_keys", "source_null_rows", "staged_keys"]
+__all__ = ["KeySource", "key_batches", "source_keys", "source_null_rows", "staged_keys"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ def source_keys(keys: KeySource, number: int) -> Iterator[pa.Array]:
         SourceDriftError: the file is no longer the one in the inventory.
     """
     rule = keys.key_rule
-    for batch, values in _key_batches(keys, rule, number):
+    for batch, values in key_batches(keys, number):
         yield record_keys(rule, batch, values)
 
 
@@ -88,13 +88,18 @@ def source_null_rows(keys: KeySource, number: int) -> Iterator[tuple[int, np.nda
     """Yield (rows before the batch, places in the batch without a key) of one source file."""
     rule = keys.key_rule
     before = 0
-    for batch, values in _key_batches(keys, rule, number):
+    for batch, values in key_batches(keys, number):
         yield before, null_rows(rule, batch, values)
         before += batch.num_rows
 
 
-def _key_batches(keys: KeySource, rule: KeyRule, number: int) -> Iterator[tuple[Any, Any]]:
-    """Yield each batch of key columns of a file, with its folder's values."""
+def key_batches(keys: KeySource, number: int) -> Iterator[tuple[Any, Any]]:
+    """Yield each batch of key columns of a file, with its folder's values.
+
+    Raises:
+        SourceDriftError: the file is no longer the one in the inventory.
+    """
+    rule = keys.key_rule
     schema = decode_schema(keys.key_schema)
     for file in read_files(keys.handle, number, number + 1):
         values = partition_values(file.partition_path, rule.partition, rule.layout)

@@ -24,11 +24,13 @@ from framework.hudi.table.layout import join
 from framework.vocabulary import OnFail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from framework.engine.audit.subject import Checker, InputRows
     from framework.hudi.storage.port import Storage
     from framework.plan.quality import Check, Quality
+
+    Duplicates = Callable[[Mapping[int, "Gone"]], pa.Table]
 
 __all__ = ["DUPLICATE", "NOTHING", "Gone", "ScreenPlace", "Screened", "gone_rows", "screen"]
 
@@ -36,7 +38,9 @@ DUPLICATE: Final = "duplicate-key"
 """The rule of rows that gave way to another row with their key."""
 
 _TOLD: Final = "screened.json"
-_BAD, _GONE, _POSITIONS = "bad", "gone", "aside.parquet"
+_BAD, _GONE, _EARLY, _POSITIONS = "bad", "gone", "early", "aside.parquet"
+_PLACES: Final = pa.schema([("number", pa.int64()), ("row", pa.int64()), ("mask", pa.int64())])
+_ORDER: Final = [("number", "ascending"), ("row", "ascending")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +102,17 @@ class ScreenPlace:
     origins: Mapping[int, str]
 
 
-def screen(checker: Checker, rows: InputRows, quality: Quality, place: ScreenPlace) -> Screened:
+def screen(
+    checker: Checker,
+    rows: InputRows,
+    quality: Quality,
+    place: ScreenPlace,
+    duplicates: Duplicates | None = None,
+) -> Screened:
     """Find the rows that do not get in, set aside those of quarantining checks, and tell where.
+
+    `duplicates` is asked for rows that give way to others, given those that are out already; they
+    are set aside by the rule `DUPLICATE`.
 
     Done again by a resumed run it returns what was found before. Holds 24 bytes a bad row.
 
@@ -111,19 +124,39 @@ def screen(checker: Checker, rows: InputRows, quality: Quality, place: ScreenPla
     if storage.stat(told) is not None:
         return _read(storage, told)
     storage.delete(place.folder)
-    checks = quality.splitting
+    rules = _Rules.of(quality.splitting, keeps_one=duplicates is not None)
     folder = Path(storage.location, place.folder)
     folder.mkdir(parents=True)
-    bad = str(folder / _BAD)
-    checker.find_bad(rows, checks, bad)
-    places = _places(bad)
-    found = _screened(checks, places, place)
+    places = _PLACES.empty_table()
+    if quality.splitting:
+        checker.find_bad(rows, quality.splitting, str(folder / _BAD))
+        places = _places(str(folder / _BAD))
+    if duplicates is not None:
+        places = _joined(places, duplicates(dict(_write_gone(places, place, _EARLY))), rules)
+    found = _screened(rules, places, place)
     _refuse(quality, found, place)
     if found.quarantined:
-        _set_aside(checker, rows, checks, places, place)
+        _set_aside(checker, rows, rules, places, place)
     with storage.create(told) as out:
         out.write(json.dumps(asdict(found, dict_factory=_plain)).encode())
     return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rules:
+    """Names of rules by their bits, and the bits of those that set rows aside."""
+
+    names: tuple[str, ...]
+    quarantining: int
+
+    @classmethod
+    def of(cls, checks: Sequence[Check], *, keeps_one: bool) -> _Rules:
+        """Return the rules of some checks, and that of rows that give way."""
+        bits = [each.on_fail is OnFail.QUARANTINE for each in checks]
+        names = [each.name for each in checks]
+        if keeps_one:
+            bits, names = [*bits, True], [*names, DUPLICATE]
+        return cls(names=tuple(names), quarantining=sum(b << at for at, b in enumerate(bits)))
 
 
 def gone_rows(storage: Storage, path: str) -> np.ndarray:
@@ -136,41 +169,41 @@ def gone_rows(storage: Storage, path: str) -> np.ndarray:
 def _places(folder: str) -> pa.Table:
     """Return the bad rows by file and row."""
     files = sorted(Path(folder).glob("*.parquet"))
-    tables = [pq.read_table(file, columns=["number", "row", "mask"]) for file in files]
-    empty = pa.schema([("number", pa.int64()), ("row", pa.int64()), ("mask", pa.int64())])
-    whole = pa.concat_tables([empty.empty_table(), *(each.cast(empty) for each in tables)])
-    return whole.sort_by([("number", "ascending"), ("row", "ascending")])
+    tables = [pq.read_table(file, columns=_PLACES.names) for file in files]
+    whole = pa.concat_tables([_PLACES.empty_table(), *(each.cast(_PLACES) for each in tables)])
+    return whole.sort_by(_ORDER)
 
 
-def _screened(checks: Sequence[Check], places: pa.Table, place: ScreenPlace) -> Screened:
+def _joined(places: pa.Table, losers: pa.Table, rules: _Rules) -> pa.Table:
+    """Return the places with those of rows that give way, which are other rows."""
+    bit = pa.scalar(1 << rules.names.index(DUPLICATE), pa.int64())
+    more = losers.append_column("mask", pa.repeat(bit, losers.num_rows)).cast(_PLACES)
+    return pa.concat_tables([places, more]).sort_by(_ORDER)
+
+
+def _screened(rules: _Rules, places: pa.Table, place: ScreenPlace) -> Screened:
     """Return what is taken out, after each file's places are written."""
     masks = places["mask"].to_numpy()
-    aside = (masks & _quarantining(checks)) != 0
-    quarantined = int(np.count_nonzero(aside))
+    quarantined = int(np.count_nonzero(masks & rules.quarantining))
     by_rule = {
-        each.name: int(np.count_nonzero(masks & (1 << bit))) for bit, each in enumerate(checks)
+        name: int(np.count_nonzero(masks & (1 << bit))) for bit, name in enumerate(rules.names)
     }
     return Screened(
         quarantined=quarantined,
         dropped=masks.size - quarantined,
         by_rule=by_rule,
-        gone=dict(_write_gone(places, place)),
+        gone=dict(_write_gone(places, place, _GONE)),
         aside=place.aside if quarantined else "",
     )
 
 
-def _quarantining(checks: Sequence[Check]) -> int:
-    """Return the mask of the checks that set rows aside."""
-    return sum(1 << at for at, each in enumerate(checks) if each.on_fail is OnFail.QUARANTINE)
-
-
-def _write_gone(places: pa.Table, place: ScreenPlace) -> Iterator[tuple[int, Gone]]:
+def _write_gone(places: pa.Table, place: ScreenPlace, folder: str) -> Iterator[tuple[int, Gone]]:
     """Write the places of each file's rows; yield its number and where they are."""
     numbers, rows = places["number"].to_numpy(), places["row"].to_numpy()
     different, starts = np.unique(numbers, return_index=True)
-    ends = np.append(starts[1:], numbers.size)
+    ends = np.append(starts, numbers.size)[1:]
     for number, start, end in zip(different.tolist(), starts.tolist(), ends.tolist(), strict=True):
-        path = join(place.folder, _GONE, str(number))
+        path = join(place.folder, folder, str(number))
         with place.storage.create(path, durable=False) as out:
             out.write(np.ascontiguousarray(rows[start:end]).tobytes())
         yield number, Gone(path=path, rows=end - start)
@@ -219,19 +252,19 @@ def _refusal(condition: str, message: str, found: Screened, place: ScreenPlace) 
 def _set_aside(
     checker: Checker,
     rows: InputRows,
-    checks: Sequence[Check],
+    rules: _Rules,
     places: pa.Table,
     place: ScreenPlace,
 ) -> None:
     """Write the rows that are set aside."""
-    chosen = (places["mask"].to_numpy() & _quarantining(checks)) != 0
+    chosen = (places["mask"].to_numpy() & rules.quarantining) != 0
     positions = str(Path(place.storage.location, place.folder, _POSITIONS))
     pq.write_table(places.filter(pa.array(chosen)), positions)
     checker.set_aside(
         rows,
         SetAside(
             positions=positions,
-            rules=tuple(each.name for each in checks),
+            rules=rules.names,
             folder=place.aside,
             run_id=place.run_id,
             instant=place.instant,

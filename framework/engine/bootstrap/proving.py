@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from framework.engine.audit.gate import AuditPlace, prove
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from framework.engine.audit.keys import KeySource
     from framework.engine.events import Events
     from framework.engine.tasks import Tasks
+    from framework.hudi.commit.files import WrittenFiles
 
-__all__ = ["prove_keys"]
+__all__ = ["HashedKeys", "hash_keys", "prove_keys"]
 
 
 def prove_keys(
@@ -52,6 +53,33 @@ def prove_keys(
         AuditFailedError: `audit/duplicate-keys`, `audit/null-keys`.
         SourceDriftError: a source file is not the one in the inventory.
     """
+    hashed = hash_keys(tasks, keys, ranges, work, events=events)
+    return prove(
+        tasks, hashed.written, AuditPlace(table=work, folder="audit", keys=keys), events=events
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HashedKeys:
+    """Statuses of files whose keys were hashed, and where the hashes are, below the same folder."""
+
+    written: WrittenFiles
+
+    @property
+    def spills(self) -> list[str]:
+        """Paths of the hashes."""
+        return [f"{segment.path}.spill" for segment in self.written.segments]
+
+
+def hash_keys(
+    tasks: Tasks,
+    keys: KeySource,
+    ranges: Sequence[WorkRange],
+    work: str,
+    *,
+    events: Events = silent,
+) -> HashedKeys:
+    """Hash the keys of some files into a fresh folder; arguments and errors as of `prove_keys`."""
     schema = with_partition_columns(decode_schema(keys.key_schema), keys.key_rule.partition)
     job = BootstrapJob(
         keys=asdict(keys),
@@ -65,5 +93,5 @@ def prove_keys(
         bits=bucket_bits(keys.handle.rows),
         write=False,
     )
-    written = write_files(tasks, job, ranges, Ledger(journal=lambda _: None), events=events)
-    return prove(tasks, written, AuditPlace(table=work, folder="audit", keys=keys), events=events)
+    ledger = Ledger(journal=lambda _: None)
+    return HashedKeys(written=write_files(tasks, job, ranges, ledger, events=events))

@@ -7,20 +7,24 @@ instant.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from framework.engine.audit.screening import NOTHING, Screened, ScreenPlace, screen
 from framework.engine.audit.subject import InputRows
 from framework.engine.bootstrap.course import begun_job, table_schemas, work_ranges
-from framework.engine.inspecting import understand_checks
+from framework.engine.bootstrap.duplicates import KeyedFiles, losers
+from framework.engine.inspecting import needed_checker, understand_checks
 from framework.engine.quarantine.datasets import aside_folder, sweep
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.table.layout import join
 from framework.plan.words import count_text
-from framework.vocabulary import FileKind
+from framework.vocabulary import FileKind, OnDuplicate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import pyarrow as pa
 
     from framework.engine.audit.screening import Gone
     from framework.engine.audit.subject import Checker
@@ -40,14 +44,14 @@ def screen_source(work: Run, course: Course) -> Course:
         TaskError: `audit/check-not-run`.
     """
     schema, _ = table_schemas(work.plan)
-    checker = understand_checks(work, schema)
+    understand_checks(work, schema)
     screened = NOTHING
-    if checker is not None and work.plan.target.quality.splitting:
-        screened = _screened(work, course, checker)
+    if work.plan.target.quality.splitting or _keeps_one(work):
+        screened = _screened(work, course, needed_checker(work))
     words = [f"{count_text(len(work.plan.target.quality.checks), 'check')} understood"]
     if screened.rows:
         words.append(f"{count_text(screened.quarantined, 'row')} set aside")
-        words.append(f"{screened.dropped:,} dropped")
+        words += [f"{screened.dropped:,} dropped"] if screened.dropped else []
         words.append(f"{count_text(len(screened.gone), 'file')} to be written in full")
     return replace(course, screened=screened, summary=", ".join(words))
 
@@ -101,7 +105,28 @@ def _screened(work: Run, course: Course, checker: Checker) -> Screened:
         total=work.plan.taken.rows,
         origins=dict(zip(numbers, paths, strict=True)),
     )
-    return screen(checker, rows, quality, place)
+    if not _keeps_one(work):
+        return screen(checker, rows, quality, place)
+    return screen(checker, rows, quality, place, partial(_losers, work, course))
+
+
+def _keeps_one(work: Run) -> bool:
+    """Whether of rows with one key all but one are taken out."""
+    return work.plan.target.on_duplicate is OnDuplicate.REWRITE_FILES
+
+
+def _losers(work: Run, course: Course, gone: Mapping[int, Gone]) -> pa.Table:
+    """Return the rows that give way to others with their key."""
+    transaction, job = begun_job(course)
+    ordering, schema = work.plan.target.ordering, work.plan.schema
+    files = KeyedFiles(
+        source=job.key_source,
+        ranges=work_ranges(work.plan.partitions),
+        schema=schema,
+        ordering=ordering[0] if ordering and ordering[0] in schema.names else None,
+    )
+    folder = join(transaction.intent.staging.root, "screen", "keys")
+    return losers(work.tasks, files, work.storage, folder, gone)
 
 
 def _files(work: Run, course: Course) -> tuple[Sequence[int], Sequence[str], Sequence[str]]:

@@ -1,0 +1,239 @@
+"""Which rows give way where a key occurs more than once: all of a group but one.
+
+The keys of the source are hashed once, as for a proof; of files that hold equal hashes the keys are
+read again and compared as text. The row with the greatest ordering value stays, of equal ones, and
+where there is no ordering, the first in the source.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from framework.engine.audit.buckets import compare_buckets
+from framework.engine.audit.keys import KeySource, key_batches
+from framework.engine.audit.screening import gone_rows
+from framework.engine.audit.spill import partition_mix
+from framework.engine.bootstrap.proving import hash_keys
+from framework.engine.tasks import decode, encode
+from framework.hudi.bootstrap.inventory import read_files
+from framework.hudi.bootstrap.source_schema import decode_schema, encode_schema
+from framework.hudi.codecs.murmur import key_hashes
+from framework.hudi.keygen.text import record_keys
+from framework.hudi.storage.opening import open_storage
+from framework.hudi.table.layout import join
+from framework.vocabulary import KeyScope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from framework.engine.audit.screening import Gone
+    from framework.engine.bootstrap.job import WorkRange
+    from framework.engine.tasks import Tasks
+    from framework.hudi.storage.port import Storage
+
+__all__ = ["LosersTask", "losers", "losers_task"]
+
+_REMEMBERED = 1 << 20
+_FILES_PER_TASK = 500
+_FOUND = pa.schema(
+    [
+        pa.field("scope", pa.string()),
+        pa.field("key", pa.string()),
+        pa.field("number", pa.int64()),
+        pa.field("row", pa.int64()),
+    ]
+)
+_ORDER = "order"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LosersTask:
+    """Some files to look through, as JSON-able fields.
+
+    Attributes:
+        table: location of the storage that tasks write to.
+        folder: in it, for what the task finds.
+        keys: fields of the `KeySource`; its schema has the ordering column too.
+        hashes: path of the sorted hashes that occur more than once.
+        ordering: the ordering column, None where the first row stays.
+        gone: path of the places of rows that are out already, by file number.
+        numbers: the files.
+    """
+
+    table: str
+    folder: str
+    keys: dict[str, Any]
+    hashes: str
+    ordering: str | None
+    gone: dict[str, str]
+    numbers: list[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedFiles:
+    """What is looked through: how keys are made, of which files, and what decides.
+
+    Attributes:
+        source: how keys are made.
+        ranges: the files.
+        schema: the columns of the files, the ordering column among them.
+        ordering: that column, None where the first row of a key stays.
+    """
+
+    source: KeySource
+    ranges: Sequence[WorkRange]
+    schema: pa.Schema
+    ordering: str | None = None
+
+
+def losers(
+    tasks: Tasks, files: KeyedFiles, storage: Storage, folder: str, gone: Mapping[int, Gone]
+) -> pa.Table:
+    """Return `number` and `row` of rows that give way to another row with their key, sorted.
+
+    Rows that are gone count for nothing, and rows without a key are left to the gate. Reads the
+    key columns of all files, and those of files with equal hashes again; holds the rows of the
+    latter that have such a hash.
+    """
+    work = f"{storage.location}/{folder}"
+    hashed = hash_keys(tasks, files.source, files.ranges, work)
+    most = _REMEMBERED
+    while True:
+        found = compare_buckets(tasks, work, hashed.spills, "audit", most)
+        if found.hashes.size == found.groups:
+            break
+        most *= 16
+    empty = _FOUND.empty_table().select(["number", "row"])
+    if not found.groups:
+        return empty
+    path = join(folder, "repeated.hashes")
+    with storage.create(path, durable=False) as out:
+        out.write(found.hashes.tobytes())
+    template = LosersTask(
+        table=storage.location,
+        folder=folder,
+        keys=asdict(_with_ordering(files)),
+        hashes=path,
+        ordering=files.ordering,
+        gone={str(number): each.path for number, each in gone.items()},
+        numbers=[],
+    )
+    parts = [template_of(template, part) for part in _parts(found.numbers, tasks.parallelism)]
+    tables = [_read(storage, status) for status in tasks.run(losers_task, parts)]
+    return _losing(pa.concat_tables(tables))
+
+
+def losers_task(descriptor: str) -> str:
+    """Write the rows of a `LosersTask` that have a repeated hash; return where, as JSON.
+
+    Raises:
+        SourceDriftError: a source file is not the one in the inventory.
+    """
+    task = decode(LosersTask, descriptor)
+    storage, keys = open_storage(task.table), KeySource(**task.keys)
+    with storage.open_input(task.hashes) as stream:
+        wanted = np.frombuffer(stream.read_buffer(), np.uint64)
+    found = [
+        rows for number in task.numbers for rows in _repeated(storage, task, keys, wanted, number)
+    ]
+    path = join(task.folder, f"{uuid4().hex}.repeated")
+    if not found:
+        return json.dumps({"path": ""})
+    table = pa.concat_tables(found)
+    with (
+        storage.create(path, durable=False) as out,
+        pa.ipc.new_file(out, table.schema) as writer,
+    ):
+        writer.write_table(table)
+    return json.dumps({"path": path})
+
+
+def template_of(template: LosersTask, numbers: Sequence[int]) -> str:
+    """Return the task for some files."""
+    gone = {str(number): template.gone.get(str(number), "") for number in numbers}
+    return encode(replace(template, numbers=list(numbers), gone=gone))
+
+
+def _with_ordering(files: KeyedFiles) -> KeySource:
+    """Return how keys are made, with the ordering column read beside them."""
+    schema = decode_schema(files.source.key_schema)
+    name = files.ordering
+    if name is not None and name in files.schema.names and name not in schema.names:
+        schema = schema.append(files.schema.field(name))
+    return replace(files.source, key_schema=encode_schema(schema))
+
+
+def _parts(numbers: np.ndarray, parallelism: int) -> Iterator[list[int]]:
+    """Yield file numbers in a few parts per core."""
+    size = max(1, min(_FILES_PER_TASK, -(-numbers.size // (parallelism * 2))))
+    return (numbers[at : at + size].tolist() for at in range(0, numbers.size, size))
+
+
+def _repeated(
+    storage: Storage, task: LosersTask, keys: KeySource, wanted: np.ndarray, number: int
+) -> Iterator[pa.Table]:
+    """Yield the rows of one file whose hash is repeated, with key and ordering value."""
+    rule = keys.key_rule
+    partition = next(read_files(keys.handle, number, number + 1)).partition_path
+    scope = partition if rule.scope is KeyScope.PARTITION else ""
+    mix = np.uint64(partition_mix(scope) if rule.scope is KeyScope.PARTITION else 0)
+    gone = gone_rows(storage, task.gone.get(str(number), ""))
+    before = 0
+    for batch, values in key_batches(keys, number):
+        texts = record_keys(rule, batch, values)
+        texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+        hits = np.isin(key_hashes(texts.fill_null("")), wanted ^ mix)
+        places = np.flatnonzero(hits & pc.is_valid(texts).to_numpy(zero_copy_only=False))
+        places = places[~np.isin(places + before, gone)]
+        yield _rows(task, batch, texts, places, (scope, number, before))
+        before += batch.num_rows
+
+
+def _rows(
+    task: LosersTask,
+    batch: pa.RecordBatch,
+    texts: pa.Array,
+    places: np.ndarray,
+    at: tuple[str, int, int],
+) -> pa.Table:
+    """Return some rows of a batch as `_FOUND` has them, with the ordering value where it counts."""
+    scope, number, before = at
+    chosen = pa.array(places)
+    columns = {
+        "scope": pa.repeat(pa.scalar(scope, pa.string()), places.size),
+        "key": texts.take(chosen).cast(pa.string()),
+        "number": pa.repeat(pa.scalar(number, pa.int64()), places.size),
+        "row": pa.array(places + before, pa.int64()),
+    }
+    if task.ordering is not None and task.ordering in batch.schema.names:
+        columns[_ORDER] = batch.column(task.ordering).take(chosen)
+    return pa.table(columns)
+
+
+def _read(storage: Storage, status: str) -> pa.Table:
+    """Return the rows that a task found."""
+    path = json.loads(status)["path"]
+    if not path:
+        return _FOUND.empty_table()
+    with storage.open_input(path) as stream:
+        return pa.ipc.open_file(stream).read_all()
+
+
+def _losing(rows: pa.Table) -> pa.Table:
+    """Return the rows that give way: all of one scope and key but the best."""
+    order = [(_ORDER, "descending")] if _ORDER in rows.schema.names else []
+    keys = [("scope", "ascending"), ("key", "ascending")]
+    rows = rows.sort_by([*keys, *order, ("number", "ascending"), ("row", "ascending")])
+    same = np.zeros(rows.num_rows, dtype=bool)
+    if rows.num_rows > 1:
+        equal = [pc.equal(rows[name][1:], rows[name][:-1]).to_numpy() for name in ("scope", "key")]
+        same[1:] = equal[0] & equal[1]
+    chosen = rows.select(["number", "row"]).filter(pa.array(same))
+    return chosen.sort_by([("number", "ascending"), ("row", "ascending")])
