@@ -16,6 +16,7 @@ __all__ = [
     "Outcome",
     "PartitionType",
     "ReaderName",
+    "ReportForm",
     "SchemaEvolution",
     "SourceLayout",
     "TableType",
@@ -204,3 +205,14 @@ class Outcome(StrEnum):
     WARNED = "warned"
     QUARANTINED = "quarantined"
     DROPPED = "dropped"
+
+
+@unique
+class ReportForm(StrEnum):
+    """A form of a gate's report; `GX` is JSON as Great Expectations writes a validation result."""
+
+    HTML = "html"
+    JSON = "json"
+    JUNIT = "junit"
+    MARKDOWN = "markdown"
+    GX = "gx"

@@ -21,22 +21,24 @@ class Document(StrEnum):
     PIPELINE = "pipeline"
     PROJECT = "project"
     PLAN = "plan"
+    REPORT = "report"
 
 
 _TEXTS: Final = {
     Document.PIPELINE: ("framework.spec.json_schema", "spec_schema"),
     Document.PROJECT: ("framework.spec.json_schema", "project_schema"),
     Document.PLAN: ("framework.plan.json_schema", "plan_schema"),
+    Document.REPORT: ("framework.engine.reporting.json_schema", "report_schema"),
 }
 
 
 def command(
     document: Annotated[
-        Document, typer.Argument(metavar="pipeline|project|plan", help="What to describe.")
+        Document, typer.Argument(metavar="pipeline|project|plan|report", help="What to describe.")
     ] = Document.PIPELINE,
     form: Format = JsonFormat.JSON,
 ) -> int:
-    """Print the JSON Schema of specs, of the project file, or of `plan --format json`."""
+    """Print the JSON Schema of specs, of the project file, of a plan's JSON or of a report's."""
     del form  # a JSON Schema is JSON in each form
     schema = attribute(*_TEXTS[document])()
     sys.stdout.write(json.dumps(schema, indent=2) + "\n")

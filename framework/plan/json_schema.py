@@ -18,6 +18,7 @@ _PLAIN: Final[dict[Any, dict[str, Any]]] = {
     float: {"type": "number"},
     bool: {"type": "boolean"},
     types.NoneType: {"type": "null"},
+    object: {},  # anything that JSON can hold
 }
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SCHEMAS = Path(__file__).parents[3] / "schemas"
 
 
-@pytest.mark.parametrize("name", ["pipeline", "project", "plan"])
+@pytest.mark.parametrize("name", ["pipeline", "project", "plan", "report"])
 def test_schema_is_the_committed_one(command: Command, name: str) -> None:
     """Editors and this command tell the same."""
     told = command("schema", name)

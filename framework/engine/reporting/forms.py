@@ -1,0 +1,36 @@
+"""One report, five forms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from framework.engine.reporting.as_json import json_text
+from framework.engine.reporting.gx import gx_text
+from framework.engine.reporting.html import html_text
+from framework.engine.reporting.junit import junit_text
+from framework.engine.reporting.markdown import markdown_text
+from framework.vocabulary import ReportForm
+
+if TYPE_CHECKING:
+    from framework.engine.audit.results import AuditReport
+
+__all__ = ["render"]
+
+
+def render(report: AuditReport, form: ReportForm) -> str:
+    """Return the report in a form, as text that UTF-8 can hold and that ends in a newline.
+
+    A report that passed says "published" of its rows, so it is rendered once they are.
+    """
+    match form:
+        case ReportForm.HTML:
+            return html_text(report)
+        case ReportForm.JSON:
+            return json_text(report)
+        case ReportForm.JUNIT:
+            return junit_text(report)
+        case ReportForm.MARKDOWN:
+            return markdown_text(report)
+        case ReportForm.GX:
+            return gx_text(report)
+    assert_never(form)

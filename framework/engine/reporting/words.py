@@ -1,0 +1,248 @@
+"""What a report says in words, the same in every form that people read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum, unique
+from typing import TYPE_CHECKING, Final
+
+from framework.engine.reporting.text import cut, line_text
+from framework.plan.words import count_text, listing, number_text
+from framework.vocabulary import CheckKind, OnFail, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from framework.engine.audit.results import AuditReport, CheckResult, FailedRow, Fate
+    from framework.plan.quality import Check
+
+__all__ = [
+    "BY_GRAVITY",
+    "ON_FAIL",
+    "Tone",
+    "Verdict",
+    "allowed_text",
+    "by_gravity",
+    "fate_text",
+    "meaning",
+    "observed_text",
+    "place_text",
+    "result_text",
+    "sample_text",
+    "share_text",
+    "tally_text",
+    "verdict",
+]
+
+BY_GRAVITY: Final = (
+    Outcome.FAILED,
+    Outcome.WARNED,
+    Outcome.QUARANTINED,
+    Outcome.DROPPED,
+    Outcome.PASSED,
+)
+"""Outcomes, what a reader must see first in front."""
+
+ON_FAIL: Final = {
+    OnFail.ABORT: "refuses the run",
+    OnFail.QUARANTINE: "sets bad rows aside",
+    OnFail.DROP: "leaves bad rows out",
+    OnFail.WARN: "only tells",
+}
+"""What a failed check does, as the end of a sentence."""
+
+_NAMED_AT_MOST: Final = 5
+_NAME: Final = 80
+_MESSAGE: Final = 600
+
+
+@unique
+class Tone(StrEnum):
+    """How good a verdict is."""
+
+    GOOD = "good"
+    CAUTION = "caution"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The outcome of a gate.
+
+    Attributes:
+        word: `published`, `passed` where nothing was to be published, `refused`, or `failed` where
+            nothing was to be published.
+        tone: `CAUTION` where bad rows were found that do not refuse the run.
+        sentence: why, ending in a full stop.
+        remedy: what to do next, "" where nothing is to be done.
+    """
+
+    word: str
+    tone: Tone
+    sentence: str
+    remedy: str = ""
+
+
+def verdict(report: AuditReport) -> Verdict:
+    """Return what came of the gate, and why."""
+    publishes = report.instant is not None
+    if not report.passed:
+        message = _refusal_text(report)
+        left = " Nothing was published; the table is as it was." if publishes else ""
+        return Verdict(
+            word="refused" if publishes else "failed",
+            tone=Tone.BAD,
+            sentence=f"{message}.{left}",
+            remedy=cut(str(report.refusal.get("remedy") or ""), _MESSAGE),
+        )
+    caution = any(each.outcome is not Outcome.PASSED for each in report.checks)
+    word = "published" if publishes else "passed"
+    tone = Tone.CAUTION if caution else Tone.GOOD
+    return Verdict(word=word, tone=tone, sentence=f"{_passed_text(report)}.")
+
+
+def by_gravity(results: Iterable[CheckResult]) -> list[CheckResult]:
+    """Return results with what a reader must see first in front; order is kept among equals."""
+    return sorted(results, key=lambda each: BY_GRAVITY.index(each.outcome))
+
+
+def tally_text(outcomes: Mapping[Outcome, int]) -> str:
+    """Return `1 failed, 9 passed`, or `none` where there is nothing to count."""
+    parts = (f"{number_text(outcomes[o])} {o}" for o in BY_GRAVITY if outcomes.get(o))
+    return ", ".join(parts) or "none"
+
+
+def meaning(check: Check) -> str:
+    """Return what a check demands, as one line; its SQL stays as it was written."""
+    rows = f"rows where {' '.join(check.where.split())}" if check.where else "every row"
+    before = {
+        CheckKind.EXPECT: f"{rows}: ",
+        CheckKind.EXPECT_AGGREGATE: "all rows together: ",
+        CheckKind.QUERY: "no row from: ",
+        CheckKind.GX: "",
+    }
+    null = ", or null" if check.allow_null else ""
+    text = " ".join(check.text.split())
+    return line_text(f"{before[check.kind]}{text}{null}{_arguments(check.arguments)}", _MESSAGE)
+
+
+def result_text(result: CheckResult) -> str:
+    """Return what was found: `12 of 336,776 rows failed, 3 of them null`."""
+    if result.check.kind is CheckKind.EXPECT_AGGREGATE:
+        over = count_text(result.rows, "row")
+        return f"found {observed_text(result)} over {over}{_sampled(result)}"
+    nulls = f", {number_text(result.nulls)} of them null" if result.nulls else ""
+    seen = "" if result.observed is None else f"; found {observed_text(result)}"
+    rows = count_text(result.rows, "row")
+    return f"{number_text(result.failed)} of {rows} failed{nulls}{_sampled(result)}{seen}"
+
+
+def observed_text(result: CheckResult, most: int = 200) -> str:
+    """Return what an aggregate or an expectation found; long numbers with their commas."""
+    text = "nothing" if result.observed is None else result.observed
+    digits = text.isascii() and text.isdecimal() and len(text) < 19  # noqa: PLR2004  a long
+    return number_text(int(text)) if digits else line_text(text, most)
+
+
+def allowed_text(check: Check) -> str:
+    """Return how many bad rows a check allows."""
+    if check.budget.share is not None:
+        return f"up to {check.budget} of the rows"
+    return f"up to {number_text(check.budget.rows)}" if check.budget.rows else "none"
+
+
+def fate_text(fate: Fate, *, published: bool) -> str:
+    """Return what became of the input's rows, or would have where nothing was published."""
+    came = f"{count_text(fate.input, 'row')} came in"
+    aside = [
+        (fate.quarantined, "set aside"),
+        (fate.dropped, "dropped"),
+    ]
+    parts = [f"{number_text(rows)} {word}" for rows, word in aside if rows]
+    if not published:
+        would = f"; {' and '.join(parts)} by the checks" if parts else ""
+        return f"{came}, none was published{would}"
+    return f"{came}: {', '.join([f'{number_text(fate.published)} published', *parts])}"
+
+
+def place_text(row: FailedRow) -> str:
+    """Return where a bad row is, "" where that is not known; rows count from 0."""
+    parts = [line_text(row.file)] if row.file else []
+    if row.row is not None:
+        parts.append(f"row {row.row}")
+    if row.partition and row.partition not in row.file:
+        parts.append(f"in {line_text(row.partition)}")
+    return " ".join(parts)
+
+
+def sample_text(row: FailedRow, *, values: int = 6, most: int = 60) -> str:
+    """Return a bad row on one line: its key and its first values, texts cut."""
+    shown = [
+        f"{line_text(name, most)}={'null' if value is None else line_text(value, most)}"
+        for name, value in list(row.values.items())[:values]
+    ]
+    hidden = len(row.values) - len(shown)
+    more = [f"and {count_text(hidden, 'more column')}"] if hidden > 0 else []
+    key = [] if row.key is None else [f"key {line_text(row.key, most)}"]
+    return ", ".join([*key, *shown, *more])
+
+
+def share_text(share: float) -> str:
+    """Return `0.004%`, with two significant digits, never rounded to none or all."""
+    percent = share * 100
+    if 0 < percent < 0.01:  # noqa: PLR2004  smaller shares tell nobody anything
+        return "<0.01%"
+    if 99.99 < percent < 100:  # noqa: PLR2004  likewise
+        return ">99.99%"
+    return f"{percent:.2g}%" if percent < 10 else f"{percent:.1f}%".replace(".0%", "%")  # noqa: PLR2004
+
+
+def _refusal_text(report: AuditReport) -> str:
+    """Return why the gate refused, without a full stop."""
+    message = report.refusal.get("message")
+    if message:
+        return line_text(str(message).rstrip("."), _MESSAGE)
+    return _named(report.checks, Outcome.FAILED)
+
+
+def _passed_text(report: AuditReport) -> str:
+    """Return what was proven, without a full stop."""
+    parts = list(_remarks(report))
+    if report.keys:
+        parts.insert(0, "Keys are unique and not null")
+    if not report.checks:
+        parts.append("no further check was asked for" if parts else "No check was asked for")
+    text = "; ".join(parts)
+    return text[:1].upper() + text[1:]
+
+
+def _remarks(report: AuditReport) -> Iterator[str]:
+    counts = Counter(each.outcome for each in report.checks)
+    for outcome in BY_GRAVITY[1:-1]:
+        if counts[outcome]:
+            yield _named(report.checks, outcome)
+    if counts[Outcome.PASSED]:
+        every = "all " if len(report.checks) == counts[Outcome.PASSED] > 1 else ""
+        yield f"{every}{count_text(counts[Outcome.PASSED], 'check')} passed"
+
+
+def _named(results: Iterable[CheckResult], outcome: Outcome) -> str:
+    """Return `2 checks failed: a, b`; rows that were taken out are said as such."""
+    names = tuple(line_text(r.check.name, _NAME) for r in results if r.outcome is outcome)
+    verbs = {Outcome.QUARANTINED: "set rows aside", Outcome.DROPPED: "left rows out"}
+    verb = verbs.get(outcome, outcome.value)
+    return f"{count_text(len(names), 'check')} {verb}: {listing(names, limit=_NAMED_AT_MOST)}"
+
+
+def _arguments(arguments: Mapping[str, object]) -> str:
+    """Return ` (column: amount, max_value: 10)`."""
+    parts = ", ".join(f"{name}: {value}" for name, value in arguments.items())
+    return f" ({parts})" if parts else ""
+
+
+def _sampled(result: CheckResult) -> str:
+    """Return how much of the rows was looked at, where that was not all of them."""
+    if result.fraction >= 1.0:
+        return ""
+    return f" (a sample of {share_text(result.fraction)}, so the truth may differ)"
