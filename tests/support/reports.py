@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from framework.engine.audit.results import (
+from framework.engine.results import (
     AuditReport,
     CheckResult,
     ColumnFigures,

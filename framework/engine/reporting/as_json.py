@@ -10,7 +10,6 @@ from framework.engine.reporting.text import plain, plain_mapping
 from framework.engine.reporting.words import meaning, verdict
 
 if TYPE_CHECKING:
-    from framework.engine.audit.results import AuditReport, CheckResult, FailedRow
     from framework.engine.reporting.document import (
         CheckDocument,
         ColumnDocument,
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
         ReportDocument,
         SampleDocument,
     )
+    from framework.engine.results import AuditReport, CheckResult, FailedRow
 
 __all__ = ["json_text", "report_document"]
 

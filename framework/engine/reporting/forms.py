@@ -12,7 +12,7 @@ from framework.engine.reporting.markdown import markdown_text
 from framework.vocabulary import ReportForm
 
 if TYPE_CHECKING:
-    from framework.engine.audit.results import AuditReport
+    from framework.engine.results import AuditReport
 
 __all__ = ["render"]
 

@@ -21,7 +21,7 @@ from framework.engine.reporting.words import meaning
 from framework.vocabulary import CheckKind, OnFail, Outcome
 
 if TYPE_CHECKING:
-    from framework.engine.audit.results import AuditReport, CheckResult
+    from framework.engine.results import AuditReport, CheckResult
     from framework.plan.quality import Check
 
 __all__ = ["gx_text"]

@@ -14,7 +14,7 @@ from framework.engine.reporting.words import Tone, fate_text, verdict
 from framework.plan.words import number_text
 
 if TYPE_CHECKING:
-    from framework.engine.audit.results import AuditReport, Fate
+    from framework.engine.results import AuditReport, Fate
 
 __all__ = ["html_text"]
 

@@ -29,7 +29,7 @@ from framework.vocabulary import CheckedRows, CheckKind, Outcome
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from framework.engine.audit.results import CheckResult, FailedRow
+    from framework.engine.results import CheckResult, FailedRow
     from framework.plan.quality import Check
 
 __all__ = ["checks_section"]

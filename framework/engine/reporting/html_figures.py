@@ -12,7 +12,7 @@ from framework.plan.words import count_text, number_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from framework.engine.audit.results import ColumnFigures
+    from framework.engine.results import ColumnFigures
 
 __all__ = ["columns_section", "timings_section"]
 

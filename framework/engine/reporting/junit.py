@@ -23,7 +23,7 @@ from framework.vocabulary import Outcome
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from framework.engine.audit.results import AuditReport, CheckResult
+    from framework.engine.results import AuditReport, CheckResult
 
 __all__ = ["junit_text"]
 

@@ -10,7 +10,7 @@ from framework.engine.reporting.text import line_text
 from framework.plan.words import count_text, listing, number_text
 
 if TYPE_CHECKING:
-    from framework.engine.audit.results import AuditReport
+    from framework.engine.results import AuditReport
 
 __all__ = ["KeySample", "key_rule_text", "key_samples", "keys_refused", "proof_text"]
 

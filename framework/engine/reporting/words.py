@@ -14,7 +14,7 @@ from framework.vocabulary import CheckKind, OnFail, Outcome
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from framework.engine.audit.results import AuditReport, CheckResult, FailedRow, Fate
+    from framework.engine.results import AuditReport, CheckResult, FailedRow, Fate
     from framework.plan.quality import Check
 
 __all__ = [
