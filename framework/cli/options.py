@@ -15,10 +15,12 @@ __all__ = [
     "Format",
     "InProcess",
     "JsonFormat",
+    "Lineage",
     "LogFormat",
     "LogOption",
     "Master",
     "Place",
+    "Reports",
     "Specs",
     "Target",
     "Variables",
@@ -84,6 +86,23 @@ Conf = Annotated[
     list[str] | None,
     typer.Option(
         "--conf", metavar="KEY=VALUE", help="Spark setting; beats the spec's. May be repeated."
+    ),
+]
+Reports = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--report",
+        metavar="FORM[=FILE]",
+        help="Write the gate's report: html, json, junit, markdown or gx. May be repeated.",
+    ),
+]
+Lineage = Annotated[
+    str | None,
+    typer.Option(
+        "--lineage",
+        metavar="FILE|URL",
+        envvar="RUN_PIPELINE_LINEAGE",
+        help="Tell OpenLineage of the run: to a file, a line each, or over HTTP.",
     ),
 ]
 InProcess = Annotated[

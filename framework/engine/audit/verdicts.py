@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from framework.engine.results import CheckResult
     from framework.plan.quality import Check
 
-__all__ = ["outcome_of", "refusal_of", "with_screened"]
+__all__ = ["as_screened", "outcome_of", "refusal_of", "with_screened"]
 
 _SHOWN = 3
 _SPLIT = {OnFail.QUARANTINE: Outcome.QUARANTINED, OnFail.DROP: Outcome.DROPPED}
@@ -36,6 +36,17 @@ def outcome_of(check: Check, failed: int, looked_at: int) -> Outcome:
 def with_screened(results: Sequence[CheckResult], screened: Screened) -> tuple[CheckResult, ...]:
     """Return the results with what was taken out before: these rows were looked at and were bad."""
     return tuple(_with_screened(each, screened) for each in results)
+
+
+def as_screened(result: CheckResult) -> CheckResult:
+    """Return a result on rows that would come in: those of a check that takes rows out would be."""
+    check = result.check
+    if not check.splits or not result.failed:
+        return result
+    bounded = check.budget.rows or check.budget.share is not None
+    if bounded and not check.budget.allows(result.failed, result.rows):
+        return replace(result, outcome=Outcome.FAILED)
+    return replace(result, outcome=_SPLIT[check.on_fail])
 
 
 def refusal_of(results: Sequence[CheckResult], table: str) -> AuditFailedError | None:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from framework.hudi.storage.port import Entry
     from framework.plan.load import LoadPlan
 
-__all__ = ["read_input"]
+__all__ = ["input_footers", "read_input"]
 
 _BUCKET_ROWS = 4_000_000
 _READERS = 8
@@ -64,7 +64,7 @@ def read_input(work: Run, course: Course) -> Course:
     transaction, load = load_of(course)
     plan = load_plan(work)
     pinned = _pinned(transaction, plan, work.reader)
-    files, found = _footers(pinned.paths)
+    files, found = input_footers(pinned.paths)
     if pinned.schema is not None:
         found = pinned.schema
     schema = _columns(work, load, plan, found)
@@ -109,7 +109,7 @@ def _pinned(transaction: Transaction, plan: LoadPlan, reader: InputReader | None
     return reader.stage(request, f"{storage.location}/{folder}")
 
 
-def _footers(paths: Sequence[str]) -> tuple[list[InputFile], pa.Schema]:
+def input_footers(paths: Sequence[str]) -> tuple[list[InputFile], pa.Schema]:
     """Return the files with what their footers say, and one schema for all of them.
 
     Raises:

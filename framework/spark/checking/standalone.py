@@ -1,0 +1,241 @@
+"""The gate alone: against a table, or against what would come in; nothing is written to either."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pyspark.sql.functions import expr
+
+from framework.engine.audit.subject import InputRows, Looking
+from framework.engine.audit.verdicts import as_screened, refusal_of
+from framework.engine.bootstrap.course import table_schemas, work_ranges
+from framework.engine.course import PinnedInput
+from framework.engine.proving import prove_source
+from framework.engine.reading.table import open_table
+from framework.engine.results import AuditReport
+from framework.engine.writing.reading_input import input_footers
+from framework.errors import AuditFailedError, PlanError, Where
+from framework.hudi.bootstrap.inventory import read_files
+from framework.hudi.commit.staging import new_write_id
+from framework.hudi.table.layout import META_COLUMNS, MetaField
+from framework.spark.checking.judging import judge_frame
+from framework.spark.checking.places import Placed, checking_session, input_frame, without_places
+from framework.spark.checking.understanding import refuse_unclear
+from framework.spark.jobs import run_job
+from framework.spark.loading.reader import SparkInput
+from framework.spark.reading.adopted import FILE, ROW
+from framework.spark.reading.columns import quoted
+from framework.spark.reading.snapshot import Reading, rows_of
+from framework.vocabulary import KeyScope, WriteOperation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+    from framework.engine.prepare import Bench, Prepared
+    from framework.plan.definition import Plan
+    from framework.plan.target import Target
+
+__all__ = ["check_source", "check_table"]
+
+_SHOWN = 5
+_COUNT = "_lakestrap_count"
+_REFUSES_DUPLICATES = frozenset(
+    {WriteOperation.INSERT, WriteOperation.BULK_INSERT, WriteOperation.INSERT_OVERWRITE}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Subject:
+    """What is looked at: its word, its rows, and who proves its keys."""
+
+    word: str
+    placed: Placed
+    prove: Callable[[], Mapping[str, object]]
+
+
+def check_table(
+    spark: SparkSession, target: Target, *, figures: bool = False, fraction: float = 1.0
+) -> AuditReport:
+    """Return what the gate would say of the rows that a table has now.
+
+    Every check sees all rows. Keys are grouped, which shuffles all of them; of a sample they are
+    not looked at.
+
+    Raises:
+        PlanError: `quality/bad-sql`; or as of `read`.
+        TaskError: `audit/check-not-run`.
+    """
+    session = checking_session(spark)
+    frame = rows_of(session, open_table(target.location), Reading())
+    rule = target.key_rule
+    columns = [MetaField.RECORD_KEY.value]
+    if rule.scope is KeyScope.PARTITION:
+        columns.append(MetaField.PARTITION_PATH.value)
+    prove = partial(_grouped_keys, frame, target, columns)
+    subject = _Subject(word="table", placed=Placed(frame=without_places(frame)), prove=prove)
+    return _report(target, subject, figures=figures, fraction=fraction)
+
+
+def check_source(
+    spark: SparkSession,
+    prepared: Prepared,
+    bench: Bench,
+    *,
+    figures: bool = False,
+    fraction: float = 1.0,
+) -> AuditReport:
+    """Return what the gate would say of the rows that a run would take in now.
+
+    Of a check that takes rows out, bad rows are told and refuse nothing. What is no plain Parquet
+    is written to the scratch folder first, as a run would.
+
+    Raises:
+        PlanError: `check/no-source`, `quality/bad-sql`; or as of `open_input`.
+        TaskError: `audit/check-not-run`.
+    """
+    plan = prepared.plan
+    rows = _load_rows(spark, plan, bench) or _source_rows(plan)
+    if rows is None:
+        raise PlanError(
+            "check/no-source",
+            "a run would take in nothing now: there is no source, or all of it is in",
+            where=Where(table=plan.target.location),
+            remedy="Leave --source out to check the table.",
+        )
+    placed = input_frame(checking_session(spark), rows)
+    prove: Callable[[], Mapping[str, object]] = partial(prove_source, plan, bench)
+    if plan.load is not None:
+        refuses = plan.load.operation in _REFUSES_DUPLICATES
+        columns = list(plan.target.key_rule.record_key) if refuses else []
+        prove = partial(_grouped_keys, placed.frame, plan.target, columns)
+    subject = _Subject(word="source", placed=placed, prove=prove)
+    return _report(plan.target, subject, figures=figures, fraction=fraction)
+
+
+def _load_rows(spark: SparkSession, plan: Plan, bench: Bench) -> InputRows | None:
+    """Return the rows that a load would take in, None where there is none."""
+    request = plan.load.request if plan.load else None
+    if request is None or not plan.stages:
+        return None
+    if request.is_plain_parquet and request.files is not None:
+        pinned = PinnedInput(paths=request.files)
+    else:
+        pinned = SparkInput(spark, bench.events).stage(request, str(bench.scratch / "input"))
+    files, schema = input_footers(pinned.paths)
+    return InputRows(
+        numbers=[each.number for each in files],
+        paths=[each.path for each in files],
+        partition_paths=[""] * len(files),
+        schema=pinned.schema or schema,
+    )
+
+
+def _source_rows(plan: Plan) -> InputRows | None:
+    """Return the rows that a bootstrap would take in, None where there is none."""
+    if plan.inventory is None or plan.source is None or not plan.taken.files:
+        return None
+    numbers: list[int] = []
+    paths: list[str] = []
+    partitions: list[str] = []
+    for each in work_ranges(plan.partitions):
+        for file in read_files(plan.inventory, each.start, each.stop):
+            numbers.append(file.number)
+            paths.append(f"{plan.source}/{file.fingerprint.path}")
+            partitions.append(file.partition_path)
+    rule = plan.target.key_rule
+    return InputRows(
+        numbers=numbers,
+        paths=paths,
+        partition_paths=partitions,
+        schema=table_schemas(plan)[0],
+        partition=rule.partition,
+        layout=rule.layout,
+    )
+
+
+def _report(target: Target, subject: _Subject, *, figures: bool, fraction: float) -> AuditReport:
+    """Return what came of keys and checks."""
+    shown = subject.placed.frame.drop(FILE, ROW)
+    refuse_unclear(shown, target.quality.checks)
+    looking = Looking(quality=target.quality, figures=figures, fraction=fraction)
+    columns = [name for name in shown.columns if name not in META_COLUMNS] if figures else []
+    judged = judge_frame(subject.placed, target.quality.checks, looking, columns)
+    results = judged.results
+    if subject.word == "source":
+        results = tuple(map(as_screened, results))
+    keys: Mapping[str, object] = {}
+    refusal = None
+    try:
+        keys = subject.prove() if fraction >= 1 else {}
+    except AuditFailedError as error:
+        refusal = error
+    refusal = refusal or refusal_of(results, target.location)
+    return AuditReport(
+        table=target.name,
+        location=target.location,
+        subject=subject.word,
+        instant=None,
+        run_id=new_write_id(),
+        at=datetime.now(tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        keys=keys,
+        refusal={**refusal.as_json(), "report": refusal.report} if refusal else {},
+        checks=results,
+        columns=judged.columns,
+    )
+
+
+def _grouped_keys(frame: DataFrame, target: Target, columns: Sequence[str]) -> Mapping[str, object]:
+    """Return the proof that values of some columns are unique and not null; a shuffle of them.
+
+    Raises:
+        AuditFailedError: `audit/duplicate-keys`, `audit/null-keys`.
+    """
+    if not columns:
+        return {}
+    context = frame.sparkSession.sparkContext
+    names = quoted(columns)
+
+    def count() -> tuple[int, int, int, list[Row]]:
+        missing = " or ".join(f"{name} is null" for name in names)
+        grouped = frame.groupBy(*names).agg(expr("count(1)").alias(_COUNT))
+        told = grouped.agg(
+            expr(f"coalesce(sum({_COUNT}), 0)").alias("rows"),
+            expr(f"coalesce(sum(if({missing}, {_COUNT}, 0)), 0)").alias("nulls"),
+            expr(f"count_if({_COUNT} > 1 and not ({missing}))").alias("groups"),
+        ).collect()[0]
+        repeated = grouped.where(f"{_COUNT} > 1 and not ({missing})")
+        shown = repeated.limit(_SHOWN).collect() if told["groups"] else []
+        return told["rows"], told["nulls"], told["groups"], shown
+
+    rows, nulls, groups, shown = run_job(context, "keys", count)
+    rule = target.key_rule
+    common: dict[str, object] = {"columns": list(rule.record_key), "scope": rule.scope.value}
+    if nulls:
+        raise AuditFailedError(
+            "audit/null-keys",
+            f"{nulls:,} rows have no value, or only part of one, for ({', '.join(columns)})",
+            report={"check": "null-keys", **common, "rows": nulls},
+            where=Where(table=target.location),
+            remedy="Correct these rows.",
+        )
+    if groups:
+        samples = [{"key": _key_text(row, columns), "count": row[_COUNT]} for row in shown]
+        raise AuditFailedError(
+            "audit/duplicate-keys",
+            f"{groups:,} record keys occur more than once;"
+            f" for example {samples[0]['key']}, {samples[0]['count']:,} times",
+            report={"check": "duplicate-keys", **common, "groups": groups, "samples": samples},
+            where=Where(table=target.location),
+            remedy="Correct these rows.",
+        )
+    return {**common, "unique": True, "not_null": True, "method": "grouped", "rows": rows}
+
+
+def _key_text(row: Row, columns: Sequence[str]) -> str:
+    """Return the values of a key."""
+    return ", ".join(str(row[name]) for name in columns)
