@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from framework.hudi.keygen.spark_sql import quote_literal, quote_name
 from framework.plan.quality import Budget, Check, ColumnContract, Quality
 from framework.spec.nodes import child_path
-from framework.spec.quality_spec import QualitySpec, parse_share
+from framework.spec.quality_spec import QUARANTINE_SUFFIX, QualitySpec, parse_share
 from framework.vocabulary import CheckKind, OnDuplicate, OnFail
 
 if TYPE_CHECKING:
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from framework.spec.pipeline_spec import PipelineSpec
     from framework.spec.quality_spec import PlacedCheck
 
-__all__ = ["QUARANTINE_SUFFIX", "quality_of"]
-
-QUARANTINE_SUFFIX: Final = ".quarantine"
-"""Follows the table's location where a spec does not say where rows are set aside."""
+__all__ = ["quality_of"]
 
 _COLUMNS: Final = "table.columns"
 _PLAIN_TYPES: Final = ("string", "boolean", "tinyint", "smallint", "int", "bigint", "date")

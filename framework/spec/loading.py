@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from framework.errors import Finding, SpecError, Where
 from framework.spec.check_finishing import CheckFinisher, models_by_name
+from framework.spec.check_semantics import CheckSemantics
+from framework.spec.contract_semantics import ContractSemantics
 from framework.spec.faults import Judge
 from framework.spec.findings import FindingList, nearest, sort_findings
 from framework.spec.inclusions import PROFILES, ColumnsFile, with_profiles
@@ -15,6 +17,7 @@ from framework.spec.nodes import MapNode
 from framework.spec.pipeline_spec import MODELS, PipelineDocument, PipelineSpec
 from framework.spec.positions import Positions
 from framework.spec.project import Project, find_project_file, load_project, with_defaults
+from framework.spec.quality_semantics import QualitySemantics
 from framework.spec.references import Variable
 from framework.spec.resolve import Resolver, Scope
 from framework.spec.sections import SECTIONS_NOT_BUILT, in_current_names, without_unbuilt
@@ -37,7 +40,11 @@ SPEC_SUFFIX = ".pipeline.yml"
 """How the name of a spec file ends."""
 
 _TAKEN_AS_THEY_ARE = ("table", "bootstrap", "source", "quality", "write", "spark")
-_CHECKS: tuple[type[Semantics | LoadSemantics], ...] = (Semantics, LoadSemantics)
+_Checks = Semantics | LoadSemantics | ContractSemantics | CheckSemantics | QualitySemantics
+_CHECKS: tuple[type[_Checks], ...] = (
+    *(Semantics, LoadSemantics),
+    *(ContractSemantics, CheckSemantics, QualitySemantics),
+)
 
 
 def load_spec(

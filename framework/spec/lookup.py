@@ -34,6 +34,22 @@ class Lookup:
         span = self.positions.span(path, of_key=rule == "unknown-partition-column")
         self.findings.add(f"spec/{rule}", span, message, key_path=path, suggestion=suggestion)
 
+    def _note_within(
+        self,
+        rule: str,
+        path: str,
+        message: str,
+        place: tuple[int, int],
+        suggestion: str | None = None,
+    ) -> None:
+        """Add a fault at a place, offset and length, within the text at the path."""
+        span = self.positions.part(path, *place)
+        self.findings.add(f"spec/{rule}", span, message, key_path=path, suggestion=suggestion)
+
+    def _is_told(self, path: str) -> bool:
+        """Whether there is a fault at exactly this path already."""
+        return any(finding.key_path == path for finding in self.findings.errors)
+
     def _has(self, path: str) -> bool:
         """Whether something is written at the path, be it without a value."""
         return self.positions.has(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from framework.spec.findings import finding_at
@@ -68,6 +68,26 @@ class Positions:
         if isinstance(node, MapNode) and node.entries and not node.flow and known:
             return node.entries[0].key.span
         return node.span if known else _first_line(self.source)
+
+    def part(self, key_path: str, offset: int, length: int) -> Span:
+        """The characters at the offset of the text at the path; the whole where they are hidden.
+
+        They are where the text stands in the file in other letters: folded, escaped, referred to.
+        """
+        span, node = self.span(key_path), self._nodes.get(key_path)
+        if not isinstance(node, ScalarNode):
+            return span
+        before = node.text[:offset].split("\n")
+        row, shift = len(before) - 1, len(before[-1])
+        text = node.text.split("\n")[row]
+        line = node.span.line + row + (node.span.end_line > node.span.line)
+        shown = node.span.source.lines[line - 1] if line <= len(node.span.source.lines) else ""
+        begin = node.span.column - 1 if line == node.span.line else 0
+        column = shown.find(text, begin) if text else -1
+        if column < 0 or (line != node.span.line and shown.strip() != text.strip()):
+            return span
+        first = column + shift + 1
+        return replace(span, line=line, column=first, end_line=line, end_column=first + length)
 
     def has(self, key_path: str) -> bool:
         """Whether the document says anything at exactly this path."""

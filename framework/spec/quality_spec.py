@@ -27,6 +27,7 @@ from framework.vocabulary import CheckedRows, CheckKind, OnFail
 __all__ = [
     "MAX_CHECKS",
     "MAX_SAMPLES",
+    "QUARANTINE_SUFFIX",
     "SPLITS",
     "CheckSpec",
     "Checks",
@@ -44,6 +45,9 @@ MAX_SAMPLES = 1_000
 
 SPLITS = (OnFail.QUARANTINE, OnFail.DROP)
 """What takes bad rows out before anything is written."""
+
+QUARANTINE_SUFFIX = ".quarantine"
+"""Follows the table's location where a spec does not say where rows are set aside."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MAX_NAME = 100

@@ -204,7 +204,7 @@ def rule_ids_in_code() -> set[str]:
     for path in Path("framework/spec").glob("*.py"):
         text = path.read_text("utf-8")
         found.update(re.findall(r'"spec/([a-z0-9-]+)"', text))
-        found.update(re.findall(r'(?:fault|_note)\(\s*"([a-z0-9-]+)"', text))
+        found.update(re.findall(r'(?:fault|_note|_note_within)\(\s*"([a-z0-9-]+)"', text))
         found.update(f"yaml-{kind}" for kind in re.findall(r'_refuse\(\s*"([a-z-]+)"', text))
         found.update(re.findall(r'return "([a-z]+-[a-z-]+)", ', text))
         found.update(re.findall(r'\brule="([a-z-]+)"', text))

@@ -1,0 +1,194 @@
+"""Where columns that a spec declares or names differ from those that a table has.
+
+Each function returns faults, none raises; the key path of each leads to its line, which may be in
+the file of columns or in the project file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from framework.plan.faults import Fault
+from framework.spec.check_semantics import expectations, scanned
+from framework.spec.findings import nearest
+from framework.spec.nodes import child_path
+from framework.spec.predicates import META_COLUMNS, text_faults, unknown_columns
+from framework.spec.spark_types import field_text
+from framework.vocabulary import CheckKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from framework.plan.quality import Check, ColumnContract, Quality
+
+__all__ = ["column_faults", "contract_faults", "spark_type_text"]
+
+_TYPES: Final[Mapping[Any, str]] = {
+    pa.int8(): "tinyint",
+    pa.int16(): "smallint",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.uint8(): "smallint",
+    pa.uint16(): "int",
+    pa.uint32(): "bigint",
+    pa.uint64(): "decimal(20,0)",
+    pa.float16(): "float",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.bool_(): "boolean",
+    pa.date32(): "date",
+    pa.null(): "void",
+}
+_TEXTS: Final = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+_BYTES: Final = (
+    *(pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view),
+    pa.types.is_fixed_size_binary,
+)
+_LISTS: Final = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+_CONTRACT: Final = "table.columns."
+
+
+def contract_faults(columns: Sequence[ColumnContract], schema: Any) -> list[Fault]:
+    """Return what the contract says of columns otherwise than the table's schema.
+
+    Args:
+        columns: the contract.
+        schema: the table's Arrow schema, partition columns included. Case makes no difference.
+    """
+    fields = {field.name.lower(): field for field in schema}
+    found = []
+    for column in columns:
+        field = fields.get(column.name.lower())
+        if field is None:
+            found.append(_missing(column, schema.names))
+        elif column.type is not None and spark_type_text(field.type) != column.type:
+            found.append(_differs(column, spark_type_text(field.type)))
+    return found
+
+
+def _missing(column: ColumnContract, names: Sequence[str]) -> Fault:
+    """Return the fault of a declared column that is not there."""
+    close = nearest(column.name, names)
+    likely = f"Did you mean '{close}'? " if close else ""
+    return Fault(
+        condition="contract/column-missing",
+        key_path=column.key_path,
+        message=f"column '{column.name}' is declared, but the table has none of this name",
+        remedy=f"{likely}Correct the name, or take the column out of the contract.",
+    )
+
+
+def _differs(column: ColumnContract, there: str) -> Fault:
+    """Return the fault of a column of another type."""
+    return Fault(
+        condition="contract/type-differs",
+        key_path=f"{column.key_path}.type",
+        message=f"column '{column.name}' is declared {column.type}, and is {there}",
+        remedy=f"Declare it {there}, or cast it in a transform.",
+    )
+
+
+def spark_type_text(kind: Any) -> str:
+    """Return an Arrow type as Spark SQL reads it, in the normal text of a contract.
+
+    A timestamp without a time zone is `timestamp_ntz`; what Spark has no type for is Arrow's text.
+    """
+    if kind in _TYPES:
+        return _TYPES[kind]
+    if pa.types.is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    if pa.types.is_timestamp(kind):
+        return "timestamp_ntz" if kind.tz is None else "timestamp"
+    for name, tests in (("string", _TEXTS), ("binary", _BYTES)):
+        if any(test(kind) for test in tests):
+            return name
+    return _nested_text(kind)
+
+
+def _nested_text(kind: Any) -> str:
+    """Return a type that is made of others."""
+    if pa.types.is_dictionary(kind):
+        return spark_type_text(kind.value_type)
+    if any(test(kind) for test in _LISTS):
+        return f"array<{spark_type_text(kind.value_type)}>"
+    if pa.types.is_map(kind):
+        return f"map<{spark_type_text(kind.key_type)},{spark_type_text(kind.item_type)}>"
+    if pa.types.is_struct(kind):
+        fields = (f"{field_text(each.name)}:{spark_type_text(each.type)}" for each in kind)
+        return f"struct<{','.join(fields)}>"
+    return str(kind).lower()
+
+
+def column_faults(
+    quality: Quality, names: Sequence[str], types: Mapping[str, str] | None = None
+) -> list[Fault]:
+    """Return where checks name columns that the table has not, and texts that are none of theirs.
+
+    Args:
+        quality: the checks. Those of the contract are left to `contract_faults`.
+        names: the table's columns, partition columns included; Hudi's own are known besides.
+        types: types of some columns as Spark SQL text, by name.
+    """
+    known = {name.lower(): name for name in (*META_COLUMNS, *names)}
+    kinds = {name.lower(): kind for name, kind in (types or {}).items()}
+    found: list[Fault] = []
+    for check in quality.checks:
+        if not check.key_path.startswith(_CONTRACT):
+            found += _of_predicates(check, known, kinds)
+            found += _of_arguments(check, known)
+    for index, name in enumerate(quality.redacted):
+        found += _of_name(f"quality.redact[{index}]", name, known)
+    return found
+
+
+def _of_predicates(
+    check: Check, known: Mapping[str, str], types: Mapping[str, str]
+) -> Iterator[Fault]:
+    """Yield what is wrong with the columns of a check's predicates."""
+    texts = {"where": check.where}
+    if check.kind in (CheckKind.EXPECT, CheckKind.EXPECT_AGGREGATE):
+        texts[check.kind.value] = check.text
+    for name, text in texts.items():
+        found = scanned(text)
+        if found is None:
+            continue
+        path = f"{check.key_path}.{name}"
+        for fault in unknown_columns(found, known, "the table"):
+            yield _unknown(path, check.name, fault.message, fault.suggestion)
+        for fault in text_faults(found, types):
+            yield Fault(
+                condition="quality/text-does-not-fit",
+                key_path=path,
+                message=f"check '{check.name}': {fault.message}",
+                remedy="Compare the column with a value of its type.",
+            )
+
+
+def _of_arguments(check: Check, known: Mapping[str, str]) -> Iterator[Fault]:
+    """Yield the columns of an expectation that the table has not."""
+    if check.kind is CheckKind.GX:
+        for argument, column in expectations().column_arguments(check.text, check.arguments):
+            path = child_path(f"{check.key_path}.arguments", argument)
+            yield from _of_name(path, column, known, check.name)
+
+
+def _of_name(
+    path: str, name: str, known: Mapping[str, str], check: str | None = None
+) -> Iterator[Fault]:
+    """Yield the fault of a name that is none of the table's columns."""
+    if name.lower() not in known:
+        message = f"`{name}` is no column of the table"
+        yield _unknown(path, check, message, nearest(name, known.values()))
+
+
+def _unknown(path: str, check: str | None, message: str, close: str | None) -> Fault:
+    """Return the fault of a column that is not there."""
+    likely = f"Did you mean '{close}'?" if close else "Correct the name."
+    return Fault(
+        condition="quality/column-missing",
+        key_path=path,
+        message=f"check '{check}': {message}" if check else message,
+        remedy=likely,
+    )

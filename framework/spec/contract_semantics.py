@@ -1,0 +1,121 @@
+"""Faults within the column contract and the tests, read as they were written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from framework.spec.check_finishing import placed
+from framework.spec.findings import nearest
+from framework.spec.inclusions import COLUMNS_PATH, PROFILES
+from framework.spec.literals import reads_as
+from framework.spec.lookup import Lookup
+from framework.spec.nodes import ScalarNode, child_path
+from framework.spec.references import LooseText
+from framework.spec.scalars import quoted, scalar_text
+from framework.spec.spark_types import TypeTextError, normal_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["ContractSemantics"]
+
+_NESTED = ("array<", "map<", "struct<")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContractSemantics(Lookup):
+    """Checks `table.columns` and `tests`."""
+
+    def check(self) -> None:
+        """Add every fault to the findings."""
+        contract = self._at("table", "columns")
+        for name, column in contract.items() if isinstance(contract, Mapping) else ():
+            if isinstance(column, Mapping):
+                self._check_column(child_path(COLUMNS_PATH, name), column)
+        tests = self._at("tests")
+        if isinstance(tests, list):
+            self._check_tests([each for each in tests if isinstance(each, Mapping)])
+
+    def _check_column(self, path: str, column: Mapping[str, object]) -> None:
+        """What a column says fits together."""
+        if "on_fail" in column and "allowed" not in column and column.get("nullable") is not False:
+            message = "`on_fail` says what `nullable: false` and `allowed` do; here is neither"
+            self._note("idle-field", f"{path}.on_fail", message)
+        allowed = column.get("allowed")
+        if not isinstance(allowed, list):
+            return
+        try:
+            kind = normal_type(str(column["type"])) if "type" in column else None
+        except TypeTextError:
+            return  # told by the field itself
+        if kind is not None and kind.startswith(_NESTED):
+            message = f"`allowed` is for plain values; the column is a {kind[:60]}"
+            self._note("idle-field", f"{path}.allowed", message)
+        elif kind is not None:
+            self._check_allowed(f"{path}.allowed", allowed, kind)
+        elif len({_family(value) for value in allowed}) > 1:
+            message = "the values are of several types; say which one the column has"
+            self._note("bad-literal", f"{path}.allowed", message, "type: string")
+
+    def _check_allowed(self, path: str, allowed: list[object], kind: str) -> None:
+        """Each value that is allowed is one of the type."""
+        for index, value in enumerate(allowed):
+            typed = value.typed() if isinstance(value, LooseText) else value
+            if not isinstance(typed, str | int | float):
+                continue
+            at = f"{path}[{index}]"
+            node = self.positions.node(at)
+            written = node.text if isinstance(node, ScalarNode) else scalar_text(typed)
+            if kind == "string" and not isinstance(typed, str):
+                message = f"must be text, as the column is: `{written[:60]}` is none"
+                self._note("bad-literal", at, message, quoted(written))
+            elif not reads_as(scalar_text(typed), kind):
+                self._note("bad-literal", at, f"`{written[:60]}` is no {kind}")
+
+    def _check_tests(self, tests: list[Mapping[str, object]]) -> None:
+        """Each test has a name of its own and expects something, of checks that there are."""
+        seen: dict[str, str] = {}
+        for index, test in enumerate(tests):
+            path, name = f"tests[{index}]", test.get("name")
+            first = seen.setdefault(str(name).lower(), path)
+            if first != path and isinstance(name, str):
+                message = f"`{name[:60]}` is the name of {first} already"
+                self._note("duplicate-test", f"{path}.name", message)
+            expected = test.get("expect")
+            if expected == {}:
+                self._note("empty-value", f"{path}.expect", "the test expects nothing")
+            refused = expected.get("refused_by") if isinstance(expected, Mapping) else None
+            for at, check in enumerate(refused if isinstance(refused, list) else []):
+                self._check_known(f"{path}.expect.refused_by[{at}]", check)
+
+    def _check_known(self, path: str, name: object) -> None:
+        """The name is that of a check that runs."""
+        known = list(self._check_names())
+        if isinstance(name, str) and name.lower() not in {each.lower() for each in known}:
+            message = f"there is no check `{name[:60]}`"
+            self._note("unknown-check", path, message, nearest(name, known))
+
+    def _check_names(self) -> Iterator[str]:
+        """The names of the checks that run, those of columns included."""
+        named = self._at("quality", PROFILES)
+        begins = tuple(
+            f"{child_path(PROFILES, str(name))}["
+            for name in (named if isinstance(named, list) else ())
+        )
+        for path, check in placed(self.data):
+            if path.startswith(("quality.", *begins)):
+                yield str(check.get("name"))
+        contract = self._at("table", "columns")
+        for name, column in contract.items() if isinstance(contract, Mapping) else ():
+            if isinstance(column, Mapping) and column.get("nullable") is False:
+                yield f"columns.{name}.nullable"
+            if isinstance(column, Mapping) and "allowed" in column:
+                yield f"columns.{name}.allowed"
+
+
+def _family(value: object) -> type:
+    """The kind of a value: text, boolean or number."""
+    typed = value.typed() if isinstance(value, LooseText) else value
+    return float if type(typed) is int else type(typed)
