@@ -77,9 +77,10 @@ coverage: setup java ## tests under coverage; fails under the ratchet
 	$(BIN)/coverage run -m pytest -q -m "not interop and not full"
 	$(BIN)/coverage report
 
-schemas: setup ## write schemas/*.json again
+schemas: setup ## write schemas/*.json and the catalogue of expectations again
 	$(BIN)/python -m framework.spec.json_schema
 	$(BIN)/python tools/write_schemas.py
+	$(BIN)/python tools/write_gx_catalogue.py
 
 crash: setup ## the whole fault suite
 	$(PYTEST) -m crash $(PYTEST_ARGS)
