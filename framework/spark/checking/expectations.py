@@ -1,0 +1,191 @@
+"""Checks of Great Expectations on a frame: one suite, in the caller's session, without a trace.
+
+No data context is made: GX keeps the last one for the whole process, with its data sources and the
+frames of these, looks for a session of its own, and writes folders. The engine and the validator
+that a context would make are made here, and are gone after the call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.errors import AnalysisException
+
+from framework.errors import TaskError
+from framework.spark.checking import great_expectations as gx
+from framework.spark.checking.engine import SparkDFExecutionEngine, SuiteStoppedError
+from framework.spark.checking.gx_results import (
+    columns_of,
+    has_bad_rows,
+    is_hidden,
+    reason_of,
+    result_of,
+)
+from framework.spark.jobs import run_job
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from framework.engine.audit.results import CheckResult
+    from framework.plan.quality import Check
+
+__all__ = ["run_expectations"]
+
+_BATCH: Final = "rows"
+_NAME: Final = "check"
+
+
+def run_expectations(
+    frame: DataFrame,
+    checks: Sequence[Check],
+    *,
+    samples: int,
+    redacted: Collection[str] = (),
+) -> tuple[CheckResult, ...]:
+    """Return what came of the checks, in their order.
+
+    Nulls and `mostly` mean what they mean to GX: nulls of a column are not looked at, unless they
+    are what is checked. A check that GX passes has passed; one that judges rows also passes where
+    no more rows are bad than its budget allows, of all rows, nulls too. Of a check that judges no
+    rows, `rows` is 0 and `failed` is 1 or 0.
+
+    All checks that judge rows by themselves share one aggregate, and so do those that need a mean,
+    a maximum and the like: 12 such checks on clean rows take 3 queries, and each that has bad rows
+    takes one query more, that ends when it has found `samples`. Those that look at other rows too
+    (uniqueness, order, quantiles, outliers, sets of distinct values), and each `row_condition`,
+    take one to four queries of their own. With adaptive execution Spark counts an aggregate as two
+    jobs.
+
+    Args:
+        frame: is read as often as there are queries, and never cached.
+        checks: of kind `GX`, with names of their own.
+        samples: bad rows that are shown for each check that judges rows; 0 for none.
+        redacted: columns whose values are not shown, neither as samples nor in GX's own result.
+
+    Raises:
+        TaskError: `audit/check-not-run`, naming each check that could not run; `task/failed` and
+            others where Spark could not go on.
+    """
+    if not checks:
+        return ()
+    suite = _Suite(frame, samples)
+    context = frame.sparkSession.sparkContext
+    told = f"Great Expectations: {len(checks)} checks"
+    found = run_job(context, told, lambda: suite.run(checks))
+    reasons = {**suite.raised, **suite.unfit}
+    if reasons:
+        raise _not_run(reasons, checks, _untold(suite.raised, checks, redacted))
+    return tuple(result_of(check, found[check.name], redacted) for check in checks)
+
+
+class _Suite:
+    """One run of checks.
+
+    By the names of checks that could not run, `unfit` says what is wrong with them, and `raised`
+    what Spark or GX raised.
+    """
+
+    def __init__(self, frame: DataFrame, samples: int) -> None:
+        self._frame = frame
+        self._samples = samples
+        self.unfit: dict[str, str] = {}
+        self.raised: dict[str, str] = {}
+
+    def run(self, checks: Sequence[Check]) -> Mapping[str, Any]:
+        """Return GX's results by the names of checks, without those that could not run."""
+        suite = [made for made in map(self._made, checks) if made is not None]
+        if not suite:
+            return {}
+        engine = SparkDFExecutionEngine(self._frame.sparkSession)
+        engine.load_batch_data(_BATCH, self._frame)
+        validator = gx.Validator(execution_engine=engine)
+        validator.metrics_calculator.show_progress_bars = False
+        try:
+            with gx.without_monitor():
+                found = self._validated(validator, suite, shown=0)
+                bad = [each for each in suite if self._is_to_be_shown(each, found)]
+                return {**found, **self._validated(validator, bad, shown=self._samples)}
+        except SuiteStoppedError as stopped:
+            raise stopped.error from None
+
+    def _made(self, check: Check) -> gx.Expectation | None:
+        """Return a check as GX has it, None where there is no such thing."""
+        missing = [column for column in columns_of(check) if not self._has(column)]
+        if missing:
+            self.unfit[check.name] = f"there is no column {', '.join(map(repr, missing))}"
+            return None
+        arguments = dict(check.arguments)
+        if "row_condition" in arguments:  # as text GX takes it too, with a warning
+            predicate = str(arguments["row_condition"])
+            arguments["row_condition"] = gx.PassThroughCondition(pass_through_filter=predicate)
+        try:
+            kind: Any = gx.get_expectation_impl(check.text)
+            made: gx.Expectation = kind(**arguments, meta={_NAME: check.name})
+        except (gx.ValidationError, gx.GreatExpectationsError, ValueError, TypeError) as error:
+            self.unfit[check.name] = "; ".join(str(error).splitlines())
+            return None
+        return made
+
+    def _has(self, column: str) -> bool:
+        """Whether Spark finds a column of the frame by this name; starts no job."""
+        try:
+            self._frame.select(column)
+        except AnalysisException:
+            return False
+        return True
+
+    def _validated(
+        self, validator: gx.Validator, suite: list[gx.Expectation], *, shown: int
+    ) -> dict[str, gx.ExpectationValidationResult]:
+        """Return results by the names of checks, with so many bad rows each."""
+        wanted = {"result_format": "BASIC", "partial_unexpected_count": shown}
+        results: list[Any] = validator.graph_validate(
+            configurations=[each.configuration for each in suite],
+            runtime_configuration={"result_format": wanted, "catch_exceptions": True},
+        )
+        named = {str(each.expectation_config.meta[_NAME]): each for each in results}
+        for name, each in named.items():
+            reason = reason_of(each)
+            if reason is not None:
+                self.raised[name] = reason
+        return named
+
+    def _is_to_be_shown(
+        self, made: gx.Expectation, found: Mapping[str, gx.ExpectationValidationResult]
+    ) -> bool:
+        """Whether rows of a check are wanted, and there are any."""
+        name = str((made.meta or {})[_NAME])
+        return self._samples > 0 and name not in self.raised and has_bad_rows(found[name])
+
+
+def _untold(
+    raised: Mapping[str, str], checks: Sequence[Check], redacted: Collection[str]
+) -> set[str]:
+    """Return the checks whose exception may show a value that nobody may see."""
+    return {
+        check.name
+        for check in checks
+        if check.name in raised
+        and redacted
+        and (
+            "row_condition" in check.arguments
+            or any(is_hidden(column, redacted) for column in columns_of(check))
+        )
+    }
+
+
+def _not_run(reasons: Mapping[str, str], checks: Sequence[Check], untold: set[str]) -> TaskError:
+    """Return the error for all checks that could not run."""
+    lines = [
+        f"  {check.name} ({check.text}): "
+        + ("the reason may show redacted values" if check.name in untold else reasons[check.name])
+        for check in checks
+        if check.name in reasons
+    ]
+    return TaskError(
+        "audit/check-not-run",
+        "\n".join([f"{len(lines)} of {len(checks)} checks could not run:", *lines]),
+        remedy="They have neither passed nor failed. Correct them, or the columns that they need.",
+    )

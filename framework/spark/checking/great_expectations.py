@@ -1,0 +1,61 @@
+"""What is used of Great Expectations, imported so that the process is as it was before.
+
+The import takes about three seconds, so a module that imports this one is itself imported late.
+GX and what it imports add warning filters, and GX switches `logging.captureWarnings` on, so that
+the warnings of the whole program would end in a log that nobody reads.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of packages that GX imports
+    _SHOWN = warnings.showwarning
+    from great_expectations.compatibility.pydantic import ValidationError
+    from great_expectations.core import ExpectationValidationResult
+    from great_expectations.exceptions.exceptions import (
+        GreatExpectationsError,
+        MetricResolutionError,
+    )
+    from great_expectations.execution_engine.sparkdf_execution_engine import (
+        SparkDFExecutionEngine,
+    )
+    from great_expectations.expectations.expectation import Expectation
+    from great_expectations.expectations.registry import get_expectation_impl
+    from great_expectations.expectations.row_conditions import PassThroughCondition
+    from great_expectations.validator.validator import Validator
+    from tqdm.std import tqdm
+
+    if warnings.showwarning is not _SHOWN:
+        logging.captureWarnings(capture=False)
+
+__all__ = [
+    "Expectation",
+    "ExpectationValidationResult",
+    "GreatExpectationsError",
+    "MetricResolutionError",
+    "PassThroughCondition",
+    "SparkDFExecutionEngine",
+    "ValidationError",
+    "Validator",
+    "get_expectation_impl",
+    "without_monitor",
+]
+
+
+@contextmanager
+def without_monitor() -> Iterator[None]:
+    """Let no progress bar start its thread, as GX's do even when they are switched off."""
+    kept = tqdm.monitor_interval
+    tqdm.monitor_interval = 0
+    try:
+        yield
+    finally:
+        tqdm.monitor_interval = kept

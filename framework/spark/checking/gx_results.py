@@ -1,0 +1,213 @@
+"""Great Expectations' results as ours, without the values that nobody may see."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from framework.engine.audit.results import CheckResult, FailedRow
+from framework.spec.expectations import checks_rows, column_arguments
+from framework.vocabulary import OnFail, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from framework.plan.quality import Check
+    from framework.spark.checking.great_expectations import ExpectationValidationResult
+
+__all__ = ["HIDDEN", "columns_of", "has_bad_rows", "is_hidden", "reason_of", "result_of"]
+
+HIDDEN: Final = "***"
+"""What stands for a value of a redacted column."""
+
+_COUNTS: Final = frozenset(
+    {
+        "element_count",
+        "missing_count",
+        "missing_percent",
+        "unexpected_count",
+        "unexpected_percent",
+        "unexpected_percent_nonmissing",
+        "unexpected_percent_total",
+    }
+)
+_COUNTING: Final = frozenset(
+    {
+        "expect_column_proportion_of_non_null_values_to_be_between",
+        "expect_column_proportion_of_unique_values_to_be_between",
+        "expect_column_type_to_be",
+        "expect_column_unique_value_count_to_be_between",
+        "expect_column_values_to_be_in_type_list",
+        "expect_column_values_to_be_of_type",
+    }
+)
+"""What these observe is a count, a share or a type, and no value of the column."""
+
+_LIST: Final = "partial_unexpected_list"
+_OF_EXECUTOR: Final = re.compile(r"\(executor [^)]*\): (.+)")
+_CALLING: Final = "An error occurred while calling"
+_LONGEST: Final = 500
+
+
+def result_of(
+    check: Check, found: ExpectationValidationResult, redacted: Collection[str]
+) -> CheckResult:
+    """Return what came of a check that GX could run."""
+    result: dict[str, Any] = dict(found.result)
+    bad = int(result.get("unexpected_count", 0)) if checks_rows(check.text) else not found.success
+    rows = int(result.get("element_count", 0))
+    passed = found.success or (checks_rows(check.text) and check.budget.allows(bad, rows))
+    shown = _shown(check, result, redacted)
+    observed = shown.get("observed_value")
+    items = shown.get(_LIST, ()) if checks_rows(check.text) else ()
+    return CheckResult(
+        check=check,
+        outcome=_outcome(check, passed=passed),
+        rows=rows,
+        failed=int(bad),
+        observed=None if observed is None else _text(observed),
+        samples=tuple(_sample(item, check) for item in items),
+        expectation=MappingProxyType(_as_gx(check, found, shown)),
+    )
+
+
+def has_bad_rows(found: ExpectationValidationResult) -> bool:
+    """Whether there is something to show: a failure, or rows that a budget allows."""
+    return not found.success or bool(found.result.get("unexpected_count"))
+
+
+def columns_of(check: Check) -> list[str]:
+    """Return the columns whose values a check looks at."""
+    return [column for _, column in column_arguments(check.text, check.arguments)]
+
+
+def is_hidden(column: str, redacted: Iterable[str]) -> bool:
+    """Whether a column is redacted, or lies in one that is, or holds one; case is no matter."""
+    own = column.casefold().split(".")
+    others = [name.casefold().split(".") for name in redacted]
+    return any(own[: len(o)] == o[: len(own)] for o in others)
+
+
+def reason_of(found: Any) -> str | None:
+    """Return in one line why GX could not run an expectation, None where it could."""
+    info: Mapping[str, Any] = found.exception_info or {}
+    if "raised_exception" not in info:
+        messages = [each["exception_message"] for each in info.values()]
+    else:
+        messages = [info["exception_message"]] if info["raised_exception"] else []
+    if messages:
+        return _line(str(messages[0]))
+    told = not checks_rows(str(found.expectation_config.type)) or "unexpected_count" in found.result
+    return None if told else "Great Expectations did not count"
+
+
+def _outcome(check: Check, *, passed: bool) -> Outcome:
+    """Return what becomes of a check."""
+    if passed:
+        return Outcome.PASSED
+    return Outcome.WARNED if check.on_fail is OnFail.WARN else Outcome.FAILED
+
+
+def _shown(check: Check, result: dict[str, Any], redacted: Collection[str]) -> dict[str, Any]:
+    """Return what GX found, JSON-ready, and without values of redacted columns."""
+    secret = any(is_hidden(column, redacted) for column in columns_of(check))
+    ready = {
+        key: value if key in _COUNTS or not secret or _is_count(check, key) else HIDDEN
+        for key, value in result.items()
+    }
+    if secret and _LIST in result:
+        rows = checks_rows(check.text)
+        ready[_LIST] = [
+            _hidden(each, check, redacted) if rows else HIDDEN for each in result[_LIST]
+        ]
+    return {key: _json_ready(value) for key, value in ready.items()}
+
+
+def _is_count(check: Check, key: str) -> bool:
+    """Whether what was observed tells no value of a column."""
+    return key == "observed_value" and check.text in _COUNTING
+
+
+def _hidden(item: Any, check: Check, redacted: Collection[str]) -> Any:
+    """Return the values of one bad row, in the same form, those of redacted columns replaced."""
+    cells = [(c, HIDDEN if is_hidden(c, redacted) else v) for c, v in _cells(item, check)]
+    if isinstance(item, dict):
+        return dict(cells)
+    return cells[0][1] if len(cells) == 1 else [value for _, value in cells]
+
+
+def _cells(item: Any, check: Check) -> list[tuple[str, Any]]:
+    """Return the values of one bad row with their columns.
+
+    GX has a value alone for one column, a tuple for a pair, and a mapping for more.
+    """
+    if isinstance(item, dict):
+        return list(item.items())
+    columns = columns_of(check)
+    return list(zip(columns, [item] if len(columns) == 1 else item, strict=True))
+
+
+def _sample(item: Any, check: Check) -> FailedRow:
+    """Return one bad row, of the columns that the check is about."""
+    cells = [(column, _json_ready(value)) for column, value in _cells(item, check)]
+    values = {column: None if value is None else _text(value) for column, value in cells}
+    return FailedRow(values=MappingProxyType(values))
+
+
+def _as_gx(
+    check: Check, found: ExpectationValidationResult, shown: dict[str, Any]
+) -> dict[str, Any]:
+    """Return a result in GX's own form, as its tooling reads it."""
+    return {
+        "success": bool(found.success),
+        "expectation_config": {
+            "type": check.text,
+            "kwargs": _json_ready(dict(check.arguments)),
+            "meta": {"check": check.name},
+            "severity": "warning" if check.on_fail is OnFail.WARN else "critical",
+        },
+        "result": shown,
+        "meta": {},
+        "exception_info": {
+            "raised_exception": False,
+            "exception_traceback": None,
+            "exception_message": None,
+        },
+    }
+
+
+def _json_ready(value: Any) -> Any:
+    """Return a value that JSON can hold: what it cannot, as text."""
+    if isinstance(value, dict):
+        return {str(key): _json_ready(each) for key, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_json_ready(each) for each in value]
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    """Return a value as text, as Spark would cast it where that is simple."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, bytes | bytearray):
+        return value.hex()
+    return str(value)  # of a date and a time too as Spark has it
+
+
+def _line(message: str) -> str:
+    """Return the line of an exception's text that says most."""
+    task = _OF_EXECUTOR.search(message)
+    if task is not None:
+        return task[1].strip()[:_LONGEST]
+    lines = [line.strip(" :;") for line in message.splitlines() if line.strip(" :;")]
+    telling = [line for line in lines if not line.startswith(_CALLING)]
+    return (telling or lines or ["no reason was given"])[0][:_LONGEST]
