@@ -10,7 +10,7 @@ PYTEST_ARGS ?=
 PYTEST := $(BIN)/python -m pytest -q
 JUDGE_PYTEST := $(JUDGE)/bin/python -m pytest -q
 
-.PHONY: help setup hooks java judge format lint types unit long spark test demo older-spark interop interop-full bench coverage schemas crash check ci clean
+.PHONY: help setup hooks java judge format lint types unit long browser spark test demo older-spark interop interop-full bench coverage schemas crash check ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1|/' | awk -F'|' '{printf "  %-13s %s\n", $$1, $$2}'
@@ -47,6 +47,9 @@ unit: setup ## every quick test that needs no JVM
 
 long: setup ## what takes many seconds without a JVM: kills at every step, many random loads
 	$(PYTEST) -n 2 -m long $(PYTEST_ARGS)
+
+browser: setup ## the HTML report in a headless Chromium; skipped, with the reason, where there is none
+	$(PYTEST) -m browser $(PYTEST_ARGS)
 
 spark: setup java ## what needs a JVM, and a sample of the crash tests
 	$(PYTEST) -m "(spark or crash) and not full and not interop" $(PYTEST_ARGS)
@@ -87,7 +90,7 @@ crash: setup ## the whole fault suite
 
 check: lint types test ## what a change must pass
 
-ci: check older-spark interop ## what .ci/run calls
+ci: check browser older-spark interop ## what .ci/run calls
 
 clean: ## remove what the others made
 	rm -rf $(VENV) $(JUDGE) demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench/data bench/results

@@ -14,16 +14,22 @@ from framework.cli.places import locations_of
 from framework.cli.render.columns import laid_in_columns
 from framework.cli.render.console import clean, out, write
 from framework.engine.history import history
+from framework.engine.reporting.summary import summary_of
+from framework.engine.reporting.words import tally_text
+from framework.plan.words import count_text
+from framework.vocabulary import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from framework.engine.history import Event
+    from framework.engine.reporting.summary import CheckSummary
 
-__all__ = ["command"]
+__all__ = ["command", "write_events"]
 
 _HEADER = ("instant", "action", "state", "operation", "files", "rows", "bytes")
 _FIRST_NUMBER = 4
+_NAMED_AT_MOST = 5
 
 
 def command(
@@ -44,7 +50,7 @@ def command(
             continue
         if len(locations) > 1:
             write(out(), Text(clean(location), style="bold"))
-        _write_rows(events)
+        write_events(events)
     return 0
 
 
@@ -53,17 +59,20 @@ def _write_json(location: str, events: Sequence[Event]) -> None:
     sys.stdout.write(json.dumps(document) + "\n")
 
 
-def _write_rows(events: Sequence[Event]) -> None:
-    """Write a header and one row an instant, each with what its audit proved."""
+def write_events(events: Sequence[Event]) -> None:
+    """Write a header and one row an instant, each with what its audit proved and its checks found."""
     if not events:
         write(out(), "no instants")
         return
     rows = [_HEADER, *(_cells(event) for event in events)]
     lines = laid_in_columns(rows, range(_FIRST_NUMBER, len(_HEADER)))
-    for number, (line, proof) in enumerate(zip(lines, ["", *map(_audit, events)], strict=True)):
+    told = [("", ""), *((_audit(event), _checks(event)) for event in events)]
+    for number, (line, (proof, checks)) in enumerate(zip(lines, told, strict=True)):
         write(out(), Text(line, style="" if number else "bold"))
         if proof:
-            write(out(), Text(f"  audit  {proof}", style="dim"))
+            write(out(), Text(f"  audit  {proof}", style="dim"), hang=9)
+        if checks:
+            write(out(), Text(f"  checks {checks}", style="dim"), hang=9)
 
 
 def _cells(event: Event) -> tuple[str, ...]:
@@ -75,6 +84,31 @@ def _audit(event: Event) -> str:
     proof = event.audit
     if not proof:
         return "none: written by another writer" if event.operation and not event.write_id else ""
+    if "scope" not in proof:
+        return ""
     columns = ", ".join(proof.get("columns", []))
     key = f"({columns})" if columns else "automatic key"
     return f"{key} unique in {proof.get('scope')}, not null; {proof.get('rows', 0):,} keys"
+
+
+def _checks(event: Event) -> str:
+    """Return what came of the checks, and of the rows that they took out; "" without any."""
+    found = summary_of(event.audit)
+    parts = [tally_text(found.outcomes)] if found.outcomes else []
+    bad = [each for each in found.checks if each.outcome is not Outcome.PASSED]
+    if parts and bad:
+        named = [_named(each) for each in bad[:_NAMED_AT_MOST]]
+        hidden = len(bad) - len(named)
+        parts[0] += f" ({', '.join([*named, *([f'and {hidden} more'] if hidden else [])])})"
+    fate = found.fate
+    taken = ((fate.quarantined, "set aside"), (fate.dropped, "dropped")) if fate else ()
+    out_of = [(rows, word) for rows, word in taken if rows]
+    if out_of:
+        first = f"{count_text(out_of[0][0], 'row')} {out_of[0][1]}"
+        parts.append(", ".join([first, *(f"{rows:,} {word}" for rows, word in out_of[1:])]))
+    return "; ".join(parts)
+
+
+def _named(check: CheckSummary) -> str:
+    """Return `late_orders: 12 of 336,776 rows`."""
+    return f"{clean(check.name)}: {check.failed:,} of {count_text(check.rows, 'row')}"

@@ -39,7 +39,8 @@ _MARKS: Final = {
     Outcome.DROPPED: "🗑️",
 }
 _TONES: Final = {Tone.GOOD: "✅", Tone.CAUTION: "⚠️", Tone.BAD: "❌"}
-_MARKUP: Final = re.compile(r"([\\`*_{}\[\]()#+!~|$:])")
+_MARKUP: Final = re.compile(r"[\\`*\[\]~|$]|(?<!\w)_|_(?!\w)|:(?=//)|^[#+>-]|(?<=^\d)[.)]")
+_REFERENCE: Final = re.compile(r"#(?=\d)|(?<=www)\.", re.IGNORECASE)
 
 
 def markdown_text(report: AuditReport) -> str:
@@ -176,9 +177,19 @@ def _code(text: str, most: int = 200) -> str:
 
 
 def _inline(text: str) -> str:
-    """Return text that starts no markup, link or mention; also within a table's cell."""
-    escaped = _MARKUP.sub(r"\\\1", line_text(text, 600))
-    return _html(escaped)
+    """Return text that starts no markup, link or mention; also within a table's cell.
+
+    What stands in pairs of backticks becomes code.
+    """
+    parts = line_text(text, 600).split("`")
+    if len(parts) % 2 == 0:
+        return _words("`".join(parts))
+    return "".join(_code(each) if n % 2 else _words(each) for n, each in enumerate(parts))
+
+
+def _words(text: str) -> str:
+    escaped = _MARKUP.sub(lambda found: f"\\{found[0]}", text)
+    return _REFERENCE.sub(lambda found: f"{found[0]}\u200b", _html(escaped))
 
 
 def _html(text: str) -> str:

@@ -180,6 +180,7 @@ footer { color: var(--soft); font-size: .85rem; padding-top: 2.5rem; padding-bot
 }
 @media print {
   :root {
+    color-scheme: light;
     --page: #fff; --card: #fff; --ink: #000; --soft: #444; --line: #bbb; --sunk: #f0f0f0;
     --good: #17703f; --good-bg: #fff; --bad: #b3261e; --bad-bg: #fff; --caution: #8a5a00;
     --caution-bg: #fff; --aside: #5b4bb0; --aside-bg: #fff;

@@ -245,4 +245,4 @@ def _sampled(result: CheckResult) -> str:
     """Return how much of the rows was looked at, where that was not all of them."""
     if result.fraction >= 1.0:
         return ""
-    return f" (a sample of {share_text(result.fraction)}, so the truth may differ)"
+    return f", in a sample of {share_text(result.fraction)}"

@@ -1,0 +1,75 @@
+"""The JSON document: everything, and a schema that it fits."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jsonschema  # type: ignore[import-untyped]  # it ships no types
+import pytest
+
+from framework.engine.audit.results import AuditReport, CheckResult, ColumnFigures, FailedRow, Fate
+from framework.engine.reporting.as_json import json_text, report_document
+from framework.engine.reporting.document import (
+    CheckDocument,
+    ColumnDocument,
+    FateDocument,
+    ReportDocument,
+    SampleDocument,
+)
+from framework.engine.reporting.json_schema import report_schema, report_schema_text
+from framework.plan.quality import Check
+from tests.support.reports import a_hostile_report, a_refused_report, a_report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SCHEMA_FILE = Path(__file__).parents[4] / "schemas" / "report.schema.json"
+REPORTS = (
+    a_report,
+    a_refused_report,
+    a_hostile_report,
+    lambda: a_report([], instant=None, fate=None, keys={}, columns=(), timings={}),
+)
+
+
+def test_schema_in_the_repository_is_that_of_the_code() -> None:
+    """`make schemas` writes it again."""
+    assert SCHEMA_FILE.read_text() == report_schema_text()
+
+
+@pytest.mark.parametrize("made", REPORTS)
+def test_document_fits_its_schema(made: Callable[[], AuditReport]) -> None:
+    """Whatever the texts are, and as strict JSON."""
+    text = json_text(made())
+    document = json.loads(text, parse_constant=pytest.fail)
+    jsonschema.Draft202012Validator.check_schema(report_schema())
+    jsonschema.Draft202012Validator(report_schema()).validate(document)
+    text.encode()
+
+
+def names(kind: type) -> set[str]:
+    """Return the members of a dataclass of the model."""
+    return {each.name for each in fields(kind)}
+
+
+def test_document_has_every_member_of_the_model() -> None:
+    """A new member is forgotten in no report."""
+    assert names(AuditReport) <= set(ReportDocument.__annotations__)
+    assert (names(CheckResult) | names(Check)) - {"check"} <= set(CheckDocument.__annotations__)
+    assert names(FailedRow) == set(SampleDocument.__annotations__)
+    assert names(ColumnFigures) == set(ColumnDocument.__annotations__)
+    assert names(Fate) == set(FateDocument.__annotations__)
+
+
+def test_document_tells_verdict_and_checks_in_the_spec_s_order() -> None:
+    """For tools that read no words."""
+    document = report_document(a_refused_report())
+    assert (document["verdict"], document["passed"]) == ("refused", False)
+    assert [each["name"] for each in document["checks"]][:2] == [
+        "amount_is_positive",
+        "enough_orders",
+    ]
+    assert document["checks"][0]["samples"][1]["values"]["amount"] is None
