@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "validate": ("framework.cli.validate", "Check specs; starts no Spark and reads no data."),
     "plan": ("framework.cli.plan", "Show what run would do; changes nothing, needs no Java."),
     "run": ("framework.cli.run", "Carry out specs, or a saved plan."),
+    "check": ("framework.cli.check", "Make the checks on a table or a source; publish nothing."),
     "resume": ("framework.cli.resume", "Go on with a run that was cut off."),
     "status": ("framework.cli.status", "Show a table's state and what endangers it."),
     "history": ("framework.cli.history", "List a table's instants with their audits."),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
+from rich.text import Text
 
 from framework.cli.lazily import attribute
 from framework.cli.options import (
@@ -40,9 +43,26 @@ from framework.spec.loading import find_specs
 from framework.vocabulary import ReportForm
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from framework.engine.events import Events
     from framework.engine.results import AuditReport
 
 __all__ = ["command"]
+
+_EXIT = AuditFailedError.exit_code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """How specs are checked and told of."""
+
+    source: bool
+    fraction: float
+    reports: ReportFiles
+    master: str | None
+    conf: Mapping[str, str]
+    voice: Voice
 
 
 def command(
@@ -51,7 +71,7 @@ def command(
         bool, typer.Option("--source", help="Check what a run would take in, not the table.")
     ] = False,
     sample: Annotated[
-        float | None,
+        float,
         typer.Option(
             "--sample",
             min=0.000001,
@@ -59,7 +79,7 @@ def command(
             metavar="SHARE",
             help="Look at a share of the rows, such as 0.01; keys are left out then.",
         ),
-    ] = None,
+    ] = 1.0,
     report: Reports = None,
     target: Target = None,
     var: Variables = None,
@@ -70,6 +90,78 @@ def command(
 ) -> int:
     """Check the table of each spec, or its source where there is no table yet.
 
-    All checks and the keys; nothing is written or published. Exit 3 where something fails.
+    Makes all checks and looks at the keys; writes and publishes nothing. Exit 3 where a check
+    fails. With --format json each report is one line.
     """
-    raise NotImplementedError
+    voice = Voice(json_result=form is JsonFormat.JSON, json_log=log_format is LogFormat.JSON)
+    look = _Look(
+        source=source,
+        fraction=sample,
+        reports=ReportFiles.of(report),
+        master=master,
+        conf=pairs(conf, "--conf"),
+        voice=voice,
+    )
+    paths = find_specs(specs or [])
+    look.reports.for_one_of(len(paths))
+    variables = pairs(var, "--var")
+
+    def one(path: Path) -> int:
+        return _check(Request(path=path, target=target, variables=variables), look)
+
+    return each_file(paths, one, voice)
+
+
+def _check(request: Request, look: _Look) -> int:
+    """Check one spec, tell and keep the report; the exit code says whether it passed."""
+    form = LogFormat.JSON if look.voice.json_log else LogFormat.TEXT
+    with reporting(form, str(request.path)) as events:
+        report = _report(request, look, events)
+        look.reports.write(report, request.path, events)
+    if look.voice.json_result:
+        sys.stdout.write(json.dumps(json.loads(render(report, ReportForm.JSON))) + "\n")
+    else:
+        _tell(report)
+    return 0 if report.passed else _EXIT
+
+
+def _report(request: Request, look: _Look, events: Events) -> AuditReport:
+    """Return what the gate says."""
+    spec = load(request)
+    wanted = target_of(spec)
+    session = attribute("framework.cli.spark_tasks", "spark_session")
+    conf = {**(spec.spark.revealed_conf() if spec.spark else {}), **look.conf}
+    exists = read_properties(open_storage(canonical(wanted.location))) is not None
+    how = {"figures": bool(look.reports), "fraction": look.fraction}
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        session(look.master or (spec.spark.master if spec.spark else None), conf) as spark,
+    ):
+        if exists and not look.source:
+            check = attribute("framework.spark.checking.standalone", "check_table")
+            return cast("AuditReport", check(spark, wanted, **how))
+        bench = Bench(tasks=in_process(), scratch=Path(scratch), events=events)
+        prepared = prepare(request, bench)
+        check = attribute("framework.spark.checking.standalone", "check_source")
+        return cast("AuditReport", check(spark, prepared, bench, **how))
+
+
+def _tell(report: AuditReport) -> None:
+    """Write the verdict, then each check."""
+    console = out()
+    name = clean(report.table)
+    if report.passed:
+        keys = report.keys
+        columns = ", ".join(map(str, _listed(keys.get("columns"))))
+        proof = f"; key ({columns}) unique and not null" if keys else ""
+        what = f"the {report.subject} passes{proof}"
+        write(console, Text.assemble((f"{name}: ", "bold"), (clean(what), "green")), hang=2)
+    else:
+        what = f"the {report.subject} fails: {report.refusal.get('message', '')}"
+        write(console, Text.assemble((f"{name}: ", "bold"), (clean(what), "red")), hang=2)
+    write_checks(console, report)
+
+
+def _listed(value: object) -> list[object]:
+    """Return a list as it is, anything else as none."""
+    return value if isinstance(value, list) else []

@@ -5,38 +5,55 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from framework.engine.audit.inspection import UNCHECKED, Inspection
 from framework.engine.audit.subject import Looking
 from framework.engine.audit.verdicts import with_screened
 from framework.engine.events import Audited
+from framework.engine.reporting.summary import commit_summary
 from framework.engine.results import AuditReport, CheckResult, Fate
-from framework.errors import NotYetBuiltError, Where
+from framework.errors import AuditFailedError, NotYetBuiltError, Where
+from framework.plan.contract import quality_faults
+from framework.plan.faults import refuse
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from framework.engine.audit.subject import Checker, WrittenRows
     from framework.engine.course import Course, Run
-    from framework.errors import AuditFailedError
+    from framework.errors import FrameworkError
 
-__all__ = ["inspect_rows", "needed_checker", "refused", "reported", "understand_checks"]
+__all__ = [
+    "CHECK_NOT_RUN",
+    "inspect_rows",
+    "needed_checker",
+    "refused",
+    "reported",
+    "understand_checks",
+]
 
 
-def understand_checks(work: Run, schema: pa.Schema) -> Checker | None:
-    """Return who makes the checks of the spec, which all can be made; None where there are none.
+CHECK_NOT_RUN: Final = "audit/check-not-run"
+"""Condition of a gate that could not be carried out: no verdict."""
+
+
+def understand_checks(work: Run, schema: pa.Schema) -> None:
+    """Refuse checks that cannot be made on rows of a schema, and a schema that breaks the contract.
 
     Raises:
         NotYetBuiltError: `quality/needs-spark`.
-        PlanError: `quality/bad-sql`.
+        PlanError: `quality/bad-sql`, or see `quality_faults`.
     """
-    quality = work.plan.target.quality
+    target = work.plan.target
+    quality = target.quality
+    faults = quality_faults(quality, schema)
+    if faults and target.positions is not None:
+        refuse(faults, target.positions)
     if not quality.checks:
-        return None
+        return
     checker = needed_checker(work)
     checker.understand(schema, quality.checks)
-    return checker
 
 
 def inspect_rows(work: Run, course: Course, rows: WrittenRows) -> Inspection:
@@ -56,7 +73,9 @@ def inspect_rows(work: Run, course: Course, rows: WrittenRows) -> Inspection:
         table=work.storage.location,
         results=results,
         columns=judged.columns,
-        told=_told(results, course),
+        told=commit_summary(replace(_report(work, course, results), fate=_fate(course)))
+        if quality.checks
+        else {},
         seconds=time.monotonic() - begun,
     )
 
@@ -73,10 +92,12 @@ def reported(work: Run, course: Course, inspection: Inspection) -> None:
     work.events(Audited(report=report))
 
 
-def refused(work: Run, course: Course, error: AuditFailedError) -> None:
-    """Tell everybody that the gate refuses, and why."""
-    results = tuple(each for each in error.results if isinstance(each, CheckResult))
-    refusal = {**error.as_json(), "report": error.report}
+def refused(work: Run, course: Course, error: FrameworkError) -> None:
+    """Tell everybody that the gate refuses, or could not be carried out, and why."""
+    refusal, results = error.as_json(), tuple[CheckResult, ...]()
+    if isinstance(error, AuditFailedError):
+        results = tuple(each for each in error.results if isinstance(each, CheckResult))
+        refusal["report"] = error.report
     work.events(Audited(report=replace(_report(work, course, results), refusal=refusal)))
 
 
@@ -121,26 +142,3 @@ def _fate(course: Course) -> Fate:
         quarantined=screened.quarantined,
         dropped=screened.dropped,
     )
-
-
-def _told(results: tuple[CheckResult, ...], course: Course) -> dict[str, object]:
-    """Return what the commit says of the checks."""
-    fate = _fate(course)
-    return {
-        "checks": [
-            {
-                "name": each.check.name,
-                "kind": each.check.kind.value,
-                "outcome": each.outcome.value,
-                "rows": each.rows,
-                "failed": each.failed,
-            }
-            for each in results
-        ],
-        "fate": {
-            "input": fate.input,
-            "published": fate.published,
-            "quarantined": fate.quarantined,
-            "dropped": fate.dropped,
-        },
-    }

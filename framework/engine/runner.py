@@ -12,7 +12,7 @@ from framework.engine.bootstrap.publishing import commit_files, write_index_file
 from framework.engine.bootstrap.recovering import recover
 from framework.engine.course import Course, Run
 from framework.engine.events import StageFinished, StageStarted, silent
-from framework.engine.inspecting import refused
+from framework.engine.inspecting import CHECK_NOT_RUN, refused
 from framework.engine.memory import lean_arrow
 from framework.engine.places import missing_parents, remove_empty
 from framework.engine.screening import screen_rows
@@ -142,7 +142,7 @@ def run(  # noqa: PLR0913  what carries a run, each by its name
     except (AfterCommitError, OutcomeUnknownError):
         raise
     except FrameworkError as error:
-        if isinstance(error, AuditFailedError):
+        if isinstance(error, AuditFailedError) or error.condition == CHECK_NOT_RUN:
             refused(work, course, error)
         remove_empty(parents)
         raise

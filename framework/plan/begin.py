@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from framework.hudi.bootstrap.source_schema import with_partition_columns
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.plan import estimate
 from framework.plan.checks import (
@@ -15,6 +16,7 @@ from framework.plan.checks import (
     check_size,
     read_partitions,
 )
+from framework.plan.contract import quality_faults
 from framework.plan.definition import Case, Plan
 from framework.plan.faults import Fault, refuse
 from framework.plan.gate import gate
@@ -106,6 +108,9 @@ def _draft(spec: PipelineSpec, target: Target, source: SourceInventory) -> _Draf
         faults += rule_faults(rules, choices)
     faults += check_columns(target, found.schema)
     faults += check_null_keys(target, found.schema, partitions, values)
+    if found.schema is not None:
+        table = with_partition_columns(found.schema, target.key_rule.partition)
+        faults += quality_faults(target.quality, table)
     readers = gate(traits_of(target, source, partitions, found.schema))
     faults += reader_faults(target.readers, readers)
     return _Draft(partitions=partitions, schema=found.schema, readers=readers, faults=tuple(faults))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from framework.plan.quality import Check, ColumnContract, Quality
 
-__all__ = ["column_faults", "contract_faults", "spark_type_text"]
+__all__ = ["column_faults", "contract_faults", "quality_faults", "spark_type_text"]
 
 _TYPES: Final[Mapping[Any, str]] = {
     pa.int8(): "tinyint",
@@ -48,6 +48,15 @@ _BYTES: Final = (
 )
 _LISTS: Final = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 _CONTRACT: Final = "table.columns."
+
+
+def quality_faults(quality: Quality, schema: Any) -> list[Fault]:
+    """Return what contract and checks say of columns otherwise than the table's Arrow schema."""
+    types = {field.name: spark_type_text(field.type) for field in schema}
+    return [
+        *contract_faults(quality.columns, schema),
+        *column_faults(quality, schema.names, types),
+    ]
 
 
 def contract_faults(columns: Sequence[ColumnContract], schema: Any) -> list[Fault]:

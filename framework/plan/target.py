@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from framework.hudi.keygen.rule import KeyRule
     from framework.spec.bootstrap_spec import BootstrapSpec
     from framework.spec.pipeline_spec import PipelineSpec
+    from framework.spec.positions import Positions
     from framework.vocabulary import ReaderName
 
 __all__ = ["BOOTSTRAP_INSTANT", "Target", "mode_rules", "target_of"]
@@ -49,6 +50,7 @@ class Target:
         partitions_per_batch: partitions worked on at once, or None for all.
         on_duplicate: what a duplicate key does.
         quality: all checks of rows.
+        positions: where the spec says what, None where nobody asked.
         spec_hash: hash of the spec's resolved content.
         spec_json: that content as JSON, with `env` and `secret` references as written.
         immutable: what an adopted table cannot change, key path to its value as text.
@@ -71,6 +73,7 @@ class Target:
     spec_json: str
     immutable: Mapping[str, str]
     quality: Quality = field(default_factory=Quality)
+    positions: Positions | None = field(default=None, repr=False, compare=False)
 
     @property
     def action(self) -> str:
@@ -112,6 +115,7 @@ def target_of(spec: PipelineSpec) -> Target:
         spec_json=json.dumps(spec.stored(), ensure_ascii=False, separators=(",", ":")),
         immutable=_immutable(spec),
         quality=quality_of(spec),
+        positions=spec.positions,
     )
 
 

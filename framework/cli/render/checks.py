@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from framework.engine.audit.results import AuditReport, CheckResult
+    from framework.engine.results import AuditReport, CheckResult
 
 __all__ = ["write_checks"]
 

@@ -24,7 +24,7 @@ from framework.vocabulary import CheckKind, OnFail, Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from framework.engine.audit.results import AuditReport, CheckResult
+    from framework.engine.results import AuditReport, CheckResult
 
 __all__ = ["RunState", "emit", "run_event", "run_uuid"]
 

@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from framework.engine.audit.results import Fate
 from framework.engine.reporting.text import cut, plain
 from framework.engine.reporting.words import by_gravity
+from framework.engine.results import Fate
 from framework.vocabulary import Outcome
 
 if TYPE_CHECKING:
-    from framework.engine.audit.results import AuditReport, CheckResult
+    from framework.engine.results import AuditReport, CheckResult
 
 __all__ = ["CheckSummary", "CommitSummary", "commit_summary", "summary_of"]
 

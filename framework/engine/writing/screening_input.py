@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from framework.engine.audit.screening import NOTHING, Screened, ScreenPlace, screen
 from framework.engine.audit.subject import InputRows
-from framework.engine.inspecting import understand_checks
+from framework.engine.inspecting import needed_checker, understand_checks
 from framework.engine.quarantine.datasets import aside_folder, sweep
 from framework.engine.writing.load import load_of
 from framework.hudi.table.layout import join
@@ -35,10 +35,10 @@ def screen_input(work: Run, course: Course) -> Course:
     schema = load.schema or (load.table.schema if load.table else None)
     if schema is None:
         raise ValueError("the stages of a load come in their order")
-    checker = understand_checks(work, schema)
+    understand_checks(work, schema)
     screened = NOTHING
-    if checker is not None and work.plan.target.quality.splitting and load.files:
-        screened = _screened(work, course, checker)
+    if work.plan.target.quality.splitting and load.files:
+        screened = _screened(work, course, needed_checker(work))
     files = tuple(
         replace(each, gone=screened.gone[each.number].path)
         if each.number in screened.gone

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from framework.engine.audit.results import CheckResult
+    from framework.engine.results import CheckResult
     from framework.plan.quality import Check
 
 __all__ = ["run_expectations"]

@@ -8,7 +8,7 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from framework.engine.audit.results import CheckResult, FailedRow
+from framework.engine.results import CheckResult, FailedRow
 from framework.spec.expectations import checks_rows, column_arguments
 from framework.vocabulary import OnFail, Outcome
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from framework.engine.audit.results import CheckResult
+    from framework.engine.results import CheckResult
     from framework.plan.quality import Check
 
     Run = Callable[..., tuple[CheckResult, ...]]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from framework.engine.audit.results import CheckResult
+    from framework.engine.results import CheckResult
 
     Run = Callable[..., tuple[CheckResult, ...]]
 

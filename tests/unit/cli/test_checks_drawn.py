@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from io import StringIO
+from typing import TYPE_CHECKING
 
 import pytest
 from rich.cells import cell_len
@@ -14,7 +13,7 @@ from framework.cli.render.checks import write_checks
 from tests.support.reports import a_hostile_report, a_refused_report, a_report
 
 if TYPE_CHECKING:
-    from framework.engine.audit.results import AuditReport
+    from framework.engine.results import AuditReport
 
 
 def drawn(

@@ -15,7 +15,7 @@ from tests.support.reports import KEYS, a_check, a_report, a_result, an_endless_
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from framework.engine.audit.results import AuditReport
+    from framework.engine.results import AuditReport
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from framework.engine.audit.results import AuditReport, CheckResult, ColumnFigures, FailedRow, Fate
 from framework.engine.reporting.as_json import json_text, report_document
 from framework.engine.reporting.document import (
     CheckDocument,
@@ -20,6 +19,7 @@ from framework.engine.reporting.document import (
     SampleDocument,
 )
 from framework.engine.reporting.json_schema import report_schema, report_schema_text
+from framework.engine.results import AuditReport, CheckResult, ColumnFigures, FailedRow, Fate
 from framework.plan.quality import Check
 from tests.support.reports import a_hostile_report, a_refused_report, a_report
 

@@ -13,7 +13,7 @@ from tests.support.reports import a_hostile_report, a_refused_report, a_report
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from framework.engine.audit.results import AuditReport
+    from framework.engine.results import AuditReport
 
 
 @pytest.mark.parametrize("form", ReportForm)

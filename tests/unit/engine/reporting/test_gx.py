@@ -15,7 +15,7 @@ from framework.vocabulary import CheckKind
 from tests.support.reports import HOSTILE, a_check, a_refused_report, a_report, a_result
 
 if TYPE_CHECKING:
-    from framework.engine.audit.results import AuditReport
+    from framework.engine.results import AuditReport
 
 ROOT = Path(__file__).parents[4]
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.engine.audit.results import FailedRow
 from framework.engine.reporting.html import html_text
 from framework.engine.reporting.style import STYLE
+from framework.engine.results import FailedRow
 from framework.vocabulary import CheckKind, Outcome
 from tests.support.reports import (
     HOSTILE,
@@ -25,7 +25,7 @@ from tests.support.reports import (
 )
 
 if TYPE_CHECKING:
-    from framework.engine.audit.results import AuditReport
+    from framework.engine.results import AuditReport
 
 VOID = {"meta", "link"}
 TAGS = set(

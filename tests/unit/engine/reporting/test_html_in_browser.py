@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from framework.engine.audit.results import AuditReport
+    from framework.engine.results import AuditReport
 
 pytestmark = [
     pytest.mark.browser,

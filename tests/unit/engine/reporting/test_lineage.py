@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from framework.engine.audit.results import AuditReport
+    from framework.engine.results import AuditReport
 
 
 def event(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 from markdown_it import MarkdownIt
@@ -13,7 +12,7 @@ from framework.engine.reporting.markdown import markdown_text
 from tests.support.reports import a_hostile_report, a_refused_report, a_report, an_endless_report
 
 if TYPE_CHECKING:
-    from framework.engine.audit.results import AuditReport
+    from framework.engine.results import AuditReport
 
 ALLOWED = {"<details>", "</details>", "<summary>", "</summary>", "<sub>", "</sub>"}
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from framework.engine.audit.results import Fate
 from framework.engine.reporting.summary import CommitSummary, commit_summary, summary_of
+from framework.engine.results import Fate
 from framework.vocabulary import Outcome
 from tests.support.reports import a_hostile_report, a_report, an_endless_report
 

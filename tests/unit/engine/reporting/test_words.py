@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from framework.engine.audit.results import FailedRow, Fate
 from framework.engine.reporting.words import (
     Tone,
     allowed_text,
@@ -18,6 +17,7 @@ from framework.engine.reporting.words import (
     share_text,
     verdict,
 )
+from framework.engine.results import FailedRow, Fate
 from framework.plan.quality import Budget
 from framework.vocabulary import CheckKind, Outcome
 from tests.support.reports import a_check, a_refused_report, a_report, a_result
