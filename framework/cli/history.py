@@ -60,7 +60,7 @@ def _write_json(location: str, events: Sequence[Event]) -> None:
 
 
 def write_events(events: Sequence[Event]) -> None:
-    """Write a header and one row an instant, with what its audit proved and its checks found."""
+    """Write a header and one row an instant, each with what its audit proved and found."""
     if not events:
         write(out(), "no instants")
         return

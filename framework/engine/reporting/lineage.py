@@ -18,7 +18,8 @@ from urllib.parse import unquote, urlsplit
 from framework.engine.events import Note
 from framework.engine.reporting.keys import key_rule_text, keys_refused
 from framework.engine.reporting.text import cut, line_text, plain_mapping
-from framework.engine.reporting.words import allowed_text, meaning, result_text
+from framework.engine.reporting.words import allowed_text, meaning
+from framework.plan.words import listing, number_text
 from framework.vocabulary import CheckKind, OnFail, Outcome
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def _key_assertion(report: AuditReport) -> list[dict[str, object]]:
 
 
 def _assertion(result: CheckResult) -> dict[str, object]:
-    """Return one check, without its bad rows."""
+    """Return one check; neither bad rows nor what was observed, which may be a value of one."""
     check = result.check
     column = check.arguments.get("column")
     is_gx = check.kind is CheckKind.GX
@@ -187,14 +188,21 @@ def _assertion(result: CheckResult) -> dict[str, object]:
         "name": check.name,
         "description": cut(meaning(check), 1000),
         "expected": f"bad rows: {allowed_text(check)}",
-        "actual": result_text(result),
+        "actual": f"bad rows: {number_text(result.failed)} of {number_text(result.rows)}",
         **({} if is_gx else {"content": cut(check.text, 4000), "contentType": "sql"}),
     }
 
 
 def _error(report: AuditReport) -> dict[str, object]:
-    message = str(report.refusal.get("message") or "checks failed")
-    return {"errorMessage": _facet(_ERROR, message=cut(message, 2000), programmingLanguage="SQL")}
+    """Return why the run failed; the refusal's own message may name keys, so it is not told."""
+    condition = str(report.refusal.get("condition", "audit"))
+    if keys_refused(report):
+        why = f"not {key_rule_text(report)}"
+    else:
+        failed = [r.check.name for r in report.checks if r.outcome is Outcome.FAILED]
+        why = f"checks failed: {listing(tuple(failed), limit=20)}" if failed else "refused"
+    message = cut(f"{condition}: {why}", 2000)
+    return {"errorMessage": _facet(_ERROR, message=message, programmingLanguage="SQL")}
 
 
 def _append(line: bytes, path: str) -> None:

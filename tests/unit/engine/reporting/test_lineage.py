@@ -16,7 +16,7 @@ import pytest
 
 from framework.engine.events import Note
 from framework.engine.reporting.lineage import RunState, emit, run_event, run_uuid
-from tests.support.reports import HOSTILE, a_hostile_report, a_refused_report, a_report
+from tests.support.reports import HOSTILE, a_hostile_report, a_refused_report, a_report, a_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,12 +77,27 @@ def test_facets_tell_columns_and_checks() -> None:
 def test_no_bad_row_leaves_the_house() -> None:
     """Events go to others."""
     assert "A-100411" not in json.dumps(event(a_refused_report(), RunState.FAIL))
+    refusal = {
+        "condition": "audit/duplicate-keys",
+        "message": "for example A-1, 2 times",
+        "report": {"columns": ["id"], "scope": "table", "samples": [{"key": "A-1"}]},
+    }
+    checks = [a_result(observed="jane@example.com")]
+    report = a_report(checks, refusal=refusal, keys={})
+    told = event(report, RunState.FAIL)
+    assert "A-1" not in json.dumps(told)
+    assert "jane" not in json.dumps(told)
+    assert told["run"]["facets"]["errorMessage"]["message"] == (
+        "audit/duplicate-keys: not (id) unique in table, not null"
+    )
 
 
 def test_failed_event_has_the_message_and_no_rows() -> None:
     """Nothing was written."""
     found = event(a_refused_report(), RunState.FAIL)
-    assert found["run"]["facets"]["errorMessage"]["message"].startswith("2 checks failed")
+    assert found["run"]["facets"]["errorMessage"]["message"] == (
+        "audit/checks-failed: checks failed: amount_is_positive, enough_orders"
+    )
     assert "outputFacets" not in found["outputs"][0]
 
 
