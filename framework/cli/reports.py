@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from framework.cli.usage import usage_error
-from framework.engine.events import Note
+from framework.engine.events import Audited, Note
 from framework.engine.reporting.forms import render
-from framework.errors import StorageError, Where
+from framework.engine.reporting.lineage import RunState, emit, run_event
+from framework.errors import AfterCommitError, FrameworkError, StorageError, Where
 from framework.spec.findings import nearest
 from framework.vocabulary import ReportForm
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from framework.engine.events import Events
+    from framework.engine.events import Event, Events
+    from framework.engine.prepare import Prepared
     from framework.engine.results import AuditReport
 
-__all__ = ["ReportFiles"]
+__all__ = ["ReportFiles", "kept_reports"]
 
+_TIME: Final = "%Y-%m-%dT%H:%M:%SZ"
 _ENDINGS: Final = {
     ReportForm.HTML: "html",
     ReportForm.JSON: "json",
@@ -80,6 +86,68 @@ class ReportFiles:
                     where=Where(file=str(file)),
                 ) from error
             events(Note(level="info", message=f"report: {file}"))
+
+
+@contextmanager
+def kept_reports(
+    files: ReportFiles, lineage: str | None, prepared: Prepared, events: Events
+) -> Iterator[Events]:
+    """Give who listens to a run; what its gate found is kept and sent when the run is over.
+
+    A gate that lets the files through of a run that fails afterwards is told as refused by that.
+    """
+    heard: list[AuditReport] = []
+    begun = datetime.now(tz=UTC).strftime(_TIME)
+
+    def listening(event: Event) -> None:
+        if isinstance(event, Audited):
+            heard.append(event.report)
+        events(event)
+
+    sent = partial(_keep, files, lineage, prepared, events)
+    try:
+        yield listening
+    except FrameworkError as error:
+        if heard:
+            report = heard[-1]
+            after = not report.refusal and not isinstance(error, AfterCommitError)
+            sent(replace(report, refusal=error.as_json()) if after else report, begun)
+        raise
+    if heard:
+        sent(heard[-1], begun)
+
+
+def _keep(
+    files: ReportFiles,
+    lineage: str | None,
+    prepared: Prepared,
+    events: Events,
+    report: AuditReport,
+    begun: str,
+) -> None:
+    """Write the reports of a run that is over, and tell OpenLineage of it.
+
+    Neither changes what became of the run: where they fail, that is a warning.
+    """
+    try:
+        files.write(report, prepared.request.path, events)
+    except StorageError as error:
+        events(Note(level="warning", message=str(error)))
+    if lineage is None:
+        return
+    plan = prepared.plan
+    source = plan.source
+    if plan.load is not None and plan.load.request is not None:
+        source = plan.load.request.path
+    ended = RunState.COMPLETE if report.passed else RunState.FAIL
+    for event in (
+        run_event(report, RunState.START, source=source, at=begun),
+        run_event(report, ended, source=source),
+    ):
+        warning = emit(event, lineage)
+        if warning is not None:
+            events(warning)
+            return
 
 
 def _wanted(word: str) -> tuple[ReportForm, Path | None]:

@@ -12,9 +12,11 @@ from framework.cli.options import (
     Format,
     InProcess,
     JsonFormat,
+    Lineage,
     LogFormat,
     LogOption,
     Master,
+    Reports,
     Specs,
     Target,
     Variables,
@@ -22,6 +24,7 @@ from framework.cli.options import (
 )
 from framework.cli.preparing import each_file
 from framework.cli.render.errors import Voice
+from framework.cli.reports import ReportFiles
 from framework.cli.running import Order, carry_out, carry_out_saved
 from framework.cli.usage import usage_error
 from framework.engine.prepare import Request
@@ -45,6 +48,8 @@ def command(
         str | None,
         typer.Option("--run-id", metavar="ID", help="Publish a load of this id once."),
     ] = None,
+    report: Reports = None,
+    lineage: Lineage = None,
     master: Master = None,
     conf: Conf = None,
     in_process: InProcess = False,
@@ -57,13 +62,21 @@ def command(
     again. Nothing new is no error. With --format json each result is one line.
     """
     voice = Voice(json_result=form is JsonFormat.JSON, json_log=log_format is LogFormat.JSON)
-    order = Order(master=master, conf=pairs(conf, "--conf"), in_process=in_process, voice=voice)
+    order = Order(
+        master=master,
+        conf=pairs(conf, "--conf"),
+        in_process=in_process,
+        voice=voice,
+        reports=ReportFiles.of(report),
+        lineage=lineage,
+    )
     variables = pairs(var, "--var")
     saved = [path for path in specs or [] if path.suffix == _SAVED]
     if saved and (target or variables or fresh or run_id):
         raise usage_error("saved-plan", "a saved plan has its own target and variables")
     others = [path for path in specs or [] if path not in saved]
     files = [*saved, *(find_specs(others) if others or not saved else ())]
+    order.reports.for_one_of(len(files))
     earlier = Earlier.FRESH if fresh else Earlier.AUTO
 
     def one(path: Path) -> int:

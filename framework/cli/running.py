@@ -6,7 +6,7 @@ import json
 import sys
 import tempfile
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from framework.cli.render.console import clean, out, write
 from framework.cli.render.errors import Voice
 from framework.cli.render.plan import write_outcome
 from framework.cli.render.progress import reporting
+from framework.cli.reports import ReportFiles, kept_reports
 from framework.engine.aftermath import aftermath
 from framework.engine.events import Note
 from framework.engine.prepare import Bench, Prepared, Request, prepare, prepare_saved
@@ -48,6 +49,8 @@ class Order:
     conf: Mapping[str, str]
     in_process: bool
     voice: Voice
+    reports: ReportFiles = field(default_factory=ReportFiles)
+    lineage: str | None = None
 
     @property
     def log_format(self) -> LogFormat:
@@ -70,7 +73,8 @@ def _carry_out(preparing: Callable[[Bench], Prepared], order: Order, name: str) 
         events = _interruptible(told)
         bench = Bench(tasks=in_process(), scratch=Path(scratch), events=events)
         prepared = preparing(bench)
-        result = _run(prepared, order, events) if prepared.plan.has_changes else None
+        with kept_reports(order.reports, order.lineage, prepared, events) as listening:
+            result = _run(prepared, order, listening) if prepared.plan.has_changes else None
     _tell(result, prepared, order)
     return 0
 
@@ -91,7 +95,14 @@ def _run(prepared: Prepared, order: Order, events: Events) -> RunResult:
     events(Note(level="info", message=explain_text(plan)[0].text))
     try:
         with _carriers(prepared, order, events) as (tasks, reader, checker):
-            return run(plan, tasks, reader=reader, checker=checker, events=events)
+            return run(
+                plan,
+                tasks,
+                reader=reader,
+                checker=checker,
+                figures=bool(order.reports),
+                events=events,
+            )
     except KeyboardInterrupt as stop:
         left = aftermath(plan.target.location, prepared.observation.table.completed)
         stop.add_note(left.sentence(str(prepared.request.path)))
