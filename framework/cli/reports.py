@@ -9,13 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
+from framework.cli.render.checks import write_checks
+from framework.cli.render.console import err
 from framework.cli.usage import usage_error
 from framework.engine.events import Audited, Note
 from framework.engine.reporting.forms import render
 from framework.engine.reporting.lineage import RunState, emit, run_event
 from framework.errors import AfterCommitError, FrameworkError, StorageError, Where
 from framework.spec.findings import nearest
-from framework.vocabulary import ReportForm
+from framework.vocabulary import Outcome, ReportForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,11 +92,17 @@ class ReportFiles:
 
 @contextmanager
 def kept_reports(
-    files: ReportFiles, lineage: str | None, prepared: Prepared, events: Events
+    files: ReportFiles,
+    lineage: str | None,
+    prepared: Prepared,
+    events: Events,
+    *,
+    shows: bool,
 ) -> Iterator[Events]:
     """Give who listens to a run; what its gate found is kept and sent when the run is over.
 
     A gate that lets the files through of a run that fails afterwards is told as refused by that.
+    With `shows`, checks that found something are written to stderr.
     """
     heard: list[AuditReport] = []
     begun = datetime.now(tz=UTC).strftime(_TIME)
@@ -112,9 +120,13 @@ def kept_reports(
             report = heard[-1]
             after = not report.refusal and not isinstance(error, AfterCommitError)
             sent(replace(report, refusal=error.as_json()) if after else report, begun)
+            if shows:
+                write_checks(err(), report)
         raise
     if heard:
         sent(heard[-1], begun)
+        if shows and any(each.outcome is not Outcome.PASSED for each in heard[-1].checks):
+            write_checks(err(), heard[-1])
 
 
 def _keep(

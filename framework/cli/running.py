@@ -73,7 +73,8 @@ def _carry_out(preparing: Callable[[Bench], Prepared], order: Order, name: str) 
         events = _interruptible(told)
         bench = Bench(tasks=in_process(), scratch=Path(scratch), events=events)
         prepared = preparing(bench)
-        with kept_reports(order.reports, order.lineage, prepared, events) as listening:
+        shows = not order.voice.json_log
+        with kept_reports(order.reports, order.lineage, prepared, events, shows=shows) as listening:
             result = _run(prepared, order, listening) if prepared.plan.has_changes else None
     _tell(result, prepared, order)
     return 0

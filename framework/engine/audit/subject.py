@@ -59,6 +59,8 @@ class WrittenRows:
         completed: file name that the completed instant will have.
         replaced: file ids that the commit hides, by partition path.
         exists: whether there was a table before.
+        gone: path in the table of the places of rows that were left out of a source file, by its
+            number.
     """
 
     table: str
@@ -73,6 +75,7 @@ class WrittenRows:
     completed: str = ""
     replaced: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     exists: bool = False
+    gone: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

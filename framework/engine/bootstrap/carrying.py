@@ -119,6 +119,7 @@ def _written_rows(work: Run, course: Course) -> WrittenRows:
         source=work.plan.source,
         key_rule=rule.as_json(),
         completed=transaction.intent.completed.file_name,
+        gone={number: each.path for number, each in course.screened.gone.items()},
     )
 
 

@@ -52,11 +52,14 @@ class Placed:
         frame: the rows.
         origins: what each text of `FILE` is called, for people.
         numbers: the number of the file that a text of `FILE` stands for, where files have one.
+        gone: for texts of files from which rows were left out: where the places of these are, in
+            the file that it is called after.
     """
 
     frame: DataFrame
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     numbers: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    gone: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def checking_session(spark: SparkSession) -> SparkSession:
@@ -108,17 +111,18 @@ def input_frame(session: SparkSession, rows: InputRows) -> Placed:
         )
         files.add(path, Partition(path=partition_path, values=values))
     with scanning(session, rows.partition, rows.layout) as scanner:
-        frames, numbers = [], dict[str, int]()
+        frames, numbers, origins = [], dict[str, int](), dict[str, str]()
         for places, stored in _as_stored(files.paths, columns, session.version):
             some = files.some(places)
             scan = scanner.scan(some, stored, with_rows=True)
             numbers.update(zip(scan.texts, (rows.numbers[at] for at in places), strict=True))
+            origins.update(zip(scan.texts, some.paths, strict=True))
             frames.append(_placed(scanner, scan.frame, _cast(rows.schema.names, stored, columns)))
     if not frames:
         whole = struct_of(rows.schema)
         empty = session.createDataFrame([], whole)
         return Placed(frame=without_places(empty))
-    return Placed(frame=reduce(DataFrame.union, frames), numbers=numbers)
+    return Placed(frame=reduce(DataFrame.union, frames), origins=origins, numbers=numbers)
 
 
 def together(parts: Sequence[Placed]) -> Placed:
@@ -127,6 +131,7 @@ def together(parts: Sequence[Placed]) -> Placed:
         frame=reduce(DataFrame.union, (each.frame for each in parts)),
         origins={text: name for each in parts for text, name in each.origins.items()},
         numbers={text: number for each in parts for text, number in each.numbers.items()},
+        gone={text: path for each in parts for text, path in each.gone.items()},
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql.functions import col, expr
+import numpy as np
+from pyspark.sql.functions import col, expr, lit
 
 from framework.engine.results import FailedRow
 from framework.hudi.table.layout import META_COLUMNS, MetaField
@@ -14,14 +15,14 @@ from framework.spark.reading.columns import quoted
 from framework.spark.reading.jvm import Jvm
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from pyspark.sql import DataFrame, Row
 
     from framework.plan.quality import Check
     from framework.spark.checking.places import Placed
 
-__all__ = ["REDACTED", "bad_rows", "query_rows"]
+__all__ = ["REDACTED", "bad_rows", "place_in_source", "query_rows"]
 
 REDACTED: Final = "***"
 _COLUMNS: Final = 12
@@ -48,8 +49,9 @@ def bad_rows(
     names = [name for name in frame.columns if name in set(mentioned) - {FILE, ROW}]
     shown = names[:_COLUMNS]
     texts = [expr(f"cast({name} as string)") for name in quoted(shown)]
-    rows = bad.select(*_NAMED, col(FILE), col(ROW), *texts).limit(limit).collect()
-    return tuple(_row(each, shown, placed.origins, redacted) for each in rows)
+    meta = [col(name) if name in frame.columns else lit(None).alias(name) for name in _NAMED]
+    rows = bad.select(*meta, col(FILE), col(ROW), *texts).limit(limit).collect()
+    return tuple(_row(each, shown, placed, redacted) for each in rows)
 
 
 def query_rows(frame: DataFrame, limit: int, redacted: Collection[str]) -> tuple[FailedRow, ...]:
@@ -64,21 +66,26 @@ def query_rows(frame: DataFrame, limit: int, redacted: Collection[str]) -> tuple
     return tuple(FailedRow(values=_values(each, names, redacted)) for each in rows.collect())
 
 
-def _row(
-    row: Row, names: Sequence[str], origins: Mapping[str, str], redacted: Collection[str]
-) -> FailedRow:
+def _row(row: Row, names: Sequence[str], placed: Placed, redacted: Collection[str]) -> FailedRow:
     """Return one bad row; where its own file is not known, the file that it is written to.
 
     With redacted columns the key is not shown, for it may be made of them.
     """
     key, partition, written, file, place = row[:5]
     return FailedRow(
-        file=origins.get(file, "") if file else written or "",
-        row=place,
+        file=placed.origins.get(file, "") if file else written or "",
+        row=place if file not in placed.gone else place_in_source(place, placed.gone[file]),
         partition=partition or "",
         key=REDACTED if redacted and key is not None else key,
         values=_values(row[5:], names, redacted),
     )
+
+
+def place_in_source(place: int, gone: str) -> int:
+    """Return where a row was before the rows whose places the file `gone` holds were left out."""
+    left_out = np.fromfile(gone, np.int64)
+    before = left_out - np.arange(left_out.size)  # rows that stay, before each
+    return place + int(np.searchsorted(before, place, side="right"))
 
 
 def _values(

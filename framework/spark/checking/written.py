@@ -51,7 +51,16 @@ if TYPE_CHECKING:
 
 __all__ = ["WrittenFrames"]
 
-_COLUMNS = ("kind", "file_id", "name", "partition_path", "staged", "source_path", "base_name")
+_COLUMNS = (
+    "number",
+    "kind",
+    "file_id",
+    "name",
+    "partition_path",
+    "staged",
+    "source_path",
+    "base_name",
+)
 
 
 @dataclass(slots=True)
@@ -61,6 +70,7 @@ class _Files:
     adopted: Adopted = field(default_factory=Adopted)
     whole: FileSet = field(default_factory=FileSet)
     names: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
     logs: dict[FileGroupId, LogFile] = field(default_factory=dict)
     groups: set[FileGroupId] = field(default_factory=set)
 
@@ -153,7 +163,12 @@ class WrittenFrames:
         )
         if only_new and self._rows.exists:
             frame = frame.where(col(MetaField.COMMIT_TIME.value) == self._rows.instant)
-        yield Placed(frame=frame, origins=dict(zip(scan.texts, files.names, strict=True)))
+        gone = zip(scan.texts, files.gone, strict=True)
+        yield Placed(
+            frame=frame,
+            origins=dict(zip(scan.texts, files.names, strict=True)),
+            gone={text: path for text, path in gone if path},
+        )
 
     def _logged(self, scanner: Scanner) -> Iterator[Placed]:
         """Yield the rows of log files."""
@@ -232,6 +247,8 @@ class _Taking:
             return
         self.found.groups.add(group)
         self.found.whole.add(f"{self._root}/{path}", Partition(path="", values=()))
+        left_out = self._rows.gone.get(status["number"], "")
+        self.found.gone.append(f"{self._root}/{left_out}" if left_out else "")
         source = status["source_path"]
         self.found.names.append(f"{self._source}/{source}" if source else placed)
 
