@@ -58,7 +58,7 @@ class Scanned:
     @property
     def is_constant(self) -> bool:
         """Whether it is the same for every row."""
-        of_row = self.columns or self.doubtful or self.subqueries
+        of_row = self.columns or self.doubtful or self.subqueries or self.windows
         return not of_row and all(call.name in OF_THEIR_ROW for call in self.calls)
 
 

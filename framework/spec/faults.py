@@ -78,11 +78,14 @@ class Judge:
             return model.model_validate(data, context=dict(context or {}))
         except ValidationError as error:
             known = self.findings.errors
-            for detail in error.errors(include_url=False):
+            details = error.errors(include_url=False)
+            above = {d["loc"][:length] for d in details for length in range(len(d["loc"]))}
+            for detail in details:
                 if self.findings.full:
                     break
+                seems_empty = detail["type"] == "too_short" and detail["loc"] in above
                 path = self.positions.path_of(detail["loc"])
-                if not any(_told(finding, path, detail["type"]) for finding in known):
+                if not (seems_empty or any(_told(f, path, detail["type"]) for f in known)):
                     self._note(detail, path)
         return None
 

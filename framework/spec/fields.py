@@ -41,6 +41,7 @@ __all__ = [
     "decimal",
     "distinct",
     "fault",
+    "typed",
     "written_fields",
 ]
 
@@ -68,15 +69,15 @@ def fault(rule: str, message: str, suggestion: str | None = None) -> PydanticCus
     return PydanticCustomError("spec-rule", "{message}", context)
 
 
-def _typed(value: object) -> object:
+def typed(value: object) -> object:
     """Text of unknown type as a scalar is read; anything else as it is."""
     return value.typed() if isinstance(value, LooseText) else value
 
 
 def decimal(value: object) -> object:
     """A whole number as the decimal that is wanted; text of unknown type as a scalar is read."""
-    typed = _typed(value)
-    return float(typed) if isinstance(typed, int) and not isinstance(typed, bool) else typed
+    found = typed(value)
+    return float(found) if isinstance(found, int) and not isinstance(found, bool) else found
 
 
 def _table_name(name: str) -> str:
@@ -112,9 +113,9 @@ def distinct(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 Text = Annotated[StrictStr, Field(min_length=1)]
-Flag = Annotated[StrictBool, BeforeValidator(_typed)]
-WholeNumber = Annotated[StrictInt, BeforeValidator(_typed)]
-PositiveNumber = Annotated[StrictInt, Field(ge=1, le=MAX_NUMBER), BeforeValidator(_typed)]
+Flag = Annotated[StrictBool, BeforeValidator(typed)]
+WholeNumber = Annotated[StrictInt, BeforeValidator(typed)]
+PositiveNumber = Annotated[StrictInt, Field(ge=1, le=MAX_NUMBER), BeforeValidator(typed)]
 Share = Annotated[StrictFloat, Field(gt=0, lt=1), BeforeValidator(decimal)]
 TableName = Annotated[StrictStr, AfterValidator(_table_name)]
 ColumnName = Annotated[StrictStr, AfterValidator(_column_name)]

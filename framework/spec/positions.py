@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Positions"]
 
+_OF_A_KEY = "[key]"  # pydantic's last step of a fault in a mapping's key
 _LAST_STEP = re.compile(r"(?:\.[^.\[\]]*|\[[0-9]+\]|^[^.\[\]]+)$")
 
 
@@ -119,7 +120,7 @@ class Positions:
             if found is not None:
                 name, node = found
                 path = child_path(path, name)
-            elif index == len(steps) - 1 and isinstance(node, MapNode):
+            elif index == len(steps) - 1 and step != _OF_A_KEY and isinstance(node, MapNode):
                 path = child_path(path, step)
         return path
 

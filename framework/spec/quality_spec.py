@@ -13,15 +13,15 @@ from pydantic import (
     ConfigDict,
     Field,
     StrictFloat,
+    StrictInt,
     StrictStr,
     WithJsonSchema,
 )
 from pydantic_core import PydanticCustomError
 
-from framework.spec.fields import Flag, SpecModel, Text, WholeNumber, decimal, distinct, fault
+from framework.spec.fields import Flag, SpecModel, Text, decimal, distinct, fault, typed
 from framework.spec.free_values import FreeValue  # noqa: TC001 - pydantic reads it
 from framework.spec.locations import Location  # noqa: TC001 - pydantic reads it
-from framework.spec.references import LooseText
 from framework.vocabulary import CheckedRows, CheckKind, OnFail
 
 __all__ = [
@@ -88,14 +88,14 @@ def parse_share(text: str) -> float:
 
 def _budget(value: object) -> object:
     """Rows, or the text of a share."""
-    typed = value.typed() if isinstance(value, LooseText) else value
-    if isinstance(typed, str):
-        parse_share(typed)
-    elif isinstance(typed, bool) or not isinstance(typed, int):
+    allowed = typed(value)
+    if isinstance(allowed, str):
+        parse_share(allowed)
+    elif isinstance(allowed, bool) or not isinstance(allowed, int):
         raise PydanticCustomError("int_type", "Input should be a valid integer")
-    elif typed < 0:
+    elif allowed < 0:
         raise fault("out-of-range", "must be at least 0")
-    return typed
+    return allowed
 
 
 CheckName = Annotated[StrictStr, Field(min_length=1), AfterValidator(_check_name)]
@@ -107,7 +107,7 @@ MaxFailed = Annotated[
     ),
 ]
 Ratio = Annotated[StrictFloat, Field(gt=0, le=1), BeforeValidator(decimal)]
-Samples = Annotated[WholeNumber, Field(ge=0, le=MAX_SAMPLES)]
+Samples = Annotated[StrictInt, Field(ge=0, le=MAX_SAMPLES), BeforeValidator(typed)]
 Redacted = Annotated[tuple[Text, ...], AfterValidator(distinct)]
 
 _KINDS: dict[str, Any] = {"oneOf": [{"required": [kind.value]} for kind in CheckKind]}

@@ -101,25 +101,33 @@ def tokens_of(sql: str) -> Iterator[Token]:
     Raises:
         StatementError: a quote, a comment or a round bracket is left open, or one closes nothing.
     """
-    at, depth = 0, 0
+    at = 0
+    opened: list[int] = []
     while found := _TOKEN.match(sql, at):
-        kind, at = found.lastgroup, found.end()
-        text = "''" if kind == "quoted" else found.group().upper()
+        kind, at = found.lastgroup or "", found.end()
         if kind == "comment":
             at = _comment_end(sql, found.start())
         if kind in ("space", "comment"):
             continue
-        if text in ("'", '"', "`"):
-            raise StatementError(sql, found.start(), f"the quote {text} is not closed")
-        depth -= text == ")"
-        if depth < 0:
-            raise StatementError(sql, found.start(), "the bracket `)` closes nothing")
+        text = "''" if kind == "quoted" else found.group().upper()
+        _check_sign(sql, text, found.start(), opened)
         yield Token(
-            kind=kind or "", text=text, raw=found.group(), offset=found.start(), depth=depth
+            kind=kind, text=text, raw=found.group(), offset=found.start(), depth=len(opened)
         )
-        depth += text == "("
-    if depth:
-        raise StatementError(sql, len(sql), "a bracket `(` is not closed")
+        if text == "(":
+            opened.append(found.start())
+    if opened:
+        raise StatementError(sql, opened[-1], "a bracket `(` is not closed")
+
+
+def _check_sign(sql: str, text: str, offset: int, opened: list[int]) -> None:
+    """Refuse a quote that is left open; close a bracket, if one is open."""
+    if text in ("'", '"', "`"):
+        raise StatementError(sql, offset, f"the quote {text} is not closed")
+    if text == ")":
+        if not opened:
+            raise StatementError(sql, offset, "the bracket `)` closes nothing")
+        opened.pop()
 
 
 def words_of(sql: str) -> frozenset[str]:

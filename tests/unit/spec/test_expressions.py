@@ -175,8 +175,8 @@ def test_what_looks_at_other_rows_is_found(expression: str, what: str) -> None:
     ("expression", "line", "offset"),
     [
         *[("", 1, 0), ("  \n ", 1, 0), ("-- a", 1, 0)],
-        *[("a > 'x", 1, 4), ("a >\n (b", 2, 7), ("a > b)", 1, 5), ("a[0", 1, 1), ("a]", 1, 1)],
-        *[("(a]", 1, 3), ("a[(0])", 1, 4), ("a > 0;", 1, 5), ("a /* b", 1, 2), ("`a", 1, 0)],
+        *[("a > 'x", 1, 4), ("a >\n (b", 2, 5), ("a > b)", 1, 5), ("a[0", 1, 1), ("a]", 1, 1)],
+        *[("(a]", 1, 0), ("a[(0])", 1, 4), ("a > 0;", 1, 5), ("a /* b", 1, 2), ("`a", 1, 0)],
     ],
 )
 def test_text_that_is_no_expression_is_refused_at_its_place(
