@@ -100,11 +100,12 @@ class ColumnsFile:
             else:
                 self.findings.extend(replace(f, key_path=COLUMNS_PATH) for f in error.findings)
             return None
-        before = len(self.findings.errors)
-        root = parse(source, self.findings, COLUMNS_PATH)
+        inner = FindingList()
+        root = parse(source, inner, COLUMNS_PATH)
+        self.findings.extend(replace(f, key_path=f.key_path or COLUMNS_PATH) for f in inner.errors)
         if isinstance(root, MapNode):
             return root
-        if len(self.findings.errors) == before:
+        if not inner.errors:
             message = f"{written} holds no mapping of column to what it is"
             self._add("spec/columns-file", span, message)
         return None

@@ -163,9 +163,9 @@ def _unused(
 
 
 def _sorted(project: Project, findings: FindingList) -> tuple[Finding, ...]:
-    """All findings, errors first, each group by file and line."""
-    errors = (*project.findings.errors, *findings.errors)
-    warnings = (*project.findings.warnings, *findings.warnings)
+    """All findings, each once, errors first, each group by file and line."""
+    errors = dict.fromkeys((*project.findings.errors, *findings.errors))
+    warnings = dict.fromkeys((*project.findings.warnings, *findings.warnings))
     return (*sort_findings(errors), *sort_findings(warnings))
 
 

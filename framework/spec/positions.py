@@ -76,7 +76,7 @@ class Positions:
         They are where the text stands in the file in other letters: folded, escaped, referred to.
         """
         span, node = self.span(key_path), self._nodes.get(key_path)
-        if not isinstance(node, ScalarNode):
+        if not isinstance(node, ScalarNode) or "${" in node.text:
             return span
         before = node.text[:offset].split("\n")
         row, shift = len(before) - 1, len(before[-1])

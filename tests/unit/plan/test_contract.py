@@ -1,0 +1,138 @@
+"""Declared and named columns against those that a table has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from framework.errors import PlanError
+from framework.plan.contract import column_faults, contract_faults, spark_type_text
+from framework.plan.faults import refuse
+from framework.plan.quality import Check, ColumnContract, Quality
+from framework.plan.quality_of import quality_of
+from framework.spec.loading import load_spec
+from framework.spec.spark_types import normal_type
+from framework.vocabulary import CheckKind
+from tests.support.planning import FLIGHTS, FLIGHTS_SCHEMA
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (pa.int8(), "tinyint"),
+        (pa.int64(), "bigint"),
+        (pa.uint64(), "decimal(20,0)"),
+        (pa.float32(), "float"),
+        (pa.bool_(), "boolean"),
+        (pa.string(), "string"),
+        (pa.large_string(), "string"),
+        (pa.dictionary(pa.int32(), pa.string()), "string"),
+        (pa.binary(16), "binary"),
+        (pa.date32(), "date"),
+        (pa.timestamp("us", "UTC"), "timestamp"),
+        (pa.timestamp("ns"), "timestamp_ntz"),
+        (pa.decimal128(10, 2), "decimal(10,2)"),
+        (pa.list_(pa.list_(pa.int32())), "array<array<int>>"),
+        (pa.map_(pa.string(), pa.decimal128(3, 0)), "map<string,decimal(3,0)>"),
+        (
+            pa.struct([("A", pa.int64()), ("b c", pa.struct([("d", pa.string())]))]),
+            "struct<a:bigint,`b c`:struct<d:string>>",
+        ),
+    ],
+)
+def test_arrow_type_has_sparks_text(kind: Any, text: str) -> None:
+    """The text is the normal one, so that both sides can be compared."""
+    assert spark_type_text(kind) == text
+    assert normal_type(text) == text
+
+
+def test_type_without_a_text_of_sparks_has_arrows() -> None:
+    """No contract can name it."""
+    assert spark_type_text(pa.time64("us")) == "time64[us]"
+
+
+def test_contract_that_fits_has_no_faults() -> None:
+    """Case and second names of types make no difference; what is not declared is free."""
+    columns = [
+        ColumnContract(name="YEAR", type=normal_type("LONG")),
+        ColumnContract(name="origin", nullable=False),
+        ColumnContract(name="time_hour", type="timestamp"),
+    ]
+    assert contract_faults(columns, FLIGHTS_SCHEMA) == []
+
+
+def test_columns_that_are_missing_or_of_another_type_are_all_told() -> None:
+    """With the nearest name, and the type that is there."""
+    columns = [
+        ColumnContract(name="orgin", key_path="table.columns.orgin"),
+        ColumnContract(name="day", type="int", key_path="table.columns.day"),
+    ]
+    missing, differs = contract_faults(columns, FLIGHTS_SCHEMA)
+    assert (missing.condition, missing.key_path) == (
+        "contract/column-missing",
+        "table.columns.orgin",
+    )
+    assert "'origin'" in missing.remedy
+    assert (differs.condition, differs.key_path) == (
+        "contract/type-differs",
+        "table.columns.day.type",
+    )
+    assert "bigint" in differs.message
+
+
+def a_check(kind: CheckKind, text: str, **more: Any) -> Check:
+    """A check of the spec."""
+    return Check(name="a", kind=kind, text=text, key_path="quality.checks[0]", **more)
+
+
+def test_columns_that_checks_name_and_the_table_has_not_are_told() -> None:
+    """In predicates and conditions, and among those that are never shown."""
+    quality = Quality(
+        checks=(
+            a_check(CheckKind.EXPECT, "dya > 0 AND _hoodie_file_name > ''", where="orgin = 'x'"),
+            a_check(CheckKind.EXPECT_AGGREGATE, "max(YEAR) > 0 AND min(yaer) > 0"),
+            a_check(CheckKind.QUERY, "SELECT nothing FROM this"),
+        ),
+        redacted=("carrier", "emial"),
+    )
+    found = column_faults(quality, [*FLIGHTS_SCHEMA.names, "month"])
+    assert {fault.condition for fault in found} == {"quality/column-missing"}
+    assert [(fault.key_path, fault.remedy) for fault in found] == [
+        ("quality.checks[0].where", "Did you mean 'origin'?"),
+        ("quality.checks[0].expect", "Did you mean 'day'?"),
+        ("quality.checks[0].expect_aggregate", "Did you mean 'year'?"),
+        ("quality.redact[1]", "Correct the name."),
+    ]
+
+
+def test_texts_that_do_not_fit_are_told_where_types_are_known() -> None:
+    """Without types nothing can be said of them."""
+    quality = Quality(checks=(a_check(CheckKind.EXPECT, "day >= 'x' AND origin >= 'x'"),))
+    names = FLIGHTS_SCHEMA.names
+    types = {field.name: spark_type_text(field.type) for field in FLIGHTS_SCHEMA}
+    assert column_faults(quality, names) == []
+    (fault,) = column_faults(quality, names, types)
+    assert (fault.condition, fault.key_path) == (
+        "quality/text-does-not-fit",
+        "quality.checks[0].expect",
+    )
+
+
+def test_fault_of_a_profile_is_refused_at_its_line_in_the_project_file(tmp_path: Path) -> None:
+    """Positions of the spec lead to every file that it takes in."""
+    (tmp_path / "run-pipeline.yml").write_text(
+        "version: 1\nprofiles:\n  days:\n    - name: a\n      expect: dya > 0\n"
+    )
+    path = tmp_path / "a.pipeline.yml"
+    path.write_text(FLIGHTS + "quality: {profiles: [days]}\n")
+    spec = load_spec(path)
+    faults = column_faults(quality_of(spec), FLIGHTS_SCHEMA.names)
+    with pytest.raises(PlanError) as caught:
+        refuse(faults, spec.positions)
+    where = caught.value.where
+    assert (where.file, where.line) == (str(tmp_path / "run-pipeline.yml"), 5)
