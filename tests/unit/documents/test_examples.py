@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[3]
 DOCUMENTS = (ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md")))
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BESIDE = re.compile(r"# (run-pipeline\.yml|[a-z]+\.columns\.yml)\n")
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
@@ -27,18 +28,28 @@ def blocks(path: Path, language: str) -> list[str]:
     return [text for kind, text in BLOCK.findall(path.read_text("utf-8")) if kind == language]
 
 
-def yaml_blocks() -> Iterator[tuple[str, str]]:
-    """Yield name and text of every YAML block; those of `specs.md` have a test of their own."""
+def yaml_blocks() -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Yield name and text of every spec, with the other files that its document shows.
+
+    A block that begins with the name of another file is that file. Those of `specs.md` have a test
+    of their own.
+    """
     for path in DOCUMENTS:
-        if path.name != "specs.md":
-            yield from ((path.name, text) for text in blocks(path, "yaml"))
+        texts = [] if path.name == "specs.md" else blocks(path, "yaml")
+        beside = {found[1]: text for text in texts if (found := BESIDE.match(text))}
+        specs = (text for text in texts if text not in beside.values())
+        yield from ((path.name, text, beside) for text in specs)
 
 
-@pytest.mark.parametrize(("name", "text"), list(yaml_blocks()))
-def test_yaml_of_documents_loads(tmp_path: Path, name: str, text: str) -> None:
-    """Whatever a reader may copy is a valid spec."""
+@pytest.mark.parametrize(("name", "text", "beside"), list(yaml_blocks()))
+def test_yaml_of_documents_loads(
+    tmp_path: Path, name: str, text: str, beside: dict[str, str]
+) -> None:
+    """Whatever a reader may copy is a valid spec, or a file that one takes in."""
     path = tmp_path / "x.pipeline.yml"
     path.write_text(text)
+    for other, content in beside.items():
+        (tmp_path / other).write_text(content)
     assert load_spec(path).warnings == (), name
 
 
