@@ -51,12 +51,12 @@ _CONTRACT: Final = "table.columns."
 
 
 def quality_faults(quality: Quality, schema: Any) -> list[Fault]:
-    """Return what contract and checks say of columns otherwise than the table's Arrow schema."""
+    """Return every fault of contract and checks against the table's schema.
+
+    `schema` is an Arrow schema, partition columns included.
+    """
     types = {field.name: spark_type_text(field.type) for field in schema}
-    return [
-        *contract_faults(quality.columns, schema),
-        *column_faults(quality, schema.names, types),
-    ]
+    return [*contract_faults(quality.columns, schema), *column_faults(quality, schema.names, types)]
 
 
 def contract_faults(columns: Sequence[ColumnContract], schema: Any) -> list[Fault]:

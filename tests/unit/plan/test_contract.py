@@ -15,7 +15,13 @@ from framework.plan.quality_of import quality_of
 from framework.spec.loading import load_spec
 from framework.spec.spark_types import normal_type
 from framework.vocabulary import CheckKind
-from tests.support.planning import FLIGHTS, FLIGHTS_SCHEMA
+from tests.support.planning import (
+    FLIGHTS,
+    FLIGHTS_SCHEMA,
+    a_plan,
+    findings_of,
+    flights_observation,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,3 +142,30 @@ def test_fault_of_a_profile_is_refused_at_its_line_in_the_project_file(tmp_path:
         refuse(faults, spec.positions)
     where = caught.value.where
     assert (where.file, where.line) == (str(tmp_path / "run-pipeline.yml"), 5)
+
+
+def test_plan_takes_a_contract_that_the_footers_fit(tmp_path: Path) -> None:
+    """A column that only folders have is there as well."""
+    contract = "unique_within: table\n  columns: {day: {type: long}, month: {type: int}}"
+    changes = {"unique_within: table": contract}
+    assert a_plan(tmp_path, flights_observation(), changes=changes).has_changes
+
+
+def test_plan_refuses_a_contract_that_the_footers_do_not_fit(tmp_path: Path) -> None:
+    """At the line of the type."""
+    contract = "unique_within: table\n  columns:\n    day: {type: int}"
+    changes = {"unique_within: table": contract}
+    (finding,) = findings_of(tmp_path, flights_observation(), changes=changes)
+    assert (finding.rule, finding.where.line) == ("contract/type-differs", 11)
+
+
+def test_plan_tells_columns_of_checks_without_a_contract(tmp_path: Path) -> None:
+    """It is the first that knows them."""
+    check = "quality: {redact: [emial], checks: [{name: a, expect: mnth > 0 AND day > 'x'}]}"
+    changes = {"mode: metadata_only": f"mode: metadata_only\n{check}"}
+    found = findings_of(tmp_path, flights_observation(), changes=changes)
+    assert sorted((f.rule, f.key_path) for f in found) == [
+        ("quality/column-missing", "quality.checks[0].expect"),
+        ("quality/column-missing", "quality.redact[0]"),
+        ("quality/text-does-not-fit", "quality.checks[0].expect"),
+    ]
