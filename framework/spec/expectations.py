@@ -169,22 +169,27 @@ def _faults_of_bounds(arguments: Mapping[str, object]) -> list[ArgumentFault]:
         ]
     if low is None or high is None:
         return []
-    if isinstance(low, str) is not isinstance(high, str):
-        message = "`min_value` and `max_value` must both be numbers, or both be dates"
+    if _kind_of_bound(low) != _kind_of_bound(high):
+        message = "`min_value` and `max_value` must both be numbers, dates, or times"
         return _typed(iter([(_BOUNDS[0], message)]))
-    if _above(low, high):
+    if _bound(low) > _bound(high):
         return _typed(iter([(_BOUNDS[0], "`min_value` is above `max_value`, so nothing passes")]))
     return []
 
 
-def _above(low: object, high: object) -> bool:
-    """Whether one bound is above the other; both are numbers, or both are dates."""
-    if isinstance(low, str) and isinstance(high, str):
-        first, last = moment(low), moment(high)
-        if first is None or last is None or (first.tzinfo is None) is not (last.tzinfo is None):
-            return False
-        return first > last
-    return isinstance(low, int | float) and isinstance(high, int | float) and low > high
+def _kind_of_bound(value: object) -> str:
+    """Return the kind of a bound; only those of one kind can be compared."""
+    read = moment(value) if isinstance(value, str) else None
+    if read is None:
+        return "number"
+    if len(str(value)) == len("2026-11-22"):
+        return "date"
+    return "time" if read.tzinfo is None else "time with an offset"
+
+
+def _bound(value: Any) -> Any:
+    """Return a bound as what it means."""
+    return moment(value) if isinstance(value, str) else value
 
 
 def _faults_of_format(text: str) -> list[ArgumentFault]:

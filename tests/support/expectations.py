@@ -100,14 +100,12 @@ EXAMPLES: dict[str, Example] = {
     "expect_column_values_to_be_between": of("d", min_value="2026-01-01")(
         2, min_value="2026-01-03"
     ),
-    "expect_column_values_to_be_decreasing": of("five")(5, strictly=True),
     "expect_column_values_to_be_in_set": of("s", value_set=["aa", "bb", "cc"])(
         2, value_set=["aa", "bb"]
     ),
     "expect_column_values_to_be_in_type_list": of("a", type_list=["IntegerType", "LongType"])(
         type_list=["StringType"]
     ),
-    "expect_column_values_to_be_increasing": of("a")(5, column="five", strictly=True),
     "expect_column_values_to_be_json_parseable": of("j")(6, column="s"),
     "expect_column_values_to_be_null": of("n", mostly=0.1)(5, mostly=1),
     "expect_column_values_to_be_of_type": of("a", type_="IntegerType")(type_="LongType"),

@@ -13,6 +13,7 @@ from pyspark.errors import AnalysisException
 
 from framework.errors import TaskError
 from framework.spark.checking import great_expectations as gx
+from framework.spark.checking.comparing import incomparable
 from framework.spark.checking.engine import SparkDFExecutionEngine, SuiteStoppedError
 from framework.spark.checking.gx_results import (
     columns_of,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
 
     from framework.engine.results import CheckResult
     from framework.plan.quality import Check
@@ -49,7 +51,8 @@ def run_expectations(
     Nulls and `mostly` mean what they mean to GX: nulls of a column are not looked at, unless they
     are what is checked. A check that GX passes has passed; one that judges rows also passes where
     no more rows are bad than its budget allows, of all rows, nulls too. Of a check that judges no
-    rows, `rows` is 0 and `failed` is 1 or 0.
+    rows, `rows` is 0 and `failed` is 1 or 0. One that would compare unlike kinds, such as text with
+    numbers, could not run: GX may pass it, whatever the rows hold.
 
     All checks that judge rows by themselves share one aggregate, and so do those that need a mean,
     a maximum and the like: 12 such checks on clean rows take 3 queries, and each that has bad rows
@@ -111,30 +114,30 @@ class _Suite:
             raise stopped.error from None
 
     def _made(self, check: Check) -> gx.Expectation | None:
-        """Return a check as GX has it, None where there is no such thing."""
-        missing = [column for column in columns_of(check) if not self._has(column)]
+        """Return a check as GX has it, None where it cannot run on these columns."""
+        types = {column: self._type_of(column) for column in columns_of(check)}
+        missing = [column for column, found in types.items() if found is None]
+        known = {column: found for column, found in types.items() if found is not None}
         if missing:
             self.unfit[check.name] = f"there is no column {', '.join(map(repr, missing))}"
             return None
-        arguments = dict(check.arguments)
-        if "row_condition" in arguments:  # as text GX takes it too, with a warning
-            predicate = str(arguments["row_condition"])
-            arguments["row_condition"] = gx.PassThroughCondition(pass_through_filter=predicate)
         try:
-            kind: Any = gx.get_expectation_impl(check.text)
-            made: gx.Expectation = kind(**arguments, meta={_NAME: check.name})
+            made = _as_gx(check)
         except (gx.ValidationError, gx.GreatExpectationsError, ValueError, TypeError) as error:
             self.unfit[check.name] = "; ".join(str(error).splitlines())
             return None
+        reason = incomparable(check, known)
+        if reason is not None:
+            self.unfit[check.name] = reason
+            return None
         return made
 
-    def _has(self, column: str) -> bool:
-        """Whether Spark finds a column of the frame by this name; starts no job."""
+    def _type_of(self, column: str) -> DataType | None:
+        """Return the type of a column, None where Spark finds none; starts no job."""
         try:
-            self._frame.select(column)
+            return self._frame.select(column).schema[0].dataType
         except AnalysisException:
-            return False
-        return True
+            return None
 
     def _validated(
         self, validator: gx.Validator, suite: list[gx.Expectation], *, shown: int
@@ -158,6 +161,17 @@ class _Suite:
         """Whether rows of a check are wanted, and there are any."""
         name = str((made.meta or {})[_NAME])
         return self._samples > 0 and name not in self.raised and has_bad_rows(found[name])
+
+
+def _as_gx(check: Check) -> gx.Expectation:
+    """Return a check as GX has it, with the check's name in its `meta`."""
+    arguments = dict(check.arguments)
+    if "row_condition" in arguments:  # as text GX takes it too, with a warning
+        predicate = str(arguments["row_condition"])
+        arguments["row_condition"] = gx.PassThroughCondition(pass_through_filter=predicate)
+    kind: Any = gx.get_expectation_impl(check.text)
+    made: gx.Expectation = kind(**arguments, meta={_NAME: check.name})
+    return made
 
 
 def _untold(

@@ -64,6 +64,18 @@ FAULTS: list[tuple[str, dict[str, Any], str | None, str]] = [
         "min_value",
         "argument-type",
     ),
+    (
+        BETWEEN,
+        {"column": "a", "min_value": "2026-01-02", "max_value": "2026-01-03T00:00:00"},
+        "min_value",
+        "argument-type",
+    ),
+    (
+        BETWEEN,
+        {"column": "a", "min_value": "2026-01-02T00:00:00", "max_value": "2026-01-03T00:00:00Z"},
+        "min_value",
+        "argument-type",
+    ),
     (BETWEEN, {"column": "a", "min_value": 1, "strict_min": 1}, "strict_min", "argument-type"),
     ("expect_table_row_count_to_equal", {"value": 1.5}, "value", "argument-type"),
     ("expect_table_row_count_to_equal", {"value": -1}, "value", "argument-type"),
@@ -134,7 +146,7 @@ FAULTS: list[tuple[str, dict[str, Any], str | None, str]] = [
 SOUND: list[tuple[str, dict[str, Any]]] = [
     (BETWEEN, {"column": "a", "min_value": 0, "max_value": 0}),
     (BETWEEN, {"column": "a", "max_value": -1.5}),
-    (BETWEEN, {"column": "a", "min_value": "2026-11-22T09:30:00Z", "max_value": "2026-11-23"}),
+    (BETWEEN, {"column": "a", "min_value": "2026-11-22T09:30:00", "max_value": "2026-11-23T00:00"}),
     (IN_SET, {"column": "a", "value_set": [True, "x", 1, 1.5], "mostly": 0, "row_condition": "b"}),
     (
         QUANTILES,
