@@ -54,12 +54,12 @@ def run_expectations(
     rows, `rows` is 0 and `failed` is 1 or 0. One that would compare unlike kinds, such as text with
     numbers, could not run: GX may pass it, whatever the rows hold.
 
-    All checks that judge rows by themselves share one aggregate, and so do those that need a mean,
-    a maximum and the like: 12 such checks on clean rows take 3 queries, and each that has bad rows
-    takes one query more, that ends when it has found `samples`. Those that look at other rows too
-    (uniqueness, order, quantiles, outliers, sets of distinct values), and each `row_condition`,
-    take one to four queries of their own. With adaptive execution Spark counts an aggregate as two
-    jobs.
+    GX counts the rows, then all checks that judge a row by itself share one aggregate, and those of
+    a mean, a maximum and the like one more: 12 such checks on clean rows take 3 queries, as few
+    take. Each that has bad rows takes one query more, which ends when it has found `samples`. Those
+    that look at several rows at once (uniqueness, quantiles, outliers, sets of distinct values),
+    pairs and groups of columns, and each `row_condition` take one to four of their own: all 49
+    expectations together take 36 queries. With adaptive execution an aggregate may be two jobs.
 
     Args:
         frame: is read as often as there are queries, and never cached.

@@ -192,10 +192,10 @@ def test_each_expectation_of_the_catalogue_has_an_example() -> None:
 
 def test_all_faults_of_a_check_are_told_at_once() -> None:
     """Those of kinds and of names together."""
-    faults = argument_faults(IN_SET, {"colum": "a", "value_set": 1, "mostly": 2})
+    faults = argument_faults(IN_SET, {"kolumn": "a", "value_set": 1, "mostly": 2})
     assert [(fault.argument, fault.rule, fault.suggestion) for fault in faults] == [
-        ("colum", "unknown-argument", "column"),
         ("column", "missing-argument", None),
+        ("kolumn", "unknown-argument", "column"),
         ("mostly", "argument-type", None),
         ("value_set", "argument-type", None),
     ]
