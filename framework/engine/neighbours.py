@@ -6,7 +6,7 @@ import json
 from enum import StrEnum, unique
 from typing import TYPE_CHECKING
 
-from framework.engine.writing.loaded import LOAD_KEY
+from framework.engine.loaded import LOAD_KEY
 from framework.errors import PlanError, Where
 from framework.hudi.keygen.rule import KeyGenerator, KeyRule
 from framework.hudi.storage.opening import open_storage

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Final
 
+from framework.engine.loaded import file_hash, load_state
 from framework.engine.places import canonical
-from framework.engine.writing.loaded import file_hash, load_state
 from framework.errors import PlanError, Where
 from framework.hudi.bootstrap.discovery import Ignored, discover
 from framework.hudi.storage.opening import open_storage

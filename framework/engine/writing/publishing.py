@@ -6,9 +6,9 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from framework.engine.loaded import load_facts
 from framework.engine.quarantine.settling import settle_rows_aside
 from framework.engine.writing.load import load_of, load_plan
-from framework.engine.writing.loaded import load_facts
 from framework.engine.writing.replacing import replaced_groups
 from framework.hudi.commit.linking import check_listing, link_files
 from framework.hudi.commit.transaction import Publication, finish, publish
