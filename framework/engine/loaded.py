@@ -61,6 +61,7 @@ def load_facts(target: Target, plan: LoadPlan) -> dict[str, str]:
         "files": plan.files,
         "bytes": plan.bytes,
         "run_id": plan.run_id,
+        "released": plan.releases,
         "key_rule": target.key_rule.as_json(),
         "immutable": dict(target.immutable),
     }

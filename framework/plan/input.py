@@ -33,6 +33,7 @@ class InputRequest:
         has_folders: whether some of the files are in folders named `column=value`, which Spark
             takes for columns.
         transforms: in order; the rows of the last one are loaded, without any those of the source.
+        hidden: columns of plain Parquet files that are not loaded.
     """
 
     format: str
@@ -42,6 +43,7 @@ class InputRequest:
     files: tuple[str, ...] | None = None
     transforms: tuple[Transform, ...] = ()
     has_folders: bool = False
+    hidden: tuple[str, ...] = ()
 
     @property
     def is_plain_parquet(self) -> bool:

@@ -23,6 +23,7 @@ class LoadRequest:
         is_folder: whether the source is a folder of files.
         only_new: whether files that were loaded before are left out.
         run_id: what the caller calls this run, None for nothing.
+        releases: the instant whose rows, set aside then, are loaded again; None for a source's.
     """
 
     operation: WriteOperation
@@ -31,6 +32,7 @@ class LoadRequest:
     is_folder: bool
     only_new: bool
     run_id: str | None = None
+    releases: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,7 @@ class LoadPlan:
         parallelism: tasks at once, None for as many as there are cores.
         partitions: paths or globs of the partitions that are deleted.
         run_id: what the caller calls this run, None for nothing.
+        releases: the instant whose rows, set aside then, are loaded again; None for a source's.
     """
 
     operation: WriteOperation
@@ -93,3 +96,4 @@ class LoadPlan:
     parallelism: int | None = None
     partitions: tuple[str, ...] = ()
     run_id: str | None = None
+    releases: str | None = None

@@ -17,6 +17,7 @@ from framework.plan.load import LoadPlan, LoadRequest
 from framework.plan.reader_demands import reader_faults, unproven_notes
 from framework.plan.reader_exceptions import Trait
 from framework.plan.refusals import refuse_foreign_pending
+from framework.plan.releasing import without_bounds
 from framework.plan.stages import (
     AuditRows,
     BeginLoad,
@@ -28,6 +29,7 @@ from framework.plan.stages import (
     WriteRows,
 )
 from framework.spec.source_spec import FILE_FORMATS, SourceLoad
+from framework.spec.write_spec import WriteSpec
 from framework.vocabulary import TableType, WriteOperation
 
 if TYPE_CHECKING:
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     from framework.plan.target import Target
     from framework.spec.pipeline_spec import PipelineSpec
     from framework.spec.source_spec import SourceSpec
-    from framework.spec.write_spec import WriteSpec
 
 __all__ = ["load_request", "plan_load"]
 
@@ -69,18 +70,21 @@ def plan_load(
     Raises:
         PlanError: every fault of the spec against the table.
         CommitConflictError: `table/foreign-pending`.
-        ValueError: the observation has no listing, or the spec no section `write`.
+        ValueError: the observation has no listing.
     """
-    if spec.write is None or observation.input is None or observation.request is None:
-        raise ValueError("a load is planned from a section `write` and a listing")
-    table, listing = observation.table, observation.input
+    request, listing, table = observation.request, observation.input, observation.table
+    if request is None or listing is None:
+        raise ValueError("a load is planned from a request and a listing")
+    write = spec.write or WriteSpec(operation=request.operation)
+    if request.releases is not None:
+        target = replace(target, quality=without_bounds(target.quality))
     if spec.bootstrap is None:
         target = _as_the_table_has_it(target, table)
     refuse_foreign_pending(table)
-    faults = [*_faults(spec, target, table)]
+    faults = [*_faults(request.operation, target, table)]
     if faults:
         refuse(faults, spec.positions)
-    load = _load(spec.write, observation.request, listing, creates=not table.exists)
+    load = _load(write, request, listing, creates=not table.exists)
     readers = gate(_traits(target, table))
     shut_out = tuple(reader_faults(target.readers, readers))
     if shut_out and load.creates:
@@ -127,15 +131,15 @@ def _path(source: SourceSpec) -> str | None:
     return None if source.path is None else source.path.removeprefix("file://")
 
 
-def _faults(spec: PipelineSpec, target: Target, table: TableState) -> Iterator[Fault]:
+def _faults(operation: WriteOperation, target: Target, table: TableState) -> Iterator[Fault]:
     """Yield what speaks against writing to what lies at the target."""
     if not table.exists:
         yield from check_foreign_content(table)
-        if spec.write is not None and spec.write.operation in _NEEDS_A_TABLE:
+        if operation in _NEEDS_A_TABLE:
             yield Fault(
                 condition="load/no-table",
                 key_path="write.operation",
-                message=f"there is no table to {spec.write.operation} from",
+                message=f"there is no table to {operation} from",
                 remedy="Begin the table with `bootstrap`, or with an insert.",
             )
         return
@@ -213,6 +217,7 @@ def _load(
         parallelism=write.parallelism,
         partitions=write.partitions,
         run_id=request.run_id,
+        releases=request.releases,
     )
 
 

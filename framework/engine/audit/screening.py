@@ -17,10 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from framework.engine.audit.carried import with_places
 from framework.engine.audit.subject import SetAside
 from framework.errors import AuditFailedError, CorruptFileError, Where
 from framework.hudi.commit.placing import read_bytes
-from framework.hudi.table.layout import join
+from framework.hudi.storage.opening import open_storage
+from framework.hudi.table.layout import join, name_of, parent_of
 from framework.vocabulary import OnFail
 
 if TYPE_CHECKING:
@@ -91,6 +93,8 @@ class ScreenPlace:
         instant: its instant.
         total: rows that come in.
         origins: what each numbered file is called, for people.
+        carries_places: whether the files say themselves where each row came from, as those of rows
+            set aside do.
     """
 
     storage: Storage
@@ -100,6 +104,7 @@ class ScreenPlace:
     instant: str
     total: int
     origins: Mapping[int, str]
+    carries_places: bool = False
 
 
 def screen(
@@ -259,7 +264,12 @@ def _set_aside(
     """Write the rows that are set aside."""
     chosen = (places["mask"].to_numpy() & rules.quarantining) != 0
     positions = str(Path(place.storage.location, place.folder, _POSITIONS))
-    pq.write_table(places.filter(pa.array(chosen)), positions)
+    places = places.filter(pa.array(chosen))
+    if place.carries_places:
+        places = with_places(places, dict(zip(rows.numbers, rows.paths, strict=True)))
+    pq.write_table(places, positions)
+    storage = open_storage(parent_of(place.aside))
+    storage.delete(name_of(place.aside))  # what an earlier process of the run began
     checker.set_aside(
         rows,
         SetAside(

@@ -113,7 +113,9 @@ class SetAside:
     """Where rows that are set aside go, and what is written beside each.
 
     Attributes:
-        positions: path of a Parquet file of `number`, `row` and `mask`, sorted by the first two.
+        positions: path of a Parquet file of `number`, `row` and `mask`, sorted by the first two;
+            rows that come a second time have the file and row of the first, `carried_file` and
+            `carried_row`, as well.
         rules: a rule's name for each bit of a mask, from the lowest.
         folder: absolute; it is made.
         run_id: of the run.

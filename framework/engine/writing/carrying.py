@@ -11,6 +11,7 @@ from framework.engine.audit.gate import LoadPlace, audit_load
 from framework.engine.audit.subject import WrittenRows
 from framework.engine.beginning import begin_run
 from framework.engine.inspecting import inspect_rows, reported
+from framework.engine.loaded import load_state
 from framework.engine.reading.table import open_table
 from framework.engine.writing.comparing import compare
 from framework.engine.writing.existing import existing_slices, taken_keys
@@ -18,7 +19,7 @@ from framework.engine.writing.groups import group_works, write_groups
 from framework.engine.writing.load import Load, load_of, load_plan
 from framework.engine.writing.refusals import refuse_taken
 from framework.engine.writing.replacing import replaced_groups
-from framework.errors import CorruptFileError, Where
+from framework.errors import CommitConflictError, CorruptFileError, Where
 from framework.hudi.commit.files import written_files
 from framework.hudi.commit.intent import Intent
 from framework.hudi.table.layout import join
@@ -46,7 +47,11 @@ _NEW_KEYS_ONLY: Final = frozenset(
 
 
 def begin_load(work: Run, course: Course, stage: BeginLoad) -> Course:
-    """Take the lease, open the table as it is now, make the pending instant."""
+    """Take the lease, open the table as it is now, make the pending instant.
+
+    Raises:
+        CommitConflictError: `load/published-meanwhile`.
+    """
     plan = load_plan(work)
 
     def new_intent(write_id: str) -> Intent:
@@ -60,9 +65,28 @@ def begin_load(work: Run, course: Course, stage: BeginLoad) -> Course:
         )
 
     def prepare(_: object) -> Load:
+        _refuse_published(work, plan.run_id)
         return Load(table=None if plan.creates else open_table(work.storage.location))
 
     return begin_run(work, course, new_intent, prepare)
+
+
+def _refuse_published(work: Run, run_id: str | None) -> None:
+    """Refuse a run whose id was published between its plan and its lease.
+
+    Raises:
+        CommitConflictError: `load/published-meanwhile`.
+    """
+    if run_id is None:
+        return
+    state = load_state(work.storage, load_timeline(work.storage), "")
+    if run_id in state.run_ids:
+        raise CommitConflictError(
+            "load/published-meanwhile",
+            f"a run of the id {run_id} was published while this one was planned",
+            where=Where(table=work.storage.location),
+            remedy="Nothing of this run was published, and nothing is left to do for it.",
+        )
 
 
 def tag_rows(work: Run, course: Course) -> Course:

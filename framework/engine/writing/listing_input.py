@@ -10,6 +10,7 @@ from framework.engine.places import canonical
 from framework.errors import PlanError, Where
 from framework.hudi.bootstrap.discovery import Ignored, discover
 from framework.hudi.storage.opening import open_storage
+from framework.hudi.table.layout import name_of, parent_of
 from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.load import InputListing
 
@@ -35,6 +36,8 @@ def list_input(table: Storage, request: LoadRequest) -> InputListing:
     """
     state = load_state(table, load_timeline(table), request.source_id)
     is_done = request.run_id is not None and request.run_id in state.run_ids
+    if request.input is not None and request.input.files is not None:
+        return _as_named(request.input.files, is_done=is_done)
     if request.input is None or request.input.path is None or not request.is_folder:
         return InputListing(is_done=is_done)
     root, files = _files(request.input.path)
@@ -53,6 +56,13 @@ def list_input(table: Storage, request: LoadRequest) -> InputListing:
         has_folders=any("=" in folder for each in chosen for folder in each.path.split("/")[:-1]),
         is_done=is_done,
     )
+
+
+def _as_named(paths: tuple[str, ...], *, is_done: bool) -> InputListing:
+    """Return files that the request names itself, of which nothing is remembered."""
+    entries = [open_storage(parent_of(path)).stat(name_of(path)) for path in paths]
+    size = sum(each.size for each in entries if each)
+    return InputListing(files=paths, bytes=size, is_done=is_done)
 
 
 def _files(path: str) -> tuple[str, list[SourceFile]]:

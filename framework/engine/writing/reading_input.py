@@ -67,6 +67,8 @@ def read_input(work: Run, course: Course) -> Course:
     files, found = input_footers(pinned.paths)
     if pinned.schema is not None:
         found = pinned.schema
+    if plan.releases is not None:
+        found = _as_set_aside(load, plan, found)
     schema = _columns(work, load, plan, found)
     rows, size = sum(each.rows for each in files), sum(each.size for each in files)
     load = replace(
@@ -89,6 +91,16 @@ def read_input(work: Run, course: Course) -> Course:
     )
     summary = f"{count_text(len(files), 'file')}, {count_text(rows, 'row')}"
     return replace(course, job=load, summary=summary, input_rows=rows)
+
+
+def _as_set_aside(load: Load, plan: LoadPlan, found: pa.Schema) -> pa.Schema:
+    """Return the columns of rows set aside, and those that the table has got since, null there."""
+    hidden = plan.request.hidden if plan.request else ()
+    shown = pa.schema([field for field in found if field.name not in hidden])
+    if load.table is None or plan.operation is WriteOperation.DELETE:
+        return shown
+    later = [field for field in load.table.schema if field.name not in shown.names]
+    return pa.schema([*shown, *later])
 
 
 def _pinned(transaction: Transaction, plan: LoadPlan, reader: InputReader | None) -> PinnedInput:

@@ -6,10 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import types as t
-from pyspark.sql.functions import broadcast, col, expr, lit
+from pyspark.sql.functions import broadcast, coalesce, col, expr, lit
 
+from framework.engine.audit.carried import CARRIED_FILE, CARRIED_ROW
 from framework.engine.audit.subject import Judged
 from framework.hudi.keygen.spark_sql import quote_literal
+from framework.plan.releasing import INSTANT, RULES, RUN_ID
 from framework.spark.checking.judging import judge_frame, naming_checks
 from framework.spark.checking.places import checking_session, input_frame
 from framework.spark.checking.predicates import bad_sql, counting
@@ -35,9 +37,13 @@ if TYPE_CHECKING:
 __all__ = ["SparkChecker"]
 
 _PLACE: Final = t.StructType(
-    [t.StructField(name, t.LongType()) for name in ("number", "row", "mask")]
+    [
+        *(t.StructField(name, t.LongType()) for name in ("number", "row", "mask")),
+        t.StructField(CARRIED_FILE, t.StringType()),
+        t.StructField(CARRIED_ROW, t.LongType()),
+    ]
 )
-_AT: Final = ("_lakestrap_at_number", "_lakestrap_at_row", "_lakestrap_at_mask")
+_AT: Final = tuple(f"_lakestrap_at_{each.name}" for each in _PLACE)
 _NUMBER, _MASK, _TEXT, _ORIGIN = (
     f"_lakestrap_{name}" for name in ("number", "mask", "text", "origin")
 )
@@ -91,7 +97,8 @@ class SparkChecker:
         """Write the rows at some places into a new folder, as Parquet files.
 
         Columns are those of the rows, then `_lakestrap_rules` (names), `_lakestrap_run_id`,
-        `_lakestrap_instant`, `_lakestrap_file` and `_lakestrap_row` (from 0). One Spark job.
+        `_lakestrap_instant`, `_lakestrap_file` and `_lakestrap_row` (from 0); rows that come a
+        second time keep the last two. One Spark job.
         """
         session = checking_session(self._spark)
         placed = input_frame(session, rows)
@@ -106,11 +113,11 @@ class SparkChecker:
             )
             chosen = taken.select(
                 *quoted(rows.schema.names),
-                expr(f"filter(array({rules}), r -> r is not null)").alias("_lakestrap_rules"),
-                lit(work.run_id).alias("_lakestrap_run_id"),
-                lit(work.instant).alias("_lakestrap_instant"),
-                col(_ORIGIN).alias(FILE),
-                col(ROW).alias(ROW),
+                expr(f"filter(array({rules}), r -> r is not null)").alias(RULES),
+                lit(work.run_id).alias(RUN_ID),
+                lit(work.instant).alias(INSTANT),
+                coalesce(_AT[3], _ORIGIN).alias(FILE),
+                coalesce(_AT[4], ROW).alias(ROW),
             )
         self._job("rows set aside", partial(_write, chosen, work.folder))
 

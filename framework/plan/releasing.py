@@ -1,0 +1,87 @@
+"""Rows that were set aside, sent again: an ordinary load of a source of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from framework.plan.input import InputRequest
+from framework.plan.load import LoadRequest
+from framework.plan.quality import Budget
+from framework.vocabulary import WriteOperation
+
+if TYPE_CHECKING:
+    from framework.plan.quality import Quality
+    from framework.spec.pipeline_spec import PipelineSpec
+
+__all__ = [
+    "FILE",
+    "INSTANT",
+    "PLACE_COLUMNS",
+    "ROW",
+    "RULES",
+    "RUN_ID",
+    "release_request",
+    "without_bounds",
+]
+
+RULES: Final = "_lakestrap_rules"
+RUN_ID: Final = "_lakestrap_run_id"
+INSTANT: Final = "_lakestrap_instant"
+FILE: Final = "_lakestrap_file"
+ROW: Final = "_lakestrap_row"
+PLACE_COLUMNS: Final = (RULES, RUN_ID, INSTANT, FILE, ROW)
+"""What stands beside the columns of a row that was set aside: after them, in this order."""
+
+_AS_ASKED: Final = (WriteOperation.INSERT, WriteOperation.UPSERT, WriteOperation.BULK_INSERT)
+
+
+def release_request(
+    spec: PipelineSpec, *, location: str, instant: str, files: tuple[str, ...], came_for: str
+) -> LoadRequest:
+    """Return the load of the rows that were set aside at an instant.
+
+    Its source is one of its own, so that what the table remembers of the spec's source stays as it
+    is, and its run id tells the instant, so that the rows are published once.
+
+    Args:
+        spec: of the table.
+        location: where the rows lie.
+        instant: when they were set aside.
+        files: absolute paths of the Parquet files.
+        came_for: the operation that brought them, as the data set records it.
+    """
+    return LoadRequest(
+        operation=_operation(spec, came_for),
+        input=InputRequest(format="parquet", files=files, hidden=PLACE_COLUMNS),
+        source_id=f"quarantine:{location}",
+        is_folder=False,
+        only_new=False,
+        run_id=f"quarantine:{instant}",
+        releases=instant,
+    )
+
+
+def without_bounds(quality: Quality) -> Quality:
+    """Return the checks of a release, which may set any share of its rows aside again.
+
+    Bounds say how bad a source may be; here all rows were bad before.
+    """
+    checks = tuple(
+        replace(each, budget=Budget()) if each.splits else each for each in quality.checks
+    )
+    return replace(quality, checks=checks, max_ratio=1.0)
+
+
+def _operation(spec: PipelineSpec, came_for: str) -> WriteOperation:
+    """Return what is done with the rows.
+
+    Rows that were to delete others do so. All others get in as the spec writes; where it does not
+    say, newer versions stay where an ordering tells them, else no key of the table is touched.
+    """
+    if came_for == WriteOperation.DELETE:
+        return WriteOperation.DELETE
+    if spec.write is not None and spec.write.operation in _AS_ASKED:
+        return spec.write.operation
+    ordering = spec.table.ordering
+    return WriteOperation.UPSERT if ordering and ordering.columns else WriteOperation.INSERT
