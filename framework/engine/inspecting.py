@@ -7,13 +7,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from framework.engine.audit.inspection import UNCHECKED, Inspection
-from framework.engine.audit.subject import Looking
+from framework.engine.audit.inspection import Inspection
+from framework.engine.audit.subject import Judged, Looking
 from framework.engine.audit.verdicts import with_screened
 from framework.engine.events import Audited
+from framework.engine.quarantine.record import PLACE
 from framework.engine.reporting.summary import commit_summary
 from framework.engine.results import AuditReport, CheckResult, Fate
 from framework.errors import AuditFailedError, NotYetBuiltError, Where
+from framework.hudi.storage.opening import open_storage
 from framework.plan.contract import quality_faults
 from framework.plan.faults import refuse
 
@@ -63,19 +65,16 @@ def inspect_rows(work: Run, course: Course, rows: WrittenRows) -> Inspection:
         TaskError: `audit/check-not-run`.
     """
     quality = work.plan.target.quality
-    if not quality.checks and not work.figures:
-        return UNCHECKED
-    begun = time.monotonic()
-    looking = Looking(quality=quality, figures=work.figures)
-    judged = needed_checker(work).judge(rows, looking)
+    begun, judged = time.monotonic(), Judged()
+    if quality.checks or (work.figures and work.checker):
+        looking = Looking(quality=quality, figures=work.figures)
+        judged = needed_checker(work).judge(rows, looking)
     results = with_screened(judged.results, course.screened)
     return Inspection(
         table=work.storage.location,
         results=results,
         columns=judged.columns,
-        told=commit_summary(replace(_report(work, course, results), fate=_fate(course)))
-        if quality.checks
-        else {},
+        told=_told(work, course, results),
         seconds=time.monotonic() - begun,
     )
 
@@ -142,3 +141,14 @@ def _fate(course: Course) -> Fate:
         quarantined=screened.quarantined,
         dropped=screened.dropped,
     )
+
+
+def _told(work: Run, course: Course, results: tuple[CheckResult, ...]) -> dict[str, object]:
+    """Return what the commit says of checks and of rows that were taken out."""
+    quality, fate = work.plan.target.quality, _fate(course)
+    if not quality.checks and not course.screened.rows:
+        return {}
+    told = commit_summary(replace(_report(work, course, results), fate=fate))
+    place = quality.quarantine
+    aside = {PLACE: open_storage(place).location} if place and fate.quarantined else {}
+    return {**told, **aside}

@@ -103,7 +103,7 @@ class Judged:
         rows: rows written.
     """
 
-    results: tuple[CheckResult, ...]
+    results: tuple[CheckResult, ...] = ()
     columns: tuple[ColumnFigures, ...] = ()
     rows: int = 0
 

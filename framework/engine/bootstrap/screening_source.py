@@ -15,7 +15,7 @@ from framework.engine.audit.subject import InputRows
 from framework.engine.bootstrap.course import begun_job, table_schemas, work_ranges
 from framework.engine.bootstrap.duplicates import KeyedFiles, losers
 from framework.engine.inspecting import needed_checker, understand_checks
-from framework.engine.quarantine.datasets import aside_folder, sweep
+from framework.engine.quarantine.settling import place_for_rows_aside
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.table.layout import join
 from framework.plan.words import count_text
@@ -82,9 +82,6 @@ def _screened(work: Run, course: Course, checker: Checker) -> Screened:
     """Find the rows that do not get in."""
     transaction, _ = begun_job(course)
     intent, quality = transaction.intent, work.plan.target.quality
-    location = quality.quarantine
-    if location is not None:
-        sweep(location, work.storage.location)
     numbers, paths, partitions = _files(work, course)
     rule = work.plan.target.key_rule
     schema, _ = table_schemas(work.plan)
@@ -99,7 +96,7 @@ def _screened(work: Run, course: Course, checker: Checker) -> Screened:
     place = ScreenPlace(
         storage=work.storage,
         folder=join(intent.staging.root, "screen"),
-        aside="" if location is None else aside_folder(location, intent.write_id),
+        aside=place_for_rows_aside(work, course),
         run_id=intent.write_id,
         instant=intent.requested_time,
         total=work.plan.taken.rows,

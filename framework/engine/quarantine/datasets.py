@@ -1,175 +1,123 @@
-"""Where rows that were set aside lie, and when they count.
+"""Which rows set aside count, and which folders go.
 
-Below the location that a spec gives there is a folder `instant=<t>` for each run that set rows
-aside: Parquet files, and `_told.json`. It gets its name just before the instant is completed, and
-counts only when that is: a folder without its completed instant is of a run that died, and goes.
+A data set gets its name just before its instant is completed, and counts once the commit of that
+very run is on the table's timeline. One without its commit is of a run that died, and one that was
+released is spent: the next run, which holds the lease, removes both. Folders that say that they are
+of another table are never touched.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from dataclasses import asdict, dataclass, field
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
-from framework.errors import CorruptFileError, StorageError, Where
-from framework.hudi.commit.placing import read_bytes
+from framework.engine.quarantine.aside import (
+    GATHERED,
+    instant_folder,
+    instant_of_folder,
+    of_another_table,
+    read_aside,
+    table_mark,
+)
+from framework.engine.quarantine.record import read_record
+from framework.errors import CorruptFileError
 from framework.hudi.storage.opening import open_storage
-from framework.hudi.storage.port import Move
-from framework.hudi.table.layout import join
-from framework.hudi.timeline.timeline import load_timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator
 
-    from framework.hudi.storage.port import Storage
+    from framework.engine.quarantine.aside import Aside
+    from framework.engine.quarantine.record import Record
 
-__all__ = ["Aside", "aside_folder", "datasets", "remove", "settle_aside", "sweep", "withdraw"]
-
-_TOLD: Final = "_told.json"
-_STAGED: Final = ".staged-"
-_NAME: Final = re.compile(r"instant=([0-9]{14,17})")
-_VERSION: Final = 1
+__all__ = ["clear_place", "datasets", "remove", "sweep", "waiting"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Aside:
-    """Rows that one run set aside.
+def waiting(table: str, location: str | None = None) -> tuple[Aside, ...]:
+    """Return the data sets of a table that wait for somebody, oldest first.
 
-    Attributes:
-        table: location of the table.
-        instant: the run's.
-        run_id: the run.
-        rows: how many.
-        by_rule: rows by the rule that they fail; one may fail several.
-        at: when, UTC.
-        files: paths of the Parquet files, absolute.
-        bytes: their sizes, added.
-    """
-
-    table: str
-    instant: str
-    run_id: str
-    rows: int
-    by_rule: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    at: str = ""
-    files: tuple[str, ...] = ()
-    bytes: int = 0
-
-
-def aside_folder(location: str, write_id: str) -> str:
-    """Return where a run gathers the rows that it sets aside, absolute."""
-    return join(open_storage(location).location, f"{_STAGED}{write_id}")
-
-
-def settle_aside(location: str, write_id: str, told: Aside) -> None:
-    """Give the rows that a run gathered their name, durably; done again it changes nothing.
+    Looks at every location that a commit of the table names, and at `location`. Costs the head of
+    each commit.
 
     Raises:
-        StorageError: they could not be named; nothing is to be published then.
+        CorruptFileError: `quarantine/not-readable`; or as of `read_record`.
     """
-    storage, staged, named = open_storage(location), f"{_STAGED}{write_id}", _name(told.instant)
-    if storage.stat(staged) is None and storage.stat(named) is not None:
-        return
-    path = join(staged, _TOLD)
-    storage.delete(path)
-    fields = {**asdict(told, dict_factory=dict), "version": _VERSION, "files": [], "bytes": 0}
-    with storage.create(path) as out:
-        out.write(json.dumps(fields, sort_keys=True, ensure_ascii=False).encode())
-    _make_durable(storage, staged)
-    storage.delete(named)
-    storage.move([Move(source=staged, target=named)])
+    return datasets(read_record(table), () if location is None else (location,))
 
 
-def withdraw(location: str, write_id: str, instant: str | None) -> None:
-    """Remove what a run gathered that publishes nothing."""
-    storage = open_storage(location)
-    storage.delete(f"{_STAGED}{write_id}")
-    if instant is not None:
-        storage.delete(_name(instant))
-    storage.delete("", only_empty=True)
-
-
-def sweep(location: str, table: str) -> None:
-    """Remove what runs left that died: the caller holds the table's lease."""
-    storage = open_storage(location)
-    completed = _completed(table)
-    for entry in list(storage.list("")):
-        found = _NAME.fullmatch(entry.name)
-        if entry.name.startswith(_STAGED) or (found and found[1] not in completed):
-            storage.delete(entry.path)
-
-
-def datasets(location: str, table: str) -> tuple[Aside, ...]:
-    """Return what was set aside of a table, oldest first; runs that published nothing have none.
+def datasets(record: Record, locations: Iterable[str] = ()) -> tuple[Aside, ...]:
+    """Return the data sets that count, oldest first, of the places that are known and these.
 
     Raises:
         CorruptFileError: `quarantine/not-readable`.
     """
-    storage = open_storage(location)
-    completed = _completed(table)
-    found = ((entry, _NAME.fullmatch(entry.name)) for entry in storage.list(""))
-    return tuple(
-        _read(storage, entry.path) for entry, name in found if name and name[1] in completed
-    )
+    found = (each for place in _places(record, locations) for each in _all(place))
+    return tuple(sorted(filter(record.is_waiting, found), key=lambda each: each.instant))
 
 
-def remove(location: str, instant: str) -> None:
-    """Delete what was set aside at an instant."""
-    storage = open_storage(location)
-    storage.delete(_name(instant))
+def clear_place(location: str, table: str, run_id: str) -> None:
+    """Make a location ready for a run that holds the table's lease.
+
+    Removed is what earlier runs of the table left; what this run gathered before it was cut off
+    stays.
+
+    Raises:
+        PlanError: `quarantine/of-another-table`; nothing was removed.
+    """
+    record = read_record(table)
+    for each in _readable(location):
+        if each.table != record.table and not record.is_published(each):
+            raise of_another_table(each, open_storage(location).location, record.table)
+    _sweep(record, location, run_id)
+
+
+def sweep(table: str, location: str | None = None) -> None:
+    """Remove what dead runs left, and what was released; the caller holds the table's lease."""
+    record = read_record(table)
+    for place in _places(record, () if location is None else (location,)):
+        _sweep(record, place, None)
+
+
+def remove(aside: Aside) -> None:
+    """Delete a data set, and the location if nothing else is there."""
+    storage = open_storage(aside.location)
+    storage.delete(instant_folder(aside.instant))
     storage.delete("", only_empty=True)
 
 
-def _name(instant: str) -> str:
-    """Return the folder's name."""
-    return f"instant={instant}"
+def _places(record: Record, locations: Iterable[str]) -> tuple[str, ...]:
+    """Return each place once."""
+    places = (*record.places, *(open_storage(each).location for each in locations))
+    return tuple(dict.fromkeys(places))
 
 
-def _completed(table: str) -> frozenset[str]:
-    """Return the instants that are completed."""
-    timeline = load_timeline(open_storage(table))
-    return frozenset(each.requested_time for each in timeline.completed)
+def _all(location: str) -> Iterator[Aside]:
+    """Yield every data set at a location."""
+    storage = open_storage(location)
+    for entry in storage.list(""):
+        if instant_of_folder(entry) is not None:
+            yield read_aside(storage, entry.path)
 
 
-def _read(storage: Storage, folder: str) -> Aside:
-    """Return what a folder's own record says, and the files that there are."""
-    path = join(folder, _TOLD)
-    try:
-        fields: dict[str, Any] = json.loads(read_bytes(storage, path))
-        _check_version(fields.pop("version"))
-        files = [e for e in storage.list(folder) if e.name.endswith(".parquet")]
-        places = tuple(f"{storage.location}/{each.path}" for each in files)
-        return Aside(**{**fields, "files": places, "bytes": sum(each.size for each in files)})
-    except (ValueError, KeyError, TypeError, StorageError) as error:
-        raise CorruptFileError(
-            "quarantine/not-readable",
-            f"what was set aside cannot be read: {error}",
-            where=Where(file=f"{storage.location}/{path}"),
-            remedy="The folder was changed by hand; restore it, or delete it.",
-        ) from error
+def _readable(location: str) -> Iterator[Aside]:
+    """Yield those that say what they are; of the others nobody can tell whose they are."""
+    storage = open_storage(location)
+    for entry in list(storage.list("")):
+        if instant_of_folder(entry) is None:
+            continue
+        try:
+            yield read_aside(storage, entry.path)
+        except CorruptFileError:
+            continue
 
 
-def _check_version(version: object) -> None:
-    """Raise for a record of another release."""
-    if version != _VERSION:
-        raise ValueError(f"it is of version {version}")
-
-
-def _make_durable(storage: Storage, folder: str) -> None:
-    """Make what Spark wrote last beyond a power loss, and remove what is no data of it."""
-    extra = [e.path for e in storage.list(folder) if not _is_kept(e.name)]
-    storage.delete(*extra)
-    for name in [e.name for e in storage.list(folder) if e.name.endswith(".parquet")]:
-        copy, source = join(folder, f".copy-{name}"), join(folder, name)
-        with storage.open_input(source) as stream, storage.create(copy) as out:
-            while block := stream.read(1 << 22):
-                out.write(block)
-        storage.delete(source)
-        storage.move([Move(source=copy, target=source)])
-
-
-def _is_kept(name: str) -> bool:
-    """Whether a file belongs to the data set."""
-    return name == _TOLD or name.endswith(".parquet")
+def _sweep(record: Record, location: str, run_id: str | None) -> None:
+    """Remove what belongs to the table, is not of the run, and does not count."""
+    storage, mark = open_storage(location), table_mark(record.table)
+    for entry in list(storage.list("")):
+        gathered = GATHERED.fullmatch(entry.name)
+        if gathered and gathered[1] == mark and gathered[2] != run_id:
+            storage.delete(entry.path)
+    for each in _readable(location):
+        is_ours = each.table == record.table or record.is_published(each)
+        if is_ours and each.run_id != run_id and not record.is_waiting(each):
+            storage.delete(instant_folder(each.instant))
+    storage.delete("", only_empty=True)

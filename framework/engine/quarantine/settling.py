@@ -4,38 +4,59 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from framework.engine.course import begun
-from framework.engine.quarantine.datasets import Aside, settle_aside, withdraw
+from framework.engine.places import canonical
+from framework.engine.quarantine.aside import Aside
+from framework.engine.quarantine.datasets import clear_place
+from framework.engine.quarantine.naming import gathering_place, settle_aside, withdraw
 from framework.errors import FrameworkError
 
 if TYPE_CHECKING:
     from framework.engine.course import Course, Run
 
-__all__ = ["settle_rows_aside", "withdraw_rows_aside"]
+__all__ = ["place_for_rows_aside", "settle_rows_aside", "withdraw_rows_aside"]
+
+_BOOTSTRAP: Final = "bootstrap"
+
+
+def place_for_rows_aside(work: Run, course: Course) -> str:
+    """Return where a run gathers rows, after what earlier ones left is gone; "" where none are.
+
+    Raises:
+        PlanError: `quarantine/of-another-table`.
+    """
+    location = work.plan.target.quality.quarantine
+    if location is None:
+        return ""
+    table, run_id = work.storage.location, begun(course).intent.write_id
+    clear_place(location, table, run_id)
+    return gathering_place(location, table, run_id)
 
 
 def settle_rows_aside(work: Run, course: Course) -> None:
     """Give the rows that were set aside their name; does nothing where there are none.
 
     Raises:
-        StorageError: they could not be named, and nothing is to be published.
+        StorageError, CorruptFileError, PlanError: as of `settle_aside`; nothing is to be published.
     """
-    location, screened = work.plan.target.quality.quarantine, course.screened
-    if location is None or not screened.quarantined:
+    quality, screened, load = work.plan.target.quality, course.screened, work.plan.load
+    if quality.quarantine is None or not screened.quarantined:
         return
     intent = begun(course).intent
     at = datetime.fromtimestamp(work.clock.now_ms() / 1000, tz=UTC)
     told = Aside(
-        table=work.storage.location,
+        table=canonical(work.storage.location),
         instant=intent.requested_time,
         run_id=intent.write_id,
         rows=screened.quarantined,
         by_rule={name: count for name, count in screened.by_rule.items() if count},
         at=at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        operation=_BOOTSTRAP if load is None else load.operation.value,
+        redacted=quality.redacted,
     )
-    settle_aside(location, intent.write_id, told)
+    settle_aside(quality.quarantine, told)
 
 
 def withdraw_rows_aside(work: Run, course: Course) -> None:
@@ -45,4 +66,4 @@ def withdraw_rows_aside(work: Run, course: Course) -> None:
         return
     intent = course.transaction.intent
     with suppress(FrameworkError):
-        withdraw(location, intent.write_id, intent.requested_time)
+        withdraw(location, work.storage.location, intent.write_id, intent.requested_time)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from framework.engine.audit.screening import NOTHING, Screened, ScreenPlace, screen
 from framework.engine.audit.subject import InputRows
 from framework.engine.inspecting import needed_checker, understand_checks
-from framework.engine.quarantine.datasets import aside_folder, sweep
-from framework.engine.writing.load import load_of
+from framework.engine.quarantine.settling import place_for_rows_aside
+from framework.engine.writing.load import load_of, load_plan
+from framework.errors import AuditFailedError, Where
 from framework.hudi.table.layout import join
 from framework.plan.words import count_text
 
@@ -28,7 +29,7 @@ def screen_input(work: Run, course: Course) -> Course:
     Raises:
         PlanError: `quality/bad-sql`.
         NotYetBuiltError: `quality/needs-spark`.
-        AuditFailedError: `audit/too-many-set-aside`, `audit/over-budget`.
+        AuditFailedError: `audit/too-many-set-aside`, `audit/over-budget`, `quarantine/all-fail`.
         TaskError: `audit/check-not-run`.
     """
     _, load = load_of(course)
@@ -46,6 +47,9 @@ def screen_input(work: Run, course: Course) -> Course:
         for each in load.files
     )
     rows = sum(each.rows for each in load.files)
+    releases = load_plan(work).releases
+    if releases is not None and screened.quarantined and screened.quarantined == rows:
+        raise _still_bad(work, releases, screened)
     return replace(
         course,
         job=replace(load, files=files),
@@ -69,9 +73,6 @@ def _screened(work: Run, course: Course, checker: Checker) -> Screened:
     """Find the rows that do not get in."""
     transaction, load = load_of(course)
     intent, quality = transaction.intent, work.plan.target.quality
-    location = quality.quarantine
-    if location is not None:
-        sweep(location, work.storage.location)
     rows = InputRows(
         numbers=[each.number for each in load.files],
         paths=[each.path for each in load.files],
@@ -81,13 +82,26 @@ def _screened(work: Run, course: Course, checker: Checker) -> Screened:
     place = ScreenPlace(
         storage=work.storage,
         folder=join(intent.staging.root, "screen"),
-        aside="" if location is None else aside_folder(location, intent.write_id),
+        aside=place_for_rows_aside(work, course),
         run_id=intent.write_id,
         instant=intent.requested_time,
         total=sum(each.rows for each in load.files),
         origins={each.number: each.path for each in load.files},
+        carries_places=load_plan(work).releases is not None,
     )
     return screen(checker, rows, quality, place)
+
+
+def _still_bad(work: Run, releases: str, screened: Screened) -> AuditFailedError:
+    """Return the error for a release that would set aside again all that it brings."""
+    return AuditFailedError(
+        "quarantine/all-fail",
+        f"{count_text(screened.quarantined, 'row')} set aside at {releases}: all fail still",
+        report={"check": "all-fail", "instant": releases, "by_rule": dict(screened.by_rule)},
+        where=Where(table=work.storage.location),
+        remedy="Nothing was published, and they stay as they are. Correct the checks, or load"
+        " corrected rows and drop these.",
+    )
 
 
 def _input_schema(found: pa.Schema | None, schema: pa.Schema | None) -> pa.Schema:

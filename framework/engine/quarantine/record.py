@@ -1,0 +1,110 @@
+"""What the commits of a table tell of rows set aside: which data sets count, and where they lie."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from framework.engine.loaded import read_load
+from framework.engine.places import canonical
+from framework.errors import CorruptFileError, Where
+from framework.hudi.commit.intent import AUDIT_KEY, WRITE_ID_KEY
+from framework.hudi.storage.opening import open_storage
+from framework.hudi.table.layout import ARCHIVED
+from framework.hudi.timeline.commit_metadata import read_commit_head
+from framework.hudi.timeline.instant import DATA_ACTIONS
+from framework.hudi.timeline.timeline import Timeline, load_timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from framework.engine.quarantine.aside import Aside
+
+__all__ = ["PLACE", "Record", "read_record"]
+
+PLACE: Final = "quarantine"
+"""Entry of a commit's audit that says where the rows of its run were set aside."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What the commits of a table tell.
+
+    Attributes:
+        table: its canonical location.
+        timeline: as it was looked at.
+        runs: the run that made each completed data instant, "" where it was not ours.
+        released: instants whose rows were loaded again, each with the instant that did so.
+        places: locations of data sets, in the order in which they came up.
+        has_archive: whether instants were moved to the archive.
+    """
+
+    table: str
+    timeline: Timeline
+    runs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    released: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    places: tuple[str, ...] = ()
+    has_archive: bool = False
+
+    def is_published(self, aside: Aside) -> bool:
+        """Whether the very run that set these rows aside has published.
+
+        Of an instant in the archive only the time is known; then the data set's own word for its
+        table must do.
+        """
+        if aside.instant in self.runs:
+            return self.runs[aside.instant] == aside.run_id
+        is_archived = self.has_archive and self.timeline.is_completed(aside.instant)
+        return is_archived and aside.table == self.table
+
+    def is_waiting(self, aside: Aside) -> bool:
+        """Whether a data set counts: its run has published, and it was not released since."""
+        return self.is_published(aside) and aside.instant not in self.released
+
+
+def read_record(table: str) -> Record:
+    """Return what the commits of a table tell; reads the head of each. No table tells nothing.
+
+    Raises:
+        CorruptFileError: `load/facts-not-readable`, `quarantine/audit-not-readable`.
+    """
+    storage = open_storage(canonical(table))
+    timeline = load_timeline(storage)
+    runs: dict[str, str] = {}
+    released: dict[str, str] = {}
+    places: dict[str, None] = {}
+    for instant in timeline.completed:
+        if instant.action not in DATA_ACTIONS:
+            continue
+        extra, where = read_commit_head(storage, instant.path).extra, Where(file=instant.path)
+        runs[instant.requested_time] = extra.get(WRITE_ID_KEY, "")
+        load = read_load(extra, where=where) or {}
+        if load.get("released"):
+            released[str(load["released"])] = instant.requested_time
+        place = _audit(extra, where).get(PLACE)
+        if place:
+            places[str(place)] = None
+    return Record(
+        table=storage.location,
+        timeline=timeline,
+        runs=runs,
+        released=released,
+        places=tuple(places),
+        has_archive=any(not each.is_folder for each in storage.list(ARCHIVED)),
+    )
+
+
+def _audit(extra: Mapping[str, str], where: Where) -> dict[str, Any]:
+    """Return the audit of a commit, nothing where there is none."""
+    try:
+        found = json.loads(extra.get(AUDIT_KEY, "{}"))
+    except ValueError as error:
+        raise CorruptFileError(
+            "quarantine/audit-not-readable",
+            f"what the commit says of its audit is not readable: {error}",
+            where=where,
+            remedy="The commit file was changed after it was written; restore it.",
+        ) from error
+    return found if isinstance(found, dict) else {}
