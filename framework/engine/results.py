@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from framework.vocabulary import Outcome
 
@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
     from framework.plan.quality import Check
 
-__all__ = ["AuditReport", "CheckResult", "ColumnFigures", "FailedRow", "Fate"]
+__all__ = ["REDACTED", "AuditReport", "CheckResult", "ColumnFigures", "FailedRow", "Fate"]
+
+REDACTED: Final = "***"
+"""Stands for values that are never shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

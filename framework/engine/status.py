@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from framework.engine.observe import observe_table
+from framework.engine.quarantine.datasets import waiting
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.commit.lease import current_lease
 from framework.hudi.commit.pending import PendingKind, find_pending
@@ -18,6 +19,7 @@ from framework.hudi.view.listing import ListingView
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from framework.engine.quarantine.aside import Aside
     from framework.hudi.commit.pending import Pending
     from framework.hudi.storage.port import Storage
     from framework.hudi.table.properties import TableProperties
@@ -71,6 +73,7 @@ class TableStatus:
         drift: how that source has changed, None where it was not looked at.
         slices: what the table consists of, None where there is no table.
         dangers: what may lose or hide rows; empty when all is well.
+        aside: data sets of rows set aside that wait for somebody, oldest first.
     """
 
     location: str
@@ -83,12 +86,14 @@ class TableStatus:
     drift: SourceDrift | None
     slices: Slices | None
     dangers: tuple[Danger, ...]
+    aside: tuple[Aside, ...] = ()
 
 
-def table_status(location: str) -> TableStatus:
+def table_status(location: str, quarantine: str | None = None) -> TableStatus:
     """Return the state of the table at `location`.
 
-    Costs one listing of each folder of the table, and of its source where that is compared.
+    Costs one listing of each folder of the table, and of its source where that is compared, and the
+    head of each commit. Rows set aside are looked for where commits say, and at `quarantine`.
 
     Raises:
         CorruptFileError, StorageError: something of the table cannot be read.
@@ -108,6 +113,7 @@ def table_status(location: str) -> TableStatus:
         drift=table.drift,
         slices=slices,
         dangers=tuple(_dangers(table, slices, pending)),
+        aside=waiting(location, quarantine),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from pyspark.sql.functions import col, expr, lit
 
-from framework.engine.results import FailedRow
+from framework.engine.results import REDACTED, FailedRow
 from framework.hudi.table.layout import META_COLUMNS, MetaField
 from framework.spark.checking.predicates import bad_sql
 from framework.spark.reading.adopted import FILE, ROW
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from framework.plan.quality import Check
     from framework.spark.checking.places import Placed
 
-__all__ = ["REDACTED", "bad_rows", "place_in_source", "query_rows"]
+__all__ = ["bad_rows", "place_in_source", "query_rows"]
 
-REDACTED: Final = "***"
 _COLUMNS: Final = 12
 _TEXT: Final = 200
 _NAMED: Final = (
