@@ -23,7 +23,7 @@ from framework.errors import FrameworkError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "GROUPS", "main", "words_below"]
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("framework.cli.init", "Write a first spec, by hand or from a data set (--from)."),
@@ -34,11 +34,23 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "resume": ("framework.cli.resume", "Go on with a run that was cut off."),
     "status": ("framework.cli.status", "Show a table's state and what endangers it."),
     "history": ("framework.cli.history", "List a table's instants with their audits."),
+    "quarantine ls": ("framework.cli.quarantine.ls", "List what runs set aside, run by run."),
+    "quarantine show": ("framework.cli.quarantine.show", "Show rows that were set aside."),
+    "quarantine release": (
+        "framework.cli.quarantine.release",
+        "Send rows through the gate again, into the table.",
+    ),
+    "quarantine drop": ("framework.cli.quarantine.drop", "Remove rows set aside, for good."),
     "preview": ("framework.cli.preview", "Show the first rows that a spec would load."),
     "sql": ("framework.cli.sql", "Show the rows of a query over a table."),
     "schema": ("framework.cli.schema", "Print the JSON Schema of specs, projects, plans."),
     "doctor": ("framework.cli.doctor", "Check this machine: Python, Java, Spark, memory, disk."),
 }
+
+GROUPS: dict[str, str] = {
+    "quarantine": "List, show, release or drop rows that runs set aside.",
+}
+"""First words that stand for several commands, each of which has two words."""
 
 _ERRORS = "framework.cli.render.errors"
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -62,19 +74,27 @@ class _Command(TyperCommand):
 
 
 class _Commands(TyperGroup):
-    """A group whose commands are imported by name when they are asked for."""
+    """A group whose commands are imported by name when they are asked for.
+
+    `front` is what the names of its commands begin with: "", or a word of `GROUPS` and a space.
+    """
+
+    front: str = ""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the commands in the order of the table."""
         del ctx
-        return list(COMMANDS)
+        return list(words_below(self.front))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command, or None where there is none of that name."""
+        """Return the command or the group, or None where there is none of that name."""
         del ctx
-        if cmd_name not in COMMANDS:
+        name = f"{self.front}{cmd_name}"
+        if name in GROUPS:
+            return _group(name)
+        if name not in COMMANDS:
             return None
-        module, summary = COMMANDS[cmd_name]
+        module, summary = COMMANDS[name]
         one = typer.Typer(add_completion=False, rich_markup_mode=None)
         decorate = one.command(
             name=cmd_name,
@@ -92,15 +112,45 @@ class _Commands(TyperGroup):
         Raises:
             SpecError: `usage/unknown-command`.
         """
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise unknown_command(args[0], COMMANDS)
+        if args and args[0] not in words_below(self.front) and not args[0].startswith("-"):
+            raise unknown_command(args[0], words_below(self.front), self.front)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands without importing any of them."""
         del ctx
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+            formatter.write_dl(list(words_below(self.front).items()))
+
+
+def words_below(front: str) -> dict[str, str]:
+    """Return the words that may follow others, each with what it stands for, in order."""
+    found: dict[str, str] = {}
+    for name, (_, summary) in COMMANDS.items():
+        if name.startswith(front):
+            word, _, more = name.removeprefix(front).partition(" ")
+            found[word] = GROUPS[f"{front}{word}"] if more else summary
+    return found
+
+
+def _group(name: str) -> Any:
+    """Return the group of a first word."""
+    app = typer.Typer(
+        cls=_Commands,
+        add_completion=False,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        epilog=epilog(),
+        context_settings=_SETTINGS,
+    )
+    app.callback(help=GROUPS[name])(_nothing)
+    group: Any = typer.main.get_command(app)
+    group.front = f"{name} "
+    return group
+
+
+def _nothing() -> None:
+    """Do nothing before the command of a group."""
 
 
 _app = typer.Typer(
@@ -153,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     forget()
     listen()
     try:
-        code = _invoke(with_default_command(words, COMMANDS))
+        code = _invoke(with_default_command(words, words_below("")))
         sys.stdout.flush()
     except BrokenPipeError:
         return close_stdout()

@@ -2,22 +2,60 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from framework.engine.prepare import Request, load
+from framework.plan.quality_of import QUARANTINE_SUFFIX, quarantine_of
 from framework.spec.loading import find_specs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["locations_of"]
+    from framework.spec.pipeline_spec import PipelineSpec
+
+__all__ = ["NamedTable", "locations_of", "table_of", "tables_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedTable:
+    """A table that the user meant.
+
+    Attributes:
+        location: where it is.
+        named: how the user would name it again.
+        spec: the spec that names it, None where it was given by its location.
+    """
+
+    location: str
+    named: str
+    spec: PipelineSpec | None = None
+
+    @property
+    def quarantine(self) -> str:
+        """Where its rows are set aside, beside the places that its commits name."""
+        if self.spec is None:
+            return f"{self.location}{QUARANTINE_SUFFIX}"
+        return quarantine_of(self.spec)
+
+    @property
+    def redacted(self) -> tuple[str, ...]:
+        """Columns that the spec hides."""
+        return self.spec.quality.redact if self.spec and self.spec.quality else ()
 
 
 def locations_of(
     place: str | None, target: str | None, variables: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the location of each table meant.
+    """Return the location of each table meant, as of `tables_of`."""
+    return tuple(each.location for each in tables_of(place, target, variables))
+
+
+def tables_of(
+    place: str | None, target: str | None, variables: Mapping[str, str]
+) -> tuple[NamedTable, ...]:
+    """Return each table meant.
 
     A spec file means its table, any other text is a location itself, None means the tables of all
     specs below the current folder.
@@ -25,11 +63,19 @@ def locations_of(
     Raises:
         SpecError: a spec is faulty, or there is none.
     """
-    if place is None:
-        paths = find_specs(())
-    elif place.endswith((".yml", ".yaml")):
-        paths = (Path(place),)
-    else:
-        return (place if ":/" in place else str(Path(place).resolve()),)
-    requests = (Request(path=path, target=target, variables=variables) for path in paths)
-    return tuple(load(request).table.location for request in requests)
+    if place is not None:
+        return (table_of(place, target, variables),)
+    return tuple(table_of(str(path), target, variables) for path in find_specs(()))
+
+
+def table_of(place: str, target: str | None, variables: Mapping[str, str]) -> NamedTable:
+    """Return the table of a spec, or at a location.
+
+    Raises:
+        SpecError: the spec is faulty.
+    """
+    if not place.endswith((".yml", ".yaml")):
+        location = place if ":/" in place else str(Path(place).resolve())
+        return NamedTable(location=location, named=place)
+    spec = load(Request(path=Path(place), target=target, variables=variables))
+    return NamedTable(location=spec.table.location, named=place, spec=spec)

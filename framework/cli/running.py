@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -24,9 +25,10 @@ from framework.cli.reports import ReportFiles, kept_reports
 from framework.engine.aftermath import aftermath
 from framework.engine.events import Note
 from framework.engine.prepare import Bench, Prepared, Request, prepare, prepare_saved
+from framework.engine.quarantine.record import PLACE
 from framework.engine.runner import RunResult, run
 from framework.plan.explain import explain_text
-from framework.plan.words import size_text
+from framework.plan.words import count_text, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 
     Carriers = tuple[Tasks, InputReader | None, Checker | None]
 
-__all__ = ["Order", "carry_out", "carry_out_saved"]
+__all__ = ["Carriers", "Order", "carry_out", "carry_out_saved", "interruptible"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +72,7 @@ def carry_out_saved(path: Path, order: Order) -> int:
 
 def _carry_out(preparing: Callable[[Bench], Prepared], order: Order, name: str) -> int:
     with tempfile.TemporaryDirectory() as scratch, reporting(order.log_format, name) as told:
-        events = _interruptible(told)
+        events = interruptible(told)
         bench = Bench(tasks=in_process(), scratch=Path(scratch), events=events)
         prepared = preparing(bench)
         shows = not order.voice.json_log
@@ -80,7 +82,7 @@ def _carry_out(preparing: Callable[[Bench], Prepared], order: Order, name: str) 
     return 0
 
 
-def _interruptible(told: Events) -> Events:
+def interruptible(told: Events) -> Events:
     """Return who is told, and asks each time whether a signal was lost."""
 
     def events(event: Event) -> None:
@@ -117,7 +119,7 @@ def _carriers(prepared: Prepared, order: Order, events: Events) -> Iterator[Carr
         yield in_process(), None, None
         return
     spark_tasks = attribute("framework.cli.spark_tasks", "spark_tasks")
-    with spark_tasks(prepared, order, events) as carriers:
+    with spark_tasks(prepared.spec, order, events) as carriers:
         yield carriers
 
 
@@ -130,6 +132,7 @@ def _tell(result: RunResult | None, prepared: Prepared, order: Order) -> None:
         write_outcome(out(), prepared.plan)
     else:
         _say(result, clean(prepared.plan.target.name))
+        _say_aside(result, str(prepared.request.path))
 
 
 def _say(result: RunResult, name: str) -> None:
@@ -142,3 +145,13 @@ def _say(result: RunResult, name: str) -> None:
         f"published at {result.instant} in {result.seconds:.1f} s"
     )
     write(out(), Text.assemble((f"{name}: ", "bold"), done), hang=2)
+
+
+def _say_aside(result: RunResult, spec: str) -> None:
+    """Say how many rows are not in the table, and where they are."""
+    fate = result.proof.get("fate")
+    rows = fate.get("quarantined", 0) if isinstance(fate, dict) else 0
+    if rows:
+        show = f"run-pipeline quarantine show {shlex.quote(spec)}"
+        text = f"  {count_text(rows, 'row')} set aside in {result.proof.get(PLACE)}; see `{show}`"
+        write(out(), clean(text), hang=4)

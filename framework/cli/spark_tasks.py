@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
     from framework.cli.running import Carriers, Order
     from framework.engine.events import Events
-    from framework.engine.prepare import Prepared
+    from framework.spec.pipeline_spec import PipelineSpec
 
 __all__ = ["spark_session", "spark_tasks"]
 
 
 @contextmanager
-def spark_tasks(prepared: Prepared, order: Order, events: Events) -> Iterator[Carriers]:
+def spark_tasks(spec: PipelineSpec, order: Order, events: Events) -> Iterator[Carriers]:
     """Give tasks, a reader and a checker on the session that options, or else the spec, ask for."""
-    spec = prepared.spec.spark
-    conf = {**(spec.revealed_conf() if spec else {}), **order.conf}
-    with spark_session(order.master or (spec.master if spec else None), conf) as spark:
+    wished = spec.spark
+    conf = {**(wished.revealed_conf() if wished else {}), **order.conf}
+    with spark_session(order.master or (wished.master if wished else None), conf) as spark:
         where = f"Spark {spark.version} on {spark.sparkContext.master}"
         events(Note(level="info", message=where))
         yield SparkTasks(spark), SparkInput(spark, events), SparkChecker(spark)

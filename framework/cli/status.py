@@ -11,7 +11,8 @@ import typer
 from rich.text import Text
 
 from framework.cli.options import Format, JsonFormat, Place, Target, Variables, pairs
-from framework.cli.places import locations_of
+from framework.cli.places import tables_of
+from framework.cli.quarantine.choosing import sums
 from framework.cli.render.console import clean, out, write
 from framework.engine.neighbours import OptionsForm, hudi_options, table_ddl
 from framework.engine.status import table_status
@@ -40,13 +41,12 @@ def command(
 
     No table is no danger: exit 0. With --format json each table is one line.
     """
-    locations = locations_of(place, target, pairs(var, "--var"))
     endangered = False
-    for number, location in enumerate(locations):
+    for number, table in enumerate(tables_of(place, target, pairs(var, "--var"))):
         if options or ddl:
-            _write_neighbour(location, options, ddl=ddl, form=form)
+            _write_neighbour(table.location, options, ddl=ddl, form=form)
             continue
-        status = table_status(location)
+        status = table_status(table.location, table.quarantine)
         endangered = endangered or bool(status.dangers)
         if form is JsonFormat.JSON:
             sys.stdout.write(json.dumps(_as_json(status)) + "\n")
@@ -80,6 +80,11 @@ def _as_json(status: TableStatus) -> dict[str, Any]:
         "drift": asdict(status.drift) if status.drift else None,
         "slices": asdict(status.slices) if status.slices else None,
         "dangers": [asdict(d) for d in status.dangers],
+        "set_aside": {
+            "data_sets": len(status.aside),
+            "rows": sum(each.rows for each in status.aside),
+            "bytes": sum(each.bytes for each in status.aside),
+        },
     }
 
 
@@ -115,6 +120,8 @@ def _rows(status: TableStatus) -> list[tuple[str, str]]:
     if status.source:
         drift = "unchanged" if status.drift and not any(_drift(status)) else "see below"
         rows.append(("source", f"{status.source}  {drift if status.drift else 'not compared'}"))
+    if status.aside:
+        rows.append(("set aside", f"{sums(status.aside)} in {status.aside[-1].location}"))
     return rows + _live(status)
 
 

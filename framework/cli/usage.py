@@ -24,12 +24,18 @@ def usage_error(rule: str, message: str, suggestion: str | None = None) -> SpecE
     return SpecError((finding,))
 
 
-def unknown_command(word: str, commands: Iterable[str]) -> SpecError:
-    """Return the error for a first word that is neither a command nor a file."""
+def unknown_command(word: str, commands: Iterable[str], front: str = "") -> SpecError:
+    """Return the error for a first word that is neither a command nor a file.
+
+    After `front`, the first word of a group and a space, it must be one of the group's commands.
+    """
     known = list(commands)
     close = nearest(word, known)
-    hint = f"did you mean `run-pipeline {close}`?" if close else f"commands: {', '.join(known)}"
-    return usage_error("unknown-command", f"{word!r} is neither a command nor a file", hint)
+    hint = f"commands: {', '.join(known)}"
+    if close:
+        hint = f"did you mean `run-pipeline {front}{close}`?"
+    what = f"no command of `{front.strip()}`" if front else "neither a command nor a file"
+    return usage_error("unknown-command", f"{word!r} is {what}", hint)
 
 
 def is_usage_error(error: Exception) -> bool:

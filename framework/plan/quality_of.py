@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from framework.spec.pipeline_spec import PipelineSpec
     from framework.spec.quality_spec import PlacedCheck
 
-__all__ = ["quality_of"]
+__all__ = ["quality_of", "quarantine_of"]
 
 _COLUMNS: Final = "table.columns"
 _PLAIN_TYPES: Final = ("string", "boolean", "tinyint", "smallint", "int", "bigint", "date")
@@ -37,12 +37,19 @@ def quality_of(spec: PipelineSpec) -> Quality:
     )
     return Quality(
         checks=checks,
-        quarantine=_quarantine(spec, section) if _sets_aside(spec, checks) else None,
+        quarantine=quarantine_of(spec) if _sets_aside(spec, checks) else None,
         max_ratio=section.quarantine.max_ratio if section.quarantine else 1.0,
         samples=section.samples,
         redacted=section.redact,
         columns=tuple(_contract(name, column) for name, column in contract.items()),
     )
+
+
+def quarantine_of(spec: PipelineSpec) -> str:
+    """Return where rows are set aside, or would be where some check did so."""
+    section = spec.quality.quarantine if spec.quality else None
+    written = section.location if section else None
+    return written or f"{spec.table.location}{QUARANTINE_SUFFIX}"
 
 
 def _sets_aside(spec: PipelineSpec, checks: tuple[Check, ...]) -> bool:
@@ -51,12 +58,6 @@ def _sets_aside(spec: PipelineSpec, checks: tuple[Check, ...]) -> bool:
     if bootstrap is not None and bootstrap.on_duplicate is OnDuplicate.REWRITE_FILES:
         return True
     return any(check.on_fail is OnFail.QUARANTINE for check in checks)
-
-
-def _quarantine(spec: PipelineSpec, section: QualitySpec) -> str:
-    """Return where rows are set aside."""
-    written = section.quarantine.location if section.quarantine else None
-    return written or f"{spec.table.location}{QUARANTINE_SUFFIX}"
 
 
 def _check(placed: PlacedCheck) -> Check:

@@ -1,0 +1,196 @@
+"""`run-pipeline quarantine release`: rows that were set aside, sent through the gate again."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from framework.cli.exits import gravest
+from framework.cli.lazily import attribute
+from framework.cli.options import (
+    Conf,
+    Format,
+    JsonFormat,
+    LogFormat,
+    LogOption,
+    Master,
+    Target,
+    Variables,
+    pairs,
+)
+from framework.cli.places import NamedTable, table_of
+from framework.cli.preparing import in_process
+from framework.cli.quarantine.choosing import NOTHING, InstantOption, chosen
+from framework.cli.render.console import clean, out, write
+from framework.cli.render.errors import Voice, fail
+from framework.cli.render.progress import reporting
+from framework.cli.running import Order, interruptible
+from framework.cli.usage import usage_error
+from framework.engine.events import Note
+from framework.engine.prepare import Bench, Request
+from framework.engine.quarantine.record import read_record
+from framework.engine.releasing import finish_release, prepare_release
+from framework.engine.runner import RunResult, run
+from framework.errors import FrameworkError
+from framework.hudi.timeline.clock import SystemClock
+from framework.plan.explain import explain_text
+from framework.plan.words import count_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from framework.cli.running import Carriers
+    from framework.engine.events import Events
+    from framework.engine.prepare import Prepared
+    from framework.engine.quarantine.aside import Aside
+
+__all__ = ["command"]
+
+_STAYS = "quarantine/all-fail"
+
+
+def command(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec of the table.")],
+    instant: InstantOption = None,
+    target: Target = None,
+    var: Variables = None,
+    master: Master = None,
+    conf: Conf = None,
+    form: Format = JsonFormat.TEXT,
+    log_format: LogOption = LogFormat.TEXT,
+) -> int:
+    """Load rows that were set aside into the table, through the gate; those that fail stay out.
+
+    Without --instant the oldest come first, each instant's in a commit of its own. It stops at the
+    first failure, but goes on where all rows of an instant fail as before: these stay where they
+    are. With --format json each instant is one line.
+    """
+    variables = pairs(var, "--var")
+    table = table_of(str(spec), target, variables)
+    if table.spec is None:
+        raise usage_error("needs-spec", f"{spec} is no spec", "the checks of a spec are needed")
+    work = _Releasing(
+        table=table,
+        request=Request(path=spec, target=target, variables=variables),
+        order=Order(
+            master=master,
+            conf=pairs(conf, "--conf"),
+            in_process=False,
+            voice=Voice(json_result=form is JsonFormat.JSON, json_log=log_format is LogFormat.JSON),
+        ),
+    )
+    earlier = read_record(table.location).released
+    if earlier:
+        finish_release(table.location, SystemClock(), location=table.quarantine)
+    if instant is not None and instant in earlier:
+        _write_idle(work, f"{instant} was released before, at {earlier[instant]}")
+        return 0
+    found = chosen(table, instant)
+    if not found:
+        _write_idle(work, NOTHING)
+    return work.release_all(found)
+
+
+@dataclass(kw_only=True)
+class _Releasing:
+    """Releases one data set after the other, on one session that is opened for the first.
+
+    Attributes:
+        table: whose rows they are.
+        request: names the spec.
+        order: how it is carried out and told of.
+        done: instants whose rows are published by now.
+    """
+
+    table: NamedTable
+    request: Request
+    order: Order
+    done: list[str] = field(default_factory=list)
+    _carriers: Carriers | None = None
+
+    def release_all(self, found: Sequence[Aside]) -> int:
+        """Release data sets and return the gravest exit code.
+
+        Raises:
+            FrameworkError: the first failure, which notes what was released.
+        """
+        codes = []
+        with ExitStack() as stack, tempfile.TemporaryDirectory() as scratch:
+            for each in found:
+                try:
+                    codes.append(self._release(each, Path(scratch), stack))
+                except FrameworkError as error:
+                    if len(found) == 1 or error.condition != _STAYS:
+                        self._note(error)
+                        raise
+                    codes.append(fail(error, self.order.voice))
+                except KeyboardInterrupt as stop:
+                    self._note(stop)
+                    raise
+        return gravest(codes)
+
+    def _release(self, aside: Aside, scratch: Path, stack: ExitStack) -> int:
+        """Release one data set."""
+        with reporting(self.order.log_format, str(self.request.path)) as told:
+            events = interruptible(told)
+            bench = Bench(tasks=in_process(), scratch=scratch, events=events)
+            prepared = prepare_release(self.request, aside, bench)
+            result = RunResult.unchanged(prepared.plan)
+            if prepared.plan.has_changes:
+                result = self._run(prepared, events, stack)
+            if result.instant:
+                self.done.append(aside.instant)
+            finish_release(self.table.location, SystemClock(), location=self.table.quarantine)
+        _tell(self, aside, result, prepared)
+        return 0
+
+    def _run(self, prepared: Prepared, events: Events, stack: ExitStack) -> RunResult:
+        """Carry out a plan."""
+        events(Note(level="info", message=explain_text(prepared.plan)[0].text))
+        if self._carriers is None:
+            spark_tasks = attribute("framework.cli.spark_tasks", "spark_tasks")
+            opened: Carriers = stack.enter_context(spark_tasks(prepared.spec, self.order, events))
+            self._carriers = opened
+        tasks, reader, checker = self._carriers
+        return run(prepared.plan, tasks, reader=reader, checker=checker, events=events)
+
+    def _note(self, error: BaseException) -> None:
+        """Add what was released, and what running again does."""
+        done = ", ".join(self.done) or "nothing"
+        error.add_note(f"Released: {done}. The same command goes on; nothing comes in twice.")
+
+
+def _write_idle(work: _Releasing, text: str) -> None:
+    """Say why there is nothing to do; JSON has no line for it."""
+    if not work.order.voice.json_result:
+        write(out(), text)
+
+
+def _tell(work: _Releasing, aside: Aside, result: RunResult, prepared: Prepared) -> None:
+    """Say what became of the rows of one data set."""
+    if work.order.voice.json_result:
+        head = {"spec": str(work.request.path), "released": aside.instant}
+        sys.stdout.write(json.dumps({**head, **asdict(result)}) + "\n")
+        return
+    name = (f"{clean(prepared.plan.target.name)}: ", "bold")
+    if result.instant is None:
+        write(out(), Text.assemble(name, f"{aside.instant} was released meanwhile"), hang=2)
+        return
+    fate = result.proof.get("fate")
+    counts = fate if isinstance(fate, dict) else {"published": aside.rows}
+    rows = f"{counts['published']:,} of {count_text(aside.rows, 'row')} of {aside.instant} released"
+    done = f"{rows}, published at {result.instant} in {result.seconds:.1f} s"
+    write(out(), Text.assemble(name, done), hang=2)
+    again, dropped = counts.get("quarantined"), counts.get("dropped")
+    if again:
+        write(out(), f"  {count_text(again, 'row')} set aside again, at {result.instant}")
+    if dropped:
+        write(out(), f"  {count_text(dropped, 'row')} dropped")
