@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from framework.engine.prepare import Request, load
-from framework.plan.quality_of import QUARANTINE_SUFFIX, quarantine_of
+from framework.plan.quality_of import quarantine_of
 from framework.spec.loading import find_specs
+from framework.spec.quality_spec import QUARANTINE_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
