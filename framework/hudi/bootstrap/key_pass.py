@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from framework.errors import CorruptFileError
 from framework.hudi.codecs.bloom import BloomBuilder, BloomSpec
 from framework.hudi.codecs.murmur import key_hashes
-from framework.hudi.keygen.ordering import OrderedKeys
+from framework.hudi.keygen.ordering import FollowedOrder
 from framework.hudi.keygen.text import null_rows, record_keys
 from framework.vocabulary import BloomKind
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from framework.hudi.keygen.rule import KeyRule
     from framework.hudi.table.partition_path import PartitionValue
 
-__all__ = ["BloomChoice", "KeyFacts", "KeyPass", "key_columns"]
+__all__ = ["BloomChoice", "KeyFacts", "KeyPass", "check_text", "key_columns", "key_facts"]
 
 _NULL_TEXT: Final = "__null__"
 _WINDOW: Final = 8
@@ -67,7 +67,7 @@ class KeyFacts:
     Attributes:
         rows: how many keys, null ones included.
         null_keys: rows whose key is null or, where Hudi refuses that, empty.
-        min_key: least text by UTF-8 bytes; None without rows.
+        min_key: least text by UTF-8 bytes; None without rows, or where no texts were made.
         max_key: greatest text likewise.
         order_first: first key as order-preserving bytes; None unless `increasing` and with rows.
         order_last: last key likewise.
@@ -108,9 +108,7 @@ class KeyPass:
         self.hashes: list[np.ndarray] = []
         self._rows = self._nulls = 0
         self._bounds: tuple[str, str] | None = None
-        self._first: bytes | None = None
-        self._last: bytes | None = None
-        self._increasing = self._injective = True
+        self._order = FollowedOrder()
 
     def add(self, batch: Any) -> Any:
         """Return the record keys of a batch of key columns, as a string array without nulls.
@@ -129,13 +127,12 @@ class KeyPass:
         """Return the automatic keys of a batch, of which only the number of rows counts."""
         keys = self._numbers.texts(self._rows, batch.num_rows)
         if len(keys):
-            self._first = self._first or self._numbers.ordered(self._rows)
-            self._last = self._numbers.ordered(self._rows + len(keys) - 1)
+            self._order.extend(self._numbers.order(self._rows, len(keys)))
         return keys
 
     def _of_columns(self, batch: Any) -> Any:
         """Return the keys that a batch's columns make."""
-        _check_text(batch, self._rows)
+        check_text(batch, self._rows)
         self._nulls += null_rows(self._rule, batch, self._values).size
         keys = record_keys(self._rule, batch, self._values)
         if isinstance(keys, pa.ChunkedArray):
@@ -143,23 +140,13 @@ class KeyPass:
         if keys.null_count:
             keys = keys.fill_null(_NULL_TEXT)
         if len(keys):
-            self._note_order(batch)
+            self._order.add(self._rule, batch, self._values)
         return keys
 
     def facts(self) -> KeyFacts:
         """Return what is known after the last batch."""
-        ordered = self._increasing and self._nulls == 0
         low, high = self._bounds or (None, None)
-        return KeyFacts(
-            rows=self._rows,
-            null_keys=self._nulls,
-            min_key=low,
-            max_key=high,
-            order_first=self._first if ordered else None,
-            order_last=self._last if ordered else None,
-            increasing=ordered,
-            injective=ordered and self._injective,
-        )
+        return key_facts(self._rows, self._nulls, self._order, (low, high))
 
     def hash64(self) -> np.ndarray:
         """Return the hashes of all keys, in row order."""
@@ -179,16 +166,25 @@ class KeyPass:
             high = max(high, self._bounds[1], key=str.encode)
         self._bounds = low, high
 
-    def _note_order(self, batch: Any) -> None:
-        """Follow the order into a batch."""
-        if not self._increasing:
-            return
-        found = OrderedKeys.of(self._rule, batch, self._values)
-        self._injective &= found.injective
-        self._increasing = found.increasing and (self._last is None or self._last < found.first)
-        if self._first is None:
-            self._first = found.first
-        self._last = found.last
+
+def key_facts(
+    rows: int,
+    null_keys: int,
+    order: FollowedOrder,
+    bounds: tuple[str | None, str | None] = (None, None),
+) -> KeyFacts:
+    """Return what is known of a file's keys; `bounds` are the least and the greatest text."""
+    ordered = order.increasing and null_keys == 0
+    return KeyFacts(
+        rows=rows,
+        null_keys=null_keys,
+        min_key=bounds[0],
+        max_key=bounds[1],
+        order_first=order.first if ordered else None,
+        order_last=order.last if ordered else None,
+        increasing=ordered,
+        injective=ordered and order.injective,
+    )
 
 
 def key_columns(schema: Any, rule: KeyRule) -> Any:
@@ -196,10 +192,13 @@ def key_columns(schema: Any, rule: KeyRule) -> Any:
     return pa.schema([schema.field(name) for name in rule.record_key if name in schema.names])
 
 
-def _check_text(batch: Any, before: int) -> None:
+def check_text(batch: Any, before: int) -> None:
     """Refuse text that is no UTF-8: each reader would put something else in its place.
 
     `before` rows of the file came before the batch.
+
+    Raises:
+        CorruptFileError: `key/not-utf8`.
     """
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):

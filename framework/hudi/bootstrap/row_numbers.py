@@ -9,6 +9,8 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from framework.hudi.keygen.ordering import OrderedKeys
+
 __all__ = ["RowNumbers"]
 
 _TWO_NUMBERS: Final = struct.Struct(">QQ")
@@ -45,6 +47,15 @@ class RowNumbers:
     def ordered(self, row: int) -> bytes:
         """Return bytes that order rows of one commit as their numbers do."""
         return _TWO_NUMBERS.pack(self.number, row)
+
+    def order(self, start: int, rows: int) -> OrderedKeys:
+        """Return the order of so many automatic keys, at least one, from row `start`."""
+        return OrderedKeys(
+            first=self.ordered(start),
+            last=self.ordered(start + rows - 1),
+            increasing=True,
+            injective=True,
+        )
 
 
 def _numbered(prefix: bytes, start: int, stop: int, width: int) -> pa.Array:

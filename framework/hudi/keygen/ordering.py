@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from framework.hudi.keygen.rule import KeyRule
     from framework.hudi.table.partition_path import PartitionValue
 
-__all__ = ["OrderedKeys", "order_bytes"]
+__all__ = ["FollowedOrder", "OrderedKeys", "is_injective", "order_bytes"]
 
 _SLICE_ROWS: Final = 1 << 16
 _PIECE_BYTES: Final = 1 << 18
@@ -85,6 +85,53 @@ class OrderedKeys:
             increasing=increasing,
             injective=_injective(rule.record_key, parts),
         )
+
+
+class FollowedOrder:
+    """The order of a file's keys, followed from batch to batch until it breaks.
+
+    Attributes:
+        first: as of `OrderedKeys`, of the whole file; None before the first key.
+        last: likewise.
+        increasing: whether all keys so far increase.
+        injective: as of `OrderedKeys`; no longer followed once `increasing` is false.
+    """
+
+    __slots__ = ("first", "increasing", "injective", "last")
+
+    def __init__(self) -> None:
+        self.first: bytes | None = None
+        self.last: bytes | None = None
+        self.increasing = self.injective = True
+
+    def add(
+        self,
+        rule: KeyRule,
+        columns: Columns,
+        partition_values: Mapping[str, PartitionValue],
+    ) -> None:
+        """Follow the order into a batch of at least one row; looks at nothing once it is broken."""
+        if self.increasing:
+            self.extend(OrderedKeys.of(rule, columns, partition_values))
+
+    def extend(self, found: OrderedKeys) -> None:
+        """Take in the order of a batch of at least one row."""
+        self.injective &= found.injective
+        self.increasing = found.increasing and (self.last is None or self.last < found.first)
+        if self.first is None:
+            self.first = found.first
+        self.last = found.last
+
+
+def is_injective(
+    rule: KeyRule, columns: Columns, partition_values: Mapping[str, PartitionValue]
+) -> bool:
+    """Return `OrderedKeys.injective` of some columns, in whatever order their keys are.
+
+    Raises:
+        PlanError: `key/column-missing`.
+    """
+    return _injective(rule.record_key, key_parts(rule, columns, partition_values))
 
 
 def order_bytes(key: Sequence[_Value]) -> bytes:

@@ -77,6 +77,8 @@ def null_rows(
     """
     rows = columns.num_rows
     parts = key_parts(rule, columns, partition_values)
+    if _all_present(parts):
+        return np.empty(0, np.int64)
     bad = np.zeros(rows, np.bool_)
     empty = np.ones(rows, np.bool_)
     for part in parts:
@@ -252,6 +254,20 @@ def _coded_strings(part: pa.Array) -> _Coded | None:
         return None
     encoded = part.dictionary_encode()
     return _Coded(labels=encoded.dictionary, codes=encoded.indices.to_numpy())
+
+
+def _all_present(parts: Sequence[KeyPart]) -> bool:
+    """Whether no part is ever null and one is of a type without empty values."""
+    arrays = [part for part in parts if isinstance(part, pa.Array)]
+    others = [part for part in parts if not isinstance(part, pa.Array)]
+    nulls = any(part.null_count for part in arrays) or None in others
+    solid = any(not _is_text_like(part.type) for part in arrays)
+    return not nulls and (solid or any(not isinstance(part, str) for part in others))
+
+
+def _is_text_like(kind: pa.DataType) -> bool:
+    """Whether values are strings, dictionary-coded or not."""
+    return _is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
 def _null_mask(part: KeyPart, rows: int) -> npt.NDArray[np.bool_]:
