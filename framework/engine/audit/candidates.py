@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 import numpy as np
-import pyarrow as pa
 
 from framework.engine.audit.keys import KeySource, source_keys, staged_keys
-from framework.engine.audit.spill import partition_mix
+from framework.engine.audit.spill import is_among, partition_mix
 from framework.engine.tasks import decode, encode
-from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.table.layout import join
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from framework.engine.audit.keys import HashedKeys
     from framework.engine.tasks import Tasks
 
 __all__ = ["CandidateTask", "DuplicateKey", "SuspectFile", "check_task", "duplicate_keys"]
@@ -47,7 +46,17 @@ class SuspectFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateTask:
-    """Some files to look through; `hashes` is a path to sorted uint64, `files` are JSON-able."""
+    """Some files to look through.
+
+    Attributes:
+        table: location of the storage that holds staged files and what the audit writes.
+        keys: fields of the `KeySource`; of no use where all files are staged.
+        folder: path for what the task finds.
+        hashes: path of the candidates, sorted uint64.
+        by_partition: whether hashes are mixed with that of the partition.
+        by_value: whether hashes are of typed values, not of texts; never of staged files.
+        files: fields of each `SuspectFile`.
+    """
 
     table: str
     keys: dict[str, Any]
@@ -55,6 +64,7 @@ class CandidateTask:
     hashes: str
     by_partition: bool
     files: list[dict[str, Any]]
+    by_value: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -122,12 +132,12 @@ def check_task(descriptor: str) -> str:
         file = SuspectFile(**fields)
         scope = file.partition_path if task.by_partition else ""
         mix = np.uint64(partition_mix(scope) if task.by_partition else 0)
-        before = 0
+        sought, before = np.sort(wanted ^ mix), 0
         for keys in _keys(task, file):
-            for each in _matches(keys, wanted ^ mix, file.number, before):
+            for each in _matches(keys, sought, file.number, before):
                 each.partition_path = scope
                 _add(found, each)
-            before += len(keys)
+            before += keys.hashes.size
     path = join(task.folder, f"{uuid4().hex}.found")
     with storage.create(path) as out:
         out.write(json.dumps([asdict(each) for each in found.values()]).encode())
@@ -140,24 +150,24 @@ def _parts(files: Sequence[SuspectFile], parallelism: int) -> Iterator[Sequence[
     return (files[start : start + size] for start in range(0, len(files), size))
 
 
-def _keys(task: CandidateTask, file: SuspectFile) -> Iterator[Any]:
+def _keys(task: CandidateTask, file: SuspectFile) -> Iterator[HashedKeys]:
     """Yield the file's keys from what was written, or else from the source."""
     if file.staged:
         placed = join(file.partition_path, file.name)
         staged = open_storage(task.table).stat(file.staged) is not None
         yield from staged_keys(task.table, file.staged if staged else placed)
         return
-    yield from source_keys(KeySource(**task.keys), file.number)
+    yield from source_keys(KeySource(**task.keys), file.number, by_value=task.by_value)
 
 
-def _matches(keys: Any, wanted: np.ndarray, number: int, before: int) -> Iterator[DuplicateKey]:
-    """Yield the keys of one batch that have a wanted hash, each once with its rows."""
-    if keys.null_count:
-        keys = keys.fill_null("")
-    places = np.flatnonzero(np.isin(key_hashes(keys), wanted))
+def _matches(
+    keys: HashedKeys, wanted: np.ndarray, number: int, before: int
+) -> Iterator[DuplicateKey]:
+    """Yield the keys of one batch that have one of the sorted hashes, each once with its rows."""
+    places = np.flatnonzero(is_among(keys.hashes, wanted))
     if not places.size:
         return
-    encoded = keys.take(pa.array(places)).dictionary_encode()
+    encoded = keys.texts(places).dictionary_encode()
     codes = encoded.indices.to_numpy()
     counts = np.bincount(codes)
     order = np.argsort(codes, kind="stable")

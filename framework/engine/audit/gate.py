@@ -32,7 +32,7 @@ from framework.hudi.storage.opening import open_storage
 from framework.vocabulary import KeyScope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from framework.engine.tasks import Tasks
     from framework.hudi.keygen.rule import KeyRule
 
-__all__ = ["AuditPlace", "LoadPlace", "audit", "audit_load", "prove"]
+__all__ = ["AuditPlace", "LoadPlace", "audit", "audit_load", "compare", "proof_of", "surveyed"]
 
 _REMEMBERED: Final = 10_000
 PROOF_VERSION: Final = 1
@@ -56,11 +56,13 @@ class AuditPlace:
         table: location of the storage that holds segments, spills and staged files.
         folder: path in it for what the audit itself writes.
         keys: how keys are made, and from what.
+        by_value: whether the spilled hashes are of typed values; else they are of texts.
     """
 
     table: str
     folder: str
     keys: KeySource
+    by_value: bool = False
 
 
 def audit(
@@ -78,7 +80,11 @@ def audit(
             says where.
     """
     with inspection.beside():
-        proof = prove(tasks, written, place, events=events)
+        found = surveyed(written, place)
+        events(Note(level="info", message=f"audit: {found.rows:,} keys by {_method(found)}"))
+        spills = [f"{segment.path}.spill" for segment in written.segments]
+        collisions = 0 if found.disjoint else compare(tasks, written, place, spills)
+        proof = proof_of(place, found, collisions=collisions)
         inspection.require()
     return AuditedFiles(written=written, proof={**proof, **inspection.told})
 
@@ -157,29 +163,32 @@ def _refuse_new(
         raise new_duplicates_error(place.rule, place.table, duplicates, candidates.rows)
 
 
-def prove(
-    tasks: Tasks, written: WrittenFiles, place: AuditPlace, *, events: Events = silent
-) -> dict[str, object]:
-    """Return the proof that `audit` attaches; the files need not have been written.
+def surveyed(written: WrittenFiles, place: AuditPlace) -> Survey:
+    """Return what the statuses say of keys none of which is null.
 
     Raises:
-        AuditFailedError: as `audit`.
+        AuditFailedError: `audit/null-keys`.
     """
-    rule = place.keys.key_rule
-    storage = open_storage(place.table)
-    found = survey(storage, written.segments, rule.scope, SAMPLES)
+    scope = place.keys.key_rule.scope
+    found = survey(open_storage(place.table), written.segments, scope, SAMPLES)
     if found.null_keys:
         raise nulls_error(place.keys, found.null_keys, _null_places(place, found))
-    method = "ordered-ranges" if found.disjoint else "hash-buckets"
-    events(Note(level="info", message=f"audit: {found.rows:,} keys by {method}"))
-    collisions = 0 if found.disjoint else _compare(tasks, written, place)
+    return found
+
+
+def proof_of(place: AuditPlace, found: Survey, *, collisions: int) -> dict[str, object]:
+    """Return the proof of keys of which the survey, or the comparison after it, found none twice.
+
+    `collisions` is how many equal hashes belonged to different keys.
+    """
+    rule = place.keys.key_rule
     return {
         "version": PROOF_VERSION,
         "columns": list(rule.record_key),
         "scope": rule.scope.value,
         "unique": True,
         "not_null": True,
-        "method": method,
+        "method": _method(found),
         "files": found.files,
         "rows": found.rows,
         "checksum": found.checksum,
@@ -187,13 +196,17 @@ def prove(
     }
 
 
-def _compare(tasks: Tasks, written: WrittenFiles, place: AuditPlace) -> int:
-    """Compare all hashes; return how many equal ones belonged to different keys.
+def compare(
+    tasks: Tasks,
+    written: WrittenFiles,
+    place: AuditPlace,
+    spills: Sequence[str],
+) -> int:
+    """Compare all hashes of some spills; return how many equal ones belonged to different keys.
 
     Raises:
         AuditFailedError: `audit/duplicate-keys`.
     """
-    spills = [f"{segment.path}.spill" for segment in written.segments]
     most = _REMEMBERED
     while True:
         candidates = compare_buckets(tasks, place.table, spills, place.folder, most)
@@ -209,6 +222,11 @@ def _compare(tasks: Tasks, written: WrittenFiles, place: AuditPlace) -> int:
         most *= 16
 
 
+def _method(found: Survey) -> str:
+    """Return what proves the keys."""
+    return "ordered-ranges" if found.disjoint else "hash-buckets"
+
+
 def _exactly(
     tasks: Tasks, written: WrittenFiles, place: AuditPlace, candidates: Candidates
 ) -> list[DuplicateKey]:
@@ -219,6 +237,7 @@ def _exactly(
         folder=place.folder,
         hashes="",
         by_partition=place.keys.key_rule.scope is KeyScope.PARTITION,
+        by_value=place.by_value,
         files=[],
     )
     files = list(_suspects(written, place.table, candidates.numbers))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -12,18 +14,28 @@ from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.inventory import InventoryHandle, read_files
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.bootstrap.source_schema import decode_schema
+from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.keygen.rule import KeyRule
-from framework.hudi.keygen.text import null_rows, record_keys
+from framework.hudi.keygen.text import NULL_PART, null_rows, record_keys
+from framework.hudi.keygen.value_hash import value_hashes
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.table.layout import MetaField
 from framework.hudi.table.partition_path import partition_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    import numpy as np
+    from framework.hudi.table.partition_path import PartitionValue
 
-__all__ = ["KeySource", "key_batches", "source_keys", "source_null_rows", "staged_keys"]
+__all__ = [
+    "HashedKeys",
+    "KeySource",
+    "hash_keys",
+    "key_batches",
+    "source_keys",
+    "source_null_rows",
+    "staged_keys",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +65,38 @@ class KeySource:
         return InventoryHandle(**self.inventory)
 
 
-def staged_keys(table: str, path: str) -> Iterator[pa.Array]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HashedKeys:
+    """The keys of some neighbouring rows.
+
+    Attributes:
+        hashes: one uint64 per row, as they were spilled but for the mix of a partition.
+        texts: gives the keys of the rows at some places, counted from the first of these rows.
+    """
+
+    hashes: np.ndarray
+    texts: Callable[[np.ndarray], pa.Array]
+
+
+def hash_keys(
+    rule: KeyRule,
+    batch: Any,
+    values: Mapping[str, PartitionValue],
+    out: np.ndarray,
+    *,
+    by_value: bool,
+) -> None:
+    """Put one uint64 per row of key columns into `out`: of typed values, or else of texts."""
+    if by_value:
+        value_hashes(rule, batch, values, out)
+    else:
+        out[:] = key_hashes(_filled(record_keys(rule, batch, values)))
+
+
+def staged_keys(table: str, path: str) -> Iterator[HashedKeys]:
     """Yield the record keys of a base file at `path` in the table at `table`, in row order.
+
+    Hashes are of texts.
 
     Raises:
         CorruptFileError: `audit/unreadable-file`.
@@ -63,7 +105,8 @@ def staged_keys(table: str, path: str) -> Iterator[pa.Array]:
         try:
             parquet = pq.ParquetFile(stream)
             for batch in parquet.iter_batches(columns=[MetaField.RECORD_KEY], use_threads=False):
-                yield batch.column(0)
+                keys = _filled(batch.column(0))
+                yield HashedKeys(hashes=key_hashes(keys), texts=partial(_taken, keys))
         except (OSError, pa.ArrowException) as error:
             raise CorruptFileError(
                 "audit/unreadable-file",
@@ -73,15 +116,17 @@ def staged_keys(table: str, path: str) -> Iterator[pa.Array]:
             ) from error
 
 
-def source_keys(keys: KeySource, number: int) -> Iterator[pa.Array]:
-    """Yield the record keys of one source file, made again, in row order; null where there is none.
+def source_keys(keys: KeySource, number: int, *, by_value: bool) -> Iterator[HashedKeys]:
+    """Yield the record keys of one source file, made again, in row order.
 
     Raises:
         SourceDriftError: the file is no longer the one in the inventory.
     """
     rule = keys.key_rule
     for batch, values in key_batches(keys, number):
-        yield record_keys(rule, batch, values)
+        hashes = np.empty(batch.num_rows, np.uint64)
+        hash_keys(rule, batch, values, hashes, by_value=by_value)
+        yield HashedKeys(hashes=hashes, texts=partial(_made, rule, batch, values))
 
 
 def source_null_rows(keys: KeySource, number: int) -> Iterator[tuple[int, np.ndarray]]:
@@ -108,3 +153,20 @@ def key_batches(keys: KeySource, number: int) -> Iterator[tuple[Any, Any]]:
             for group in reader.row_groups():
                 for batch in reader.batches(group, present):
                     yield batch, values
+
+
+def _filled(keys: pa.Array) -> pa.Array:
+    """Return the keys as one array without nulls; null ones are refused before they matter."""
+    return keys.fill_null(NULL_PART) if keys.null_count else keys
+
+
+def _taken(keys: pa.Array, places: np.ndarray) -> pa.Array:
+    """Return the keys at some places."""
+    return keys.take(pa.array(places))
+
+
+def _made(
+    rule: KeyRule, batch: Any, values: Mapping[str, PartitionValue], places: np.ndarray
+) -> pa.Array:
+    """Return the keys of the rows at some places."""
+    return _filled(record_keys(rule, batch.take(pa.array(places)), values))

@@ -29,12 +29,14 @@ if TYPE_CHECKING:
 
     from framework.hudi.storage.port import Storage
 
-__all__ = ["Block", "SpillReader", "SpillWriter", "bucket_bits", "partition_mix"]
+__all__ = ["Block", "SpillReader", "SpillWriter", "bucket_bits", "is_among", "partition_mix"]
 
 _MAGIC: Final = b"LSSPILL1"
 _ROWS_PER_BUCKET: Final = 1 << 20
 _MOST_BITS: Final = 12
-_FLUSH_ROWS: Final = 8 << 20
+_LEAST_FLUSH: Final = 2 << 20
+_MOST_FLUSH: Final = 8 << 20
+_ROWS_PER_BLOCK: Final = 8 << 10
 _TRAILER: Final = struct.Struct("<QI8s")
 
 
@@ -54,7 +56,7 @@ class Block:
 
     def files_with(self, wanted: np.ndarray) -> np.ndarray:
         """Return the numbers of the files that hold one of the sorted `wanted` hashes."""
-        places = np.flatnonzero(_isin_sorted(self.hashes, wanted))
+        places = np.flatnonzero(is_among(self.hashes, wanted))
         files = np.searchsorted(np.cumsum(self.counts), places, side="right")
         found: np.ndarray = self.numbers[np.unique(files)]
         return found
@@ -73,11 +75,15 @@ def partition_mix(partition_path: str) -> int:
 
 
 class SpillWriter:
-    """Writes a spill; holds at most eight million hashes and one file's more."""
+    """Writes a spill; holds at most two to eight million hashes, and one file's more.
+
+    It holds no more than keep blocks from being small, so memory does not follow the rows.
+    """
 
     def __init__(self, out: BinaryIO, bits: int) -> None:
         self._out = out
         self._bits = bits
+        self._flush_rows = min(_MOST_FLUSH, max(_LEAST_FLUSH, _ROWS_PER_BLOCK << bits))
         self._at = out.write(_MAGIC)
         self._files: list[tuple[int, np.ndarray]] = []
         self._rows = 0
@@ -88,7 +94,7 @@ class SpillWriter:
         hashes.sort()
         self._files.append((number, hashes))
         self._rows += hashes.size
-        if self._rows >= _FLUSH_ROWS:
+        if self._rows >= self._flush_rows:
             self._flush()
 
     def finish(self) -> None:
@@ -215,7 +221,7 @@ class SpillReader:
         )
 
 
-def _isin_sorted(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def is_among(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Return which values are among the sorted, non-empty `wanted`."""
     places = np.searchsorted(wanted, values)
     places[places == wanted.size] = 0

@@ -20,7 +20,7 @@ from framework.engine.audit.buckets import compare_buckets
 from framework.engine.audit.keys import KeySource, key_batches
 from framework.engine.audit.screening import gone_rows
 from framework.engine.audit.spill import partition_mix
-from framework.engine.bootstrap.proving import hash_keys
+from framework.engine.bootstrap.proving import hash_texts
 from framework.engine.tasks import decode, encode
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.bootstrap.source_schema import decode_schema, encode_schema
@@ -103,10 +103,10 @@ def losers(
     latter that have such a hash.
     """
     work = f"{storage.location}/{folder}"
-    hashed = hash_keys(tasks, files.source, files.ranges, work)
+    spills = hash_texts(tasks, files.source, files.ranges, work)
     most = _REMEMBERED
     while True:
-        found = compare_buckets(tasks, work, hashed.spills, "audit", most)
+        found = compare_buckets(tasks, work, spills, "audit", most)
         if found.hashes.size == found.groups:
             break
         most *= 16

@@ -49,7 +49,6 @@ class BootstrapJob:
         avro_schema: the table's Avro schema with meta columns, for footers of full records.
         bits: how many bits of a hash choose its bucket.
         fence: file in it without which the run is over, and no task writes any more; "" for none.
-        write: False to make keys and statuses only, and no files.
     """
 
     keys: dict[str, Any]
@@ -62,7 +61,6 @@ class BootstrapJob:
     avro_schema: str
     bits: int
     fence: str = ""
-    write: bool = True
 
     @property
     def key_source(self) -> KeySource:

@@ -15,12 +15,12 @@ from framework.hudi.bootstrap.inventory import read_batches
 from framework.vocabulary import FileKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from framework.engine.bootstrap.job import WorkRange
     from framework.hudi.bootstrap.inventory import InventoryHandle
 
-__all__ = ["FOOTER_FILES_PER_TASK", "footer_shares", "pack", "without"]
+__all__ = ["FOOTER_FILES_PER_TASK", "footer_shares", "pack", "pack_scans", "without"]
 
 FOOTER_FILES_PER_TASK: Final = 500
 _TASKS_PER_CORE: Final = 4
@@ -28,6 +28,9 @@ _ROWS_PER_FILE_COST: Final = {FileKind.SKELETON.value: 4_000, FileKind.FULL.valu
 _LEAST_COST: Final = 400.0
 _MOST_COST: Final = 10_000.0  # some fifteen seconds, after which progress is told and journaled
 _MOST_FILES: Final = 20_000
+_ROWS_PER_OPENED_FILE: Final = 20_000
+_LEAST_SCAN: Final = 50.0
+_MOST_SCAN: Final = 15_000.0  # likewise some fifteen seconds
 _MOST_FOOTERS: Final = 4_096
 
 
@@ -39,9 +42,7 @@ def pack(
     A few tasks per core, no more than their least cost allows, but for a long run as many as keep
     each task short; holds one number per file while it works.
     """
-    numbers, costs = _costs(handle, ranges)
-    if not numbers.size:
-        return []
+    numbers, costs = _costs(handle, ranges, _ROWS_PER_FILE_COST)
     total = float(costs.sum())
     tasks = max(
         min(parallelism * _TASKS_PER_CORE, int(total // _LEAST_COST)),
@@ -50,7 +51,35 @@ def pack(
         -(-numbers.size // _MOST_FILES),
         1,
     )
-    goals = np.arange(1, tasks) * (total / tasks)
+    return _cut(ranges, numbers, costs, tasks)
+
+
+def pack_scans(
+    handle: InventoryHandle, ranges: Sequence[WorkRange], parallelism: int
+) -> list[list[WorkRange]]:
+    """Return the same for tasks that only look at keys: one per core while each stays short.
+
+    Such a task takes hardly longer than its carrier, so a second one per core would double it.
+    """
+    kinds = dict.fromkeys(_ROWS_PER_FILE_COST, _ROWS_PER_OPENED_FILE)
+    numbers, costs = _costs(handle, ranges, kinds)
+    total = float(costs.sum())
+    tasks = max(
+        min(parallelism, numbers.size, int(total // _LEAST_SCAN)),
+        min(numbers.size, int(total // _MOST_SCAN)),
+        -(-numbers.size // _MOST_FILES),
+        1,
+    )
+    return _cut(ranges, numbers, costs, tasks)
+
+
+def _cut(
+    ranges: Sequence[WorkRange], numbers: np.ndarray, costs: np.ndarray, tasks: int
+) -> list[list[WorkRange]]:
+    """Return the ranges cut into that many shares of about equal cost; fewer of few files."""
+    if not numbers.size:
+        return []
+    goals = np.arange(1, tasks) * (float(costs.sum()) / tasks)
     cuts = np.unique(np.searchsorted(np.cumsum(costs), goals, side="left") + 1)
     cuts = cuts[cuts < numbers.size]
     bounds = [0, *cuts.tolist(), numbers.size]
@@ -81,13 +110,15 @@ def footer_shares(files: int, parallelism: int) -> Iterator[tuple[int, int]]:
     yield from pairwise(files * at // tasks for at in range(tasks + 1))
 
 
-def _costs(handle: InventoryHandle, ranges: Iterable[WorkRange]) -> tuple[np.ndarray, np.ndarray]:
-    """Return number and cost of each file of the ranges."""
+def _costs(
+    handle: InventoryHandle, ranges: Iterable[WorkRange], rows_per_cost: Mapping[str, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return number and cost of each file of the ranges; rows cost by the kind of their file."""
     numbers, costs = [np.empty(0, np.int64)], [np.empty(0, np.float64)]
     for each in ranges:
         for batch in read_batches(handle, each.start, each.stop):
             numbers.append(batch["number"].to_numpy())
-            costs.append(1.0 + batch["rows"].to_numpy() / _ROWS_PER_FILE_COST[each.kind])
+            costs.append(1.0 + batch["rows"].to_numpy() / rows_per_cost[each.kind])
     return np.concatenate(numbers), np.concatenate(costs)
 
 

@@ -109,7 +109,9 @@ def _screened(work: Run, course: Course, checker: Checker) -> Screened:
 
 def _keeps_one(work: Run) -> bool:
     """Whether of rows with one key all but one are taken out."""
-    return work.plan.target.on_duplicate is OnDuplicate.REWRITE_FILES
+    target = work.plan.target
+    is_chosen = target.on_duplicate is OnDuplicate.REWRITE_FILES
+    return is_chosen and not target.key_rule.is_automatic
 
 
 def _losers(work: Run, course: Course, gone: Mapping[int, Gone]) -> pa.Table:

@@ -7,7 +7,7 @@ that no other attempt has, notes a status and spills the keys' hashes. It ends w
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
@@ -16,12 +16,12 @@ import pyarrow as pa
 from framework.engine.audit.screening import gone_rows
 from framework.engine.audit.spill import SpillWriter, partition_mix
 from framework.engine.bootstrap.job import BootstrapJob, WorkRange, WriteTask
+from framework.engine.bootstrap.statuses import Statuses, status_of
 from framework.engine.storing import FileStore
 from framework.engine.tasks import decode, encode
 from framework.hudi.bootstrap.folder_values import check_folder_values
 from framework.hudi.bootstrap.full_record import write_full_record
 from framework.hudi.bootstrap.inventory import InventoryFile, read_files
-from framework.hudi.bootstrap.key_pass import KeyPass
 from framework.hudi.bootstrap.names import base_file_name, file_id
 from framework.hudi.bootstrap.skeleton import BaseFileTarget, WrittenBaseFile, write_skeleton
 from framework.hudi.bootstrap.source_file import SourceReader, open_source
@@ -34,12 +34,9 @@ from framework.hudi.table.partition_path import partition_values
 from framework.vocabulary import FileKind, KeyScope
 
 if TYPE_CHECKING:
-    from framework.hudi.bootstrap.key_pass import KeyFacts
     from framework.hudi.storage.port import Storage
 
 __all__ = ["write_files_task"]
-
-_GATHERED: Final = 1024
 
 
 def write_files_task(descriptor: str) -> str:
@@ -88,8 +85,7 @@ class _Worker:
         self._bloom = job.bloom_choice
         self._mixed = self._rule.scope is KeyScope.PARTITION
         self._attempt = join(job.attempts, uuid4().hex)
-        self._rows: list[tuple[Any, ...]] = []
-        self._tables: list[pa.Table] = []
+        self._statuses = Statuses()
 
     def write(self, work: WorkRange) -> None:
         """Write the files of a range."""
@@ -107,8 +103,7 @@ class _Worker:
 
     def statuses(self) -> pa.Table:
         """Return the statuses of all files, after they are stored."""
-        self._gather()
-        table = pa.concat_tables([SEGMENT_SCHEMA.empty_table(), *self._tables])
+        table = self._statuses.table()
         checksums = self._store.checksums()
         if checksums:
             at = SEGMENT_SCHEMA.get_field_index("crc32c")
@@ -135,9 +130,7 @@ class _Worker:
     def _made(
         self, reader: SourceReader, target: BaseFileTarget, kind: FileKind, gone: np.ndarray
     ) -> WrittenBaseFile:
-        """Return the base file, or its keys alone where nothing is to be written."""
-        if not self._job.write:
-            return _keys_only(reader, target)
+        """Return the base file."""
         if kind is FileKind.SKELETON:
             return write_skeleton(reader, target)
         return write_full_record(reader, target, self._schema, self._job.avro_schema, gone=gone)
@@ -145,61 +138,13 @@ class _Worker:
     def _note(
         self, file: InventoryFile, kind: FileKind, target: BaseFileTarget, made: WrittenBaseFile
     ) -> None:
-        """Store the file, if there is one, and its status."""
-        staged = ""
-        if self._job.write:
-            staged = join(self._attempt, target.name)
-            self._store.put(staged, made.data)
-        status = {
-            "number": file.number,
-            "kind": kind.value,
+        """Store the file and its status; its checksum is known later."""
+        staged = join(self._attempt, target.name)
+        self._store.put(staged, made.data)
+        written = {
             "file_id": target.file_id,
             "name": target.name,
-            "partition_path": file.partition_path,
             "staged": staged,
             "size": len(made.data),
-            "crc32c": 0,
-            "source_path": file.fingerprint.path,
-            "source_size": file.fingerprint.size,
-            "source_mtime_ns": file.fingerprint.mtime_ns,
-            **_counted(made.facts),
         }
-        self._rows.append(tuple(status[name] for name in SEGMENT_SCHEMA.names))
-        if len(self._rows) >= _GATHERED:
-            self._gather()
-
-    def _gather(self) -> None:
-        """Turn the newest statuses into Arrow, which takes a tenth of the room."""
-        columns = list(zip(*self._rows, strict=True)) or [()] * len(SEGMENT_SCHEMA)
-        arrays = [pa.array(c, f.type) for c, f in zip(columns, SEGMENT_SCHEMA, strict=True)]
-        self._tables.append(pa.Table.from_arrays(arrays, schema=SEGMENT_SCHEMA))
-        self._rows = []
-
-
-def _counted(facts: KeyFacts) -> dict[str, Any]:
-    """Return the part of a status that follows from the rows; each of them is new."""
-    return {
-        "rows": facts.rows,
-        "min_key": facts.min_key,
-        "max_key": facts.max_key,
-        "order_first": facts.order_first,
-        "order_last": facts.order_last,
-        "increasing": facts.increasing,
-        "injective": facts.injective,
-        "null_keys": facts.null_keys,
-        "previous": None,
-        "inserts": facts.rows,
-        "updates": 0,
-        "deletes": 0,
-        "base_name": None,
-    }
-
-
-def _keys_only(reader: SourceReader, target: BaseFileTarget) -> WrittenBaseFile:
-    """Return what is known of a file's keys, with no bytes."""
-    keys = KeyPass(target.rule, target.values, None, target.numbers)
-    schema = reader.schema_for_keys(target.key_schema, target.values)
-    for group in reader.row_groups():
-        for batch in reader.batches(group, schema):
-            keys.add(batch)
-    return WrittenBaseFile(data=b"", facts=keys.facts(), hashes=keys.hash64())
+        self._statuses.add(status_of(file, kind.value, made.facts) | written)

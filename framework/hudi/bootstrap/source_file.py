@@ -49,6 +49,21 @@ class SourceReader:
         """Return whether the file has no column of this name."""
         return name not in self._names
 
+    def bounds(self, name: str) -> tuple[Any, Any]:
+        """Return the least and the greatest value of a plain column by the footer's statistics.
+
+        They are of the file's own type, and bounds no key can be proven by: writers may widen them.
+        (None, None) where they are not there for each row group.
+        """
+        metadata = self._parquet.metadata
+        at = next(n for n in range(metadata.num_columns) if metadata.schema.column(n).path == name)
+        groups = (metadata.row_group(n).column(at).statistics for n in self.row_groups())
+        found = [(s.min, s.max) if s and s.has_min_max else None for s in groups]
+        known = [each for each in found if each]
+        if not known or len(known) < len(found):
+            return None, None
+        return min(low for low, _ in known), max(high for _, high in known)
+
     def batches(self, group: int, schema: Any) -> Iterator[Any]:
         """Yield one row group's rows as record batches of `schema`.
 

@@ -96,15 +96,19 @@ class SegmentRef:
     last: int
 
 
-def write_segment(storage: Storage, path: str, statuses: pa.Table) -> SegmentRef:
+def write_segment(
+    storage: Storage, path: str, statuses: pa.Table, *, durable: bool = True
+) -> SegmentRef:
     """Create the segment `path` from statuses in `SEGMENT_SCHEMA`, in any order.
+
+    `durable` is as of `Storage.create`.
 
     Raises:
         CorruptFileError: `commit/duplicate-number` where a number occurs twice.
     """
     table = statuses.cast(SEGMENT_SCHEMA).sort_by("number")
     _check_numbers(table["number"], path)
-    with storage.create(path) as out:
+    with storage.create(path, durable=durable) as out:
         checked = Crc32cOutput(out)
         options = pa.ipc.IpcWriteOptions(compression="zstd")
         with pa.ipc.new_stream(

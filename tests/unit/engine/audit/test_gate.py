@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from framework.engine.audit import buckets, candidates, gate
+from framework.engine.audit import buckets, gate
+from framework.engine.audit import keys as audit_keys
 from framework.engine.audit.gate import audit
-from framework.engine.bootstrap.proving import prove_keys
 from framework.engine.bootstrap.writing import Ledger, write_files
-from framework.errors import AuditFailedError, CorruptFileError
+from framework.errors import AuditFailedError
 from framework.hudi.bootstrap import key_pass
 from framework.vocabulary import FileKind, KeyScope, PartitionType
 from tests.support.sources import Bench, a_bench, a_rule, ids
@@ -181,7 +181,7 @@ def test_audit_equal_hashes_of_different_keys_pass(
         return np.array([int(text.as_py()) % 4 for text in keys], np.uint64)
 
     monkeypatch.setattr(key_pass, "key_hashes", poor)
-    monkeypatch.setattr(candidates, "key_hashes", poor)
+    monkeypatch.setattr(audit_keys, "key_hashes", poor)
     monkeypatch.setattr(gate, "_REMEMBERED", 1)
     files = {"p=1/a": ids(*range(9, 0, -1)), "p=2/a": ids(10, 11)}
     bench = a_bench(tmp_path, files)
@@ -245,41 +245,6 @@ def test_audit_of_empty_files_is_proven(tmp_path: Path, scope: KeyScope) -> None
     """Files without rows have no range, and need none."""
     bench = a_bench(tmp_path, {"p=1/a": ids(), "p=2/a": ids()}, a_rule(scope=scope))
     assert proof(bench)["method"] == "ordered-ranges"
-
-
-def test_prove_keys_writes_no_file(tmp_path: Path) -> None:
-    """The same proof and the same refusal, from the source alone."""
-    bench = a_bench(tmp_path, {"p=1/a": ids(3, 1), "p=2/a": ids(2)})
-    work = tmp_path / "scratch"
-    found = prove_keys(bench.tasks, bench.job.key_source, bench.ranges(), str(work))
-    assert (found["unique"], found["method"], found["rows"]) == (True, "hash-buckets", 3)
-    assert not list(work.rglob("*.parquet"))
-    twice = a_bench(tmp_path / "t", {"p=1/a": ids(3, 1), "p=2/a": ids(3)})
-    with pytest.raises(AuditFailedError) as caught:
-        prove_keys(twice.tasks, twice.job.key_source, twice.ranges(), str(tmp_path / "s2"))
-    assert caught.value.report["samples"] == [
-        {
-            "key": "3",
-            "count": 2,
-            "rows": [
-                {"file": "p=1/a", "partition": "p=1", "row": 0},
-                {"file": "p=2/a", "partition": "p=2", "row": 0},
-            ],
-        }
-    ]
-
-
-@pytest.mark.parametrize("kind", [pa.int32(), pa.int64()])
-def test_prove_keys_of_files_that_hold_their_partition_column(
-    tmp_path: Path, kind: pa.DataType
-) -> None:
-    """The column is compared with the folder though no key is made of it."""
-    bench = a_bench(tmp_path, {"p=1/a": ids(1, 2, p=pa.array([1, 1], kind))})
-    found = prove_keys(bench.tasks, bench.job.key_source, bench.ranges(), str(tmp_path / "w"))
-    assert found["rows"] == 2
-    wrong = a_bench(tmp_path / "x", {"p=1/a": ids(1, 2, p=pa.array([1, 2], kind))})
-    with pytest.raises(CorruptFileError):
-        prove_keys(wrong.tasks, wrong.job.key_source, wrong.ranges(), str(tmp_path / "w2"))
 
 
 @pytest.mark.property

@@ -82,7 +82,7 @@ def test_spill_flushes_keep_memory_bounded(
     storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Many rows are written in several flushes, which readers see as one spill."""
-    monkeypatch.setattr(spill, "_FLUSH_ROWS", 10)
+    monkeypatch.setattr(spill, "_MOST_FLUSH", 10)
     reader = write(storage, {n: [n, n + 1, n + 2] for n in range(9)}, 0)
     assert len(list(reader.hashes(0))) == 3
     assert reader.total == 27

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framework.engine.bootstrap.job import WorkRange
-from framework.engine.bootstrap.packing import footer_shares, pack, without
+from framework.engine.bootstrap.packing import footer_shares, pack, pack_scans, without
 from framework.hudi.bootstrap.inventory import InventoryHandle, InventoryWriter
 
 if TYPE_CHECKING:
@@ -114,3 +114,25 @@ def test_footer_shares_cover_all_files(files: int) -> None:
     assert [n for start, stop in shares for n in (start, stop)][:1] == [0][: bool(files)]
     assert sum(stop - start for start, stop in shares) == files
     assert all(stop - start <= 20_000 for start, stop in shares)
+
+
+@pytest.mark.parametrize(
+    ("rows", "parallelism", "tasks"),
+    [
+        ([], 2, 0),
+        ([100] * 3, 8, 1),
+        ([86_000] * 70, 2, 2),
+        ([430_000] * 70, 2, 2),
+        ([430_000] * 70, 64, 31),
+        ([10_000_000] * 400, 2, 13),
+        ([10] * 50_000, 1, 3),
+    ],
+)
+def test_pack_scans_one_task_per_core_while_they_are_short(
+    tmp_path: Path, rows: list[int], parallelism: int, tasks: int
+) -> None:
+    """Looking at keys takes hardly longer than its carrier; every file is in one share."""
+    ranges = [WorkRange(start=0, stop=len(rows), kind=SKELETON)]
+    shares = pack_scans(an_inventory(tmp_path, rows), ranges, parallelism)
+    assert len(shares) == tasks
+    assert numbers(shares) == list(range(len(rows)))

@@ -1,0 +1,234 @@
+"""The task that looks at the keys of source files for a proof on paper; it writes no base file.
+
+A pure function of its descriptor and the source's bytes. Files whose keys strictly increase are not
+hashed while order may be enough; whoever compares their ranges says so.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+
+from framework.engine.audit.keys import KeySource, hash_keys
+from framework.engine.audit.spill import SpillWriter, partition_mix
+from framework.engine.bootstrap.job import WorkRange
+from framework.engine.bootstrap.statuses import Statuses, status_of
+from framework.engine.tasks import decode, encode
+from framework.hudi.bootstrap.folder_values import check_folder_values
+from framework.hudi.bootstrap.inventory import InventoryFile, read_files
+from framework.hudi.bootstrap.key_pass import key_facts
+from framework.hudi.bootstrap.key_scan import KeyScan
+from framework.hudi.bootstrap.row_numbers import RowNumbers
+from framework.hudi.bootstrap.source_file import SourceReader, open_source
+from framework.hudi.bootstrap.source_schema import decode_schema
+from framework.hudi.commit.segments import write_segment
+from framework.hudi.keygen.ordering import FollowedOrder
+from framework.hudi.storage.opening import open_storage
+from framework.hudi.table.layout import BOOTSTRAP_INSTANT, join
+from framework.hudi.table.partition_path import partition_values
+from framework.vocabulary import KeyScope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from framework.hudi.bootstrap.key_pass import KeyFacts
+    from framework.hudi.storage.port import Storage
+    from framework.hudi.table.partition_path import PartitionValue
+
+__all__ = ["ProofJob", "ProofShare", "ProofTask", "prove_files_task"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofJob:
+    """What every task of one proof is told, as JSON-able fields.
+
+    Attributes:
+        keys: fields of the `KeySource`.
+        work: location of the scratch storage.
+        folder: folder in it for statuses and spills; it is there already.
+        schema: encoded Arrow schema of the table without meta columns.
+        bits: how many bits of a hash choose its bucket.
+        by_value: hash typed values instead of texts.
+        hash_ordered: also hash files whose keys strictly increase.
+    """
+
+    keys: dict[str, Any]
+    work: str
+    folder: str
+    schema: str
+    bits: int
+    by_value: bool
+    hash_ordered: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofTask:
+    """One task's share of a proof; `ranges` are fields of `WorkRange`, ascending."""
+
+    job: dict[str, Any]
+    ranges: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofShare:
+    """What a task found.
+
+    Attributes:
+        segment: fields of the `SegmentRef` of the files' statuses.
+        spill: path of the hashes, "" where no file was hashed.
+        left: (first number, number after the last) of files that were not hashed, ascending.
+        ambiguous: hashes are of values, and some text can be taken apart in several ways.
+    """
+
+    segment: dict[str, Any]
+    spill: str
+    left: list[tuple[int, int]]
+    ambiguous: bool
+
+
+def prove_files_task(descriptor: str) -> str:
+    """Look at the keys of a `ProofTask`'s files; return a `ProofShare` as JSON.
+
+    Nothing is synced: a proof is made again rather than resumed.
+
+    Raises:
+        SourceDriftError: a source file is not the one in the inventory.
+        CorruptFileError: a source file cannot be read.
+        StorageError: as of `Storage.create`.
+    """
+    task = decode(ProofTask, descriptor)
+    job = ProofJob(**task.job)
+    storage = open_storage(job.work)
+    segment = join(job.folder, f"{uuid4().hex}.arrow")
+    with ExitStack() as stack:
+        spill = _LazySpill(storage, f"{segment}.spill", job.bits, stack)
+        worker = _Worker(job, spill)
+        for fields in task.ranges:
+            worker.look(WorkRange(**fields))
+        spill.finish()
+    statuses = worker.statuses.table()
+    written = write_segment(storage, segment, statuses, durable=False)
+    share = ProofShare(
+        segment={name: getattr(written, name) for name in written.__slots__},
+        spill=spill.path,
+        left=worker.left,
+        ambiguous=worker.ambiguous,
+    )
+    return encode(share)
+
+
+class _LazySpill:
+    """A spill that is created with the first hashes; `path` is "" until then."""
+
+    def __init__(self, storage: Storage, path: str, bits: int, stack: ExitStack) -> None:
+        self._storage = storage
+        self._place = path
+        self._bits = bits
+        self._stack = stack
+        self._writer: SpillWriter | None = None
+        self.path = ""
+
+    def add(self, number: int, hashes: np.ndarray) -> None:
+        """Take over the hashes of one file."""
+        if self._writer is None:
+            out = self._stack.enter_context(self._storage.create(self._place, durable=False))
+            self._writer = SpillWriter(out, self._bits)
+            self.path = self._place
+        self._writer.add(number, hashes)
+
+    def finish(self) -> None:
+        """Write what is left, if anything was added."""
+        if self._writer:
+            self._writer.finish()
+
+
+class _Worker:
+    """Looks at one file after the other."""
+
+    def __init__(self, job: ProofJob, spill: _LazySpill) -> None:
+        self._job = job
+        self._spill = spill
+        keys = KeySource(**job.keys)
+        self._source = open_storage(keys.source)
+        self._handle = keys.handle
+        self._rule = keys.key_rule
+        self._key_schema = decode_schema(keys.key_schema)
+        self._schema = decode_schema(job.schema)
+        self._mixed = self._rule.scope is KeyScope.PARTITION
+        self.statuses = Statuses()
+        self.left: list[tuple[int, int]] = []
+        self.ambiguous = False
+
+    def look(self, work: WorkRange) -> None:
+        """Look at the files of a range."""
+        for file in read_files(self._handle, work.start, work.stop):
+            path = file.partition_path
+            values = partition_values(path, self._rule.partition, self._rule.layout)
+            with open_source(self._source, file.fingerprint) as reader:
+                check_folder_values(reader, self._schema, values, path)
+                facts = self._facts(reader, file, values)
+            self.statuses.add(status_of(file, work.kind, facts))
+
+    def _facts(
+        self, reader: SourceReader, file: InventoryFile, values: Mapping[str, PartitionValue]
+    ) -> KeyFacts:
+        """Return what is known of a file's keys, having spilled or noted it."""
+        if self._rule.is_automatic:
+            return _automatic(file)
+        facts = None if self._job.hash_ordered else self._ordered(reader, values)
+        if facts is None:
+            return self._hashed(reader, file, values)
+        if self.left and self.left[-1][1] == file.number:
+            self.left[-1] = (self.left[-1][0], file.number + 1)
+        else:
+            self.left.append((file.number, file.number + 1))
+        return facts
+
+    def _ordered(
+        self, reader: SourceReader, values: Mapping[str, PartitionValue]
+    ) -> KeyFacts | None:
+        """Return what is known of a file whose keys increase, None as soon as they do not."""
+        scan = KeyScan(self._rule, values)
+        for batch in self._batches(reader, values):
+            scan.add(batch)
+            if not scan.increasing:
+                return None
+        return scan.facts()
+
+    def _hashed(
+        self, reader: SourceReader, file: InventoryFile, values: Mapping[str, PartitionValue]
+    ) -> KeyFacts:
+        """Spill the hashes of a file's keys; return what else is known of them."""
+        scan = KeyScan(self._rule, values)
+        hashes = np.empty(file.fingerprint.rows, np.uint64)
+        by_value, at = self._job.by_value, 0
+        for batch in self._batches(reader, values):
+            scan.add(batch)
+            out = hashes[at : at + batch.num_rows]
+            hash_keys(self._rule, batch, values, out, by_value=by_value)
+            at += batch.num_rows
+        self.ambiguous |= by_value and not scan.injective
+        if self._mixed:
+            hashes ^= np.uint64(partition_mix(file.partition_path))
+        self._spill.add(file.number, hashes)
+        return scan.facts()
+
+    def _batches(self, reader: SourceReader, values: Mapping[str, PartitionValue]) -> Iterator[Any]:
+        """Yield the file's key columns, in row order."""
+        schema = reader.schema_for_keys(self._key_schema, values)
+        for group in reader.row_groups():
+            yield from reader.batches(group, schema)
+
+
+def _automatic(file: InventoryFile) -> KeyFacts:
+    """Return what is known of automatic keys without reading a row: they are numbers of rows."""
+    order = FollowedOrder()
+    rows = file.fingerprint.rows
+    if rows:
+        numbers = RowNumbers(instant=BOOTSTRAP_INSTANT, number=file.number)
+        order.extend(numbers.order(0, rows))
+    return key_facts(rows, 0, order)
