@@ -4,13 +4,14 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 JUDGE := .venv-judge
+RIVALS := .venv-rivals
 BIN := $(VENV)/bin
 # further words for pytest, such as PYTEST_ARGS=--last-failed
 PYTEST_ARGS ?=
 PYTEST := $(BIN)/python -m pytest -q
 JUDGE_PYTEST := $(JUDGE)/bin/python -m pytest -q
 
-.PHONY: help setup hooks java judge format lint types unit long browser spark test demo older-spark interop interop-full bench coverage schemas crash check ci clean
+.PHONY: help setup hooks java judge rivals format lint types unit long browser spark test demo older-spark interop interop-full bench coverage schemas crash check ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1|/' | awk -F'|' '{printf "  %-13s %s\n", $$1, $$2}'
@@ -28,6 +29,10 @@ java:
 judge: $(JUDGE)/.ready java ## make the judge's environment: PySpark 3.5 and Apache Hudi's bundles
 $(JUDGE)/.ready: requirements/judge.txt pyproject.toml
 	@tools/make-environment $(PYTHON) $(JUDGE) requirements/judge.txt
+
+rivals: $(RIVALS)/.ready ## make the environment of polars and DuckDB, which only a bench needs
+$(RIVALS)/.ready: requirements/rivals.txt pyproject.toml
+	@tools/make-environment $(PYTHON) $(RIVALS) requirements/rivals.txt
 
 format: setup ## rewrite the code in the house's form
 	$(BIN)/ruff check --fix-only -q .
@@ -93,4 +98,4 @@ check: lint types test ## what a change must pass
 ci: check browser older-spark interop ## what .ci/run calls
 
 clean: ## remove what the others made
-	rm -rf $(VENV) $(JUDGE) demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench/data bench/results
+	rm -rf $(VENV) $(JUDGE) $(RIVALS) demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench/data bench/results
