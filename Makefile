@@ -73,13 +73,14 @@ interop: setup judge ## Apache Hudi reads and continues our tables (a sample)
 interop-full: setup judge ## the whole matrix of the judge
 	$(JUDGE_PYTEST) -m interop $(PYTEST_ARGS)
 
-bench: setup judge ## side by side with Apache Hudi, Iceberg and plain Spark; prints ratios
+bench: setup judge rivals ## side by side with Apache Hudi, Iceberg, plain Spark and others; prints ratios
 	$(BIN)/python bench/validate.py
 	$(BIN)/python bench/keys.py
 	$(BIN)/python bench/bootstrap.py
 	$(BIN)/python bench/read.py
 	$(BIN)/python bench/write.py
 	$(BIN)/python bench/scale.py
+	$(BIN)/python bench/audit.py
 
 coverage: setup java ## tests under coverage; fails under the ratchet
 	$(BIN)/coverage run -m pytest -q -m "not interop and not full"

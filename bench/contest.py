@@ -17,11 +17,14 @@ __all__ = ["HERE", "JUDGE", "ROOT", "start_side"]
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 JUDGE = ROOT / ".venv-judge"
+ENGINES = ROOT / ".venv-rivals"
 RIVALS = {
     "hudi": "org.apache.hudi_hudi-spark3.5-bundle_2.12-1.2.0.jar",
     "iceberg": "org.apache.iceberg_iceberg-spark-runtime-3.5_2.12-1.10.0.jar",
 }
 """Those that need a jar; they always run on Spark 3.5."""
+WITHOUT_SPARK = frozenset({"duckdb", "polars"})
+"""Those that have an environment of their own."""
 
 
 def start_side(name: str, options: argparse.Namespace) -> Side:
@@ -32,7 +35,14 @@ def start_side(name: str, options: argparse.Namespace) -> Side:
         "work_dir": str(options.work / name),
         "jar": _jar(RIVALS[name]) if name in RIVALS else "",
     }
-    return Side(name, JUDGE if name in RIVALS else options.ours, settings)
+    return Side(name, _environment(name, options.ours), settings)
+
+
+def _environment(name: str, ours: Path) -> Path:
+    """Return the virtual environment of a side."""
+    if name in WITHOUT_SPARK:
+        return ENGINES
+    return JUDGE if name in RIVALS else ours
 
 
 def _jar(name: str) -> str:

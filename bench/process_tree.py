@@ -9,7 +9,7 @@ import os
 from collections import defaultdict
 from pathlib import Path
 
-__all__ = ["cpu_s", "driver_peaks_mb", "peak_mb", "reset_peaks"]
+__all__ = ["cpu_s", "driver_peaks_mb", "peak_mb", "reset_peaks", "task_peak_mb"]
 
 PROC = Path("/proc")
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -41,6 +41,13 @@ def driver_peaks_mb(root: int) -> tuple[float, float]:
     """
     java = sum(_status_kb(pid, "VmHWM") for pid in _members(root) if _name(pid) == "java")
     return _status_kb(root, "VmHWM") / 1024, java / 1024
+
+
+def task_peak_mb(root: int) -> float:
+    """Return the high-water mark of the largest Python process below the JVM; 0 without any."""
+    java = [pid for pid in _members(root) if _name(pid) == "java"]
+    below = {pid for each in java for pid in _members(each)} - set(java)
+    return max((_status_kb(pid, "VmHWM") for pid in below), default=0) / 1024
 
 
 def _members(root: int) -> list[int]:

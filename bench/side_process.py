@@ -28,7 +28,8 @@ class SideError(Exception):
 class Measured:
     """What one action cost: wall seconds, CPU seconds of the tree, peak resident MB.
 
-    `driver_mb` and `jvm_mb` are the peaks of the Python driver and of the JVM alone.
+    `driver_mb` and `jvm_mb` are the peaks of the Python driver and of the JVM alone, `task_mb` is
+    that of the largest of Spark's Python workers, each of which runs one task at a time.
     """
 
     value: Any
@@ -37,6 +38,7 @@ class Measured:
     peak_mb: float
     driver_mb: float
     jvm_mb: float
+    task_mb: float
 
 
 class Side:
@@ -46,7 +48,12 @@ class Side:
         self.log = Path(settings["work_dir"]) / f"{name}.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)
         python = str(environment / "bin" / "python")
-        paths = {"PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": python, "SPARK_LOCAL_IP": "127.0.0.1"}
+        given = {
+            "PYTHONPATH": str(ROOT),
+            "PYSPARK_PYTHON": python,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "POLARS_MAX_THREADS": settings["cores"],
+        }
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
                 [python, str(HERE / "worker.py"), name, json.dumps(settings)],
@@ -54,7 +61,7 @@ class Side:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 cwd=settings["work_dir"],
-                env={**os.environ, **paths},
+                env={**os.environ, **given},
             )
 
     def __enter__(self) -> Self:
@@ -93,6 +100,7 @@ class Side:
             peak_mb=process_tree.peak_mb(self._process.pid),
             driver_mb=driver_mb,
             jvm_mb=jvm_mb,
+            task_mb=process_tree.task_peak_mb(self._process.pid),
         )
 
     def _receive(self) -> Any:

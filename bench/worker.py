@@ -1,7 +1,8 @@
 """One side of a bench in its own process, warm between actions.
 
-`python bench/worker.py SIDE JSON` starts the side with its settings and answers one JSON line
-for each JSON line `{"action": …, "args": {…}}`. The clock runs here, around the action alone.
+`python bench/worker.py SIDE JSON` starts the side, which is the module `side_SIDE`, with its
+settings and answers one JSON line for each JSON line `{"action": …, "args": {…}}`. The clock runs
+here, around the action alone.
 """
 
 from __future__ import annotations
@@ -11,32 +12,19 @@ import os
 import sys
 import time
 import traceback
+from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
-
-import side_floor
-import side_hudi
-import side_iceberg
-import side_ours
-import side_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 __all__ = ["main"]
 
-SIDES = {
-    "floor": side_floor.start,
-    "hudi": side_hudi.start,
-    "iceberg": side_iceberg.start,
-    "ours": side_ours.start,
-    "plain": side_plain.start,
-}
-
 
 def main(side: str, settings: str) -> None:
     """Serve actions of one side until standard input ends."""
     answers = _claim_stdout()
-    actions = SIDES[side](json.loads(settings))
+    actions = import_module(f"side_{side}").start(json.loads(settings))
     _send(answers, {"value": sorted(actions)})
     for line in sys.stdin:
         _send(answers, _timed(actions, json.loads(line)))

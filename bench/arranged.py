@@ -1,0 +1,133 @@
+"""The rows of a data set in other files: shuffled over all of them, or in the order of the keys.
+
+In shuffled files no key is greater than the one before and each file's keys range over all keys; in
+ordered ones keys strictly increase from file to file. Both are flat folders with all columns.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import ipc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from datasets import DataSet
+
+__all__ = ["ARRANGEMENTS", "arranged", "planted"]
+
+ARRANGEMENTS: Final = ("shuffled", "ordered")
+
+
+def arranged(source: DataSet, how: str, data_dir: Path) -> DataSet:
+    """Return the rows of a set in as many files, arranged; made first where it is not there."""
+    made = replace(source, name=f"{source.name}.{how}", path=data_dir / f"{source.name}.{how}")
+    made = replace(made, partition="", partition_type="")
+    if not made.path.is_dir():
+        unfinished = made.path.with_name(f"{made.path.name}.unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        {"shuffled": _shuffle, "ordered": _order}[how](source, unfinished)
+        unfinished.rename(made.path)
+    return made
+
+
+def planted(source: DataSet, groups: int, rows: int, path: Path) -> DataSet:
+    """Return a set in which `groups` keys stand in `rows` rows each; other files are links.
+
+    The first of two rows is there already, in the last file; all others stand in place of rows of
+    the first file, or in a file of their own where they are too many.
+    """
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    first, *others = source.files
+    for other in others:
+        (path / other.name).symlink_to(other.resolve())
+    donors = pq.read_table(others[-1], partitioning=None)
+    chosen = np.linspace(0, donors.num_rows - 1, groups).astype(np.int64)
+    copies = donors.take(pa.array(np.repeat(chosen, rows - 1)))
+    kept = pq.read_table(first, partitioning=None)
+    if copies.num_rows > kept.num_rows:
+        _write(copies, path / "planted.parquet")
+    else:
+        kept = _replaced(kept, copies)
+    _write(kept, path / first.name)
+    return replace(source, name=path.name, path=path)
+
+
+def _replaced(rows: pa.Table, by: pa.Table) -> pa.Table:
+    """Return the rows with some of them, evenly spread, replaced."""
+    gone = np.linspace(0, rows.num_rows - 1, by.num_rows).astype(np.int64)
+    places = np.arange(rows.num_rows)
+    places[gone] = rows.num_rows + np.arange(by.num_rows)
+    return pa.concat_tables([rows, by]).take(pa.array(places))
+
+
+def _shuffle(source: DataSet, folder: Path) -> None:
+    """Deal the rows of each file out to all files at random, then shuffle each of these."""
+    random = np.random.default_rng(13)
+    files = len(source.files)
+
+    def target(rows: pa.Table) -> np.ndarray:
+        return random.permutation(rows.num_rows) % files
+
+    def shuffled(rows: pa.Table) -> pa.Table:
+        return rows.combine_chunks().take(pa.array(random.permutation(rows.num_rows)))
+
+    _deal(source, folder, target, shuffled)
+
+
+def _order(source: DataSet, folder: Path) -> None:
+    """Deal the rows out to files by ranges of the first key, then sort each of these."""
+    files = source.files
+    key = source.keys[0]
+    columns = [pq.read_table(file, columns=[key], partitioning=None)[key] for file in files]
+    keys = np.sort(np.concatenate([column.to_numpy() for column in columns]))
+    starts = keys[np.arange(1, len(files)) * keys.size // len(files)]
+
+    def target(rows: pa.Table) -> np.ndarray:
+        return np.searchsorted(starts, rows[key].to_numpy(), side="right")
+
+    def ordered(rows: pa.Table) -> pa.Table:
+        return rows.sort_by([(name, "ascending") for name in source.keys])
+
+    _deal(source, folder, target, ordered)
+
+
+def _deal(
+    source: DataSet,
+    folder: Path,
+    target: Callable[[pa.Table], np.ndarray],
+    finish: Callable[[pa.Table], pa.Table],
+) -> None:
+    """Write as many files as there are; `target` says where each row goes."""
+    dealt = folder / "dealt"
+    dealt.mkdir()
+    files = source.files
+    for number, file in enumerate(files):
+        rows = pq.read_table(file, partitioning=None).combine_chunks()
+        targets = target(rows)
+        order = np.argsort(targets, kind="stable")
+        cuts = np.searchsorted(targets[order], np.arange(len(files) + 1))
+        (batch,) = rows.take(pa.array(order)).combine_chunks().to_batches()
+        with ipc.new_file(dealt / str(number), batch.schema) as writer:
+            for start, stop in pairwise(cuts.tolist()):
+                writer.write_batch(batch.slice(start, stop - start))
+    parts = [ipc.open_file(pa.memory_map(str(dealt / str(at)))) for at in range(len(files))]
+    for number in range(len(files)):
+        rows = pa.Table.from_batches([part.get_batch(number) for part in parts])
+        _write(finish(rows), folder / f"part-{number:05d}.parquet")
+    shutil.rmtree(dealt)
+
+
+def _write(rows: pa.Table, path: Path) -> None:
+    """Write one file as the set's own are: snappy, no Arrow schema."""
+    pq.write_table(rows, path, compression="snappy", store_schema=False)

@@ -1,0 +1,218 @@
+"""What the gate's proofs cost beside those who count: uniqueness of lineitem's composite key.
+
+The same rows in two arrangements: shuffled, so that each file's keys range over all keys and all
+must be hashed, spilled and compared; and ordered, where order and ranges prove them. Plain Spark
+groups by the key, Great Expectations asks whether it is unique (`persist=False`), polars streams,
+DuckDB groups. Folders are opened (planned, listed) beforehand; then warm process against warm
+process, alternating, median of the runs. Then duplicates are planted and what is found is compared
+with them, and the memory of a task is measured at two scales. Ratios are of wall time.
+The last line is one JSON object `{bench, ratios, targets, missed}`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arranged import ARRANGEMENTS, arranged, planted
+from contest import HERE, ROOT, start_side
+from datasets import DataSet, prepare
+from report import AUDIT_TARGETS, finish
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from side_process import Measured, Side
+
+__all__ = ["main"]
+
+CONTENDERS = {
+    "ours": ("proofs", "unique"),
+    "groupby": ("counting", "unique"),
+    "gx": ("counting", "expect"),
+    "polars": ("polars", "unique"),
+    "duckdb": ("duckdb", "unique"),
+}
+"""Name of a row to (side, action)."""
+PLANTED = {
+    "one pair": ("shuffled", 1, 2),
+    "1,000 pairs": ("shuffled", 1_000, 2),
+    "one key a million times": ("shuffled", 1, 1_000_000),
+    "one pair among ordered files": ("ordered", 1, 2),
+}
+"""Name of a case to (arrangement, groups, rows of each)."""
+_WARM_UPS = 2
+_SMALL_SCALE = 1
+
+Costs = dict[tuple[str, str], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofCost:
+    """Medians of one contender, and its highest peaks; `task_mb` as of `Measured`."""
+
+    wall_s: float
+    cpu_s: float
+    peak_mb: float
+    task_mb: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """Cases of planted duplicates in which groups or rows were not those that were planted."""
+
+    wrong: int
+
+
+def main() -> int:
+    """Run the bench; with `--check`, 1 when a target is missed."""
+    options = _options()
+    parts = options.part.split(",")
+    costs: Costs = {}
+    for part in parts:
+        costs |= PARTS[part](options)
+    targets = [target for part in parts for target in AUDIT_TARGETS[part]]
+    ratios = {t.name: t.ratio(costs) for t in targets if t.applies(costs, options.scale)}
+    missed = finish("audit", ratios, targets)
+    return int(bool(missed) and options.check)
+
+
+def _options() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--part", default=",".join(PARTS), help="comma list of parts")
+    parser.add_argument("--scale", type=int, default=5, help="TPC-H scale of lineitem")
+    parser.add_argument("--runs", type=int, default=5, help="measured runs of each contender")
+    parser.add_argument("--only", default=",".join(CONTENDERS), help="comma list of contenders")
+    parser.add_argument("--data", type=Path, default=HERE / "data")
+    parser.add_argument("--work", type=Path, default=HERE / "data" / "work")
+    parser.add_argument("--cores", default="2")
+    parser.add_argument("--memory", default="4g", help="driver memory of each Spark session")
+    parser.add_argument("--ours", type=Path, default=ROOT / ".venv", help="our environment")
+    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
+    options = parser.parse_args()
+    options.work = options.work.resolve()
+    return options
+
+
+def _uniqueness(options: argparse.Namespace) -> Costs:
+    """Return what the proofs of unique keys cost, and whether they find what there is."""
+    costs: Costs = {}
+    for how in ARRANGEMENTS:
+        costs |= {(how, row): cost for row, cost in _contest(_lineitem(options, how), options)}
+    if "ours" in options.only.split(","):
+        costs["planted", "ours"] = Findings(wrong=_wrong_findings(options))
+        for scale in sorted({_SMALL_SCALE, options.scale}):
+            costs["memory", f"sf{scale}"] = _alone(scale, options)
+    return costs
+
+
+PARTS: Mapping[str, Callable[[argparse.Namespace], Costs]] = {"uniqueness": _uniqueness}
+"""Each part measures by itself; its targets are those of its name in `AUDIT_TARGETS`."""
+
+
+def _lineitem(options: argparse.Namespace, how: str, scale: int = 0) -> DataSet:
+    """Return lineitem in an arrangement."""
+    source = prepare("lineitem", scale=scale or options.scale, data_dir=options.data)
+    return arranged(source, how, options.data)
+
+
+def _contest(source: DataSet, options: argparse.Namespace) -> Iterator[tuple[str, ProofCost]]:
+    """Yield the medians of each contender on one data set, which has no duplicates."""
+    samples: dict[str, list[Measured]] = {row: [] for row in options.only.split(",")}
+    with ExitStack() as stack:
+        sides = {
+            name: stack.enter_context(start_side(name, options))
+            for name in sorted({CONTENDERS[row][0] for row in samples})
+        }
+        for number in range(_WARM_UPS + options.runs):
+            print(f"{source.name}: run {number + 1 - _WARM_UPS}", file=sys.stderr)
+            for row, found in samples.items():
+                side, action = CONTENDERS[row]
+                found.append(_once(sides[side], action, source, options))
+                _expect_none(row, source, found[-1].value)
+    for row, found in samples.items():
+        cost = _median(found[_WARM_UPS:])
+        _print(source.name, row, found[_WARM_UPS:], cost)
+        yield row, cost
+
+
+def _once(side: Side, action: str, source: DataSet, options: argparse.Namespace) -> Measured:
+    """Open a data set, then look for duplicates; the cost is that of looking.
+
+    Our side proves a hundred tiny files before, unmeasured: Spark ends Python workers that idled
+    for a minute, and the other contenders may well take that long.
+    """
+    if side.log.stem == "proofs":
+        tiny = prepare("tiny-100", scale=1, data_dir=options.data)
+        tiny_path = str(tiny.path.resolve())
+        side.run("open", location=tiny_path, keys=list(tiny.keys), partition=tiny.partition)
+        side.run("unique")
+    side.run("open", location=str(source.path.resolve()), keys=list(source.keys))
+    return side.run(action)
+
+
+def _expect_none(row: str, source: DataSet, found: Mapping[str, Any]) -> None:
+    """Raise where a contender found duplicates in a set that has none."""
+    if found["rows"]:
+        message = f"{row} found {found} in {source.name}, which has no duplicates"
+        raise ValueError(message)
+
+
+def _wrong_findings(options: argparse.Namespace) -> int:
+    """Return in how many cases what is found is not what was planted."""
+    wrong = 0
+    folder = options.data / "planted"
+    with start_side("proofs", options) as side:
+        for name, (how, groups, rows) in PLANTED.items():
+            source = planted(_lineitem(options, how), groups, rows, folder)
+            measured = _once(side, "unique", source, options)
+            expected = {"groups": groups, "rows": groups * rows, "exact": True}
+            right = measured.value == expected
+            wrong += not right
+            verdict = "found" if right else f"found {measured.value}"
+            print(f"planted {name:28} {verdict:8} wall {measured.wall_s:6.2f} s", flush=True)
+    shutil.rmtree(folder)
+    return wrong
+
+
+def _alone(scale: int, options: argparse.Namespace) -> ProofCost:
+    """Return what our proof of shuffled files costs in a session that has seen no others."""
+    source = _lineitem(options, "shuffled", scale)
+    with start_side("proofs", options) as side:
+        found = [_once(side, "unique", source, options) for _ in range(1 + options.runs)]
+    cost = _median(found[1:])
+    _print(source.name, "ours alone", found[1:], cost)
+    return cost
+
+
+def _median(found: list[Measured]) -> ProofCost:
+    """Return the medians of several runs."""
+    return ProofCost(
+        wall_s=statistics.median(each.wall_s for each in found),
+        cpu_s=statistics.median(each.cpu_s for each in found),
+        peak_mb=max(each.peak_mb for each in found),
+        task_mb=max(each.task_mb for each in found),
+    )
+
+
+def _print(name: str, row: str, found: list[Measured], cost: ProofCost) -> None:
+    """Print one contender's medians, with the spread of the wall time."""
+    walls = [each.wall_s for each in found]
+    method = found[-1].value.get("method", "")
+    print(
+        f"{name:22} {row:10} n={len(found)} wall {cost.wall_s:6.2f} s "
+        f"[{min(walls):.2f}-{max(walls):.2f}]  cpu {cost.cpu_s:6.2f} s  "
+        f"peak {cost.peak_mb:5.0f} MB  task {cost.task_mb:4.0f} MB  {method}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

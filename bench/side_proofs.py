@@ -1,0 +1,70 @@
+"""Lakestrap's proof of a source's keys alone, as `plan --prove-keys` makes it, on Spark's tasks."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spark_session import session
+
+from framework.engine.prepare import Bench, Request, prepare
+from framework.engine.proving import prove_source
+from framework.engine.tasks import InProcessTasks
+from framework.errors import AuditFailedError
+from framework.spark.tasks import SparkTasks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from framework.plan.definition import Plan
+
+__all__ = ["start"]
+
+
+def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
+    """Start the session; actions are `open`, which plans the adoption of a folder, and `unique`.
+
+    `unique` proves the keys of what is open and returns groups and rows that are there twice; what
+    the proof leaves in its scratch folder is deleted by the next `open`.
+    """
+    spark = session(settings)
+    held: list[tuple[Plan, tempfile.TemporaryDirectory[str]]] = []
+
+    def open_source(location: str, keys: Sequence[str], partition: str = "") -> int:
+        """Plan; return the number of rows. `partition` is an integer column of the folders."""
+        held.clear()
+        folder = tempfile.TemporaryDirectory(dir=settings["work_dir"])
+        spec = Path(folder.name) / "bench.pipeline.yml"
+        spec.write_text(json.dumps(_spec(location, keys, partition)))
+        tasks = InProcessTasks(int(settings["cores"]))
+        plan = prepare(Request(path=spec), Bench(tasks=tasks, scratch=Path(folder.name))).plan
+        held.append((plan, folder))
+        return plan.taken.rows
+
+    def unique() -> dict[str, Any]:
+        """Prove, and tell how or what was found."""
+        plan, folder = held[0]
+        scratch = Path(tempfile.mkdtemp(dir=folder.name))
+        try:
+            proof = prove_source(plan, Bench(tasks=SparkTasks(spark), scratch=scratch))
+        except AuditFailedError as error:
+            return {name: error.report[name] for name in ("groups", "rows", "exact")}
+        return {"groups": 0, "rows": 0, "exact": True, "method": proof["method"]}
+
+    return {"open": open_source, "unique": unique}
+
+
+def _spec(location: str, keys: Sequence[str], partition: str) -> dict[str, Any]:
+    """Return the spec of a table beside a source."""
+    table = {
+        "name": "bench",
+        "location": f"{location}.table",
+        "record_key": {"columns": list(keys), "unique_within": "table"},
+        "ordering": "commit_time",
+    }
+    if partition:
+        table["partition_by"] = {partition: "int"}
+    layout = "hive" if partition else "none"
+    return {"version": 1, "table": table, "bootstrap": {"path": location, "layout": layout}}
