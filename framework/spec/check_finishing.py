@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from framework.spec.transform_spec import TransformSpec
     from framework.spec.transforms import SqlFinisher
 
-__all__ = ["CHECKED_VIEW", "CheckFinisher", "models_by_name", "placed"]
+__all__ = ["CHECKED_VIEW", "CheckFinisher", "models_by_name", "placed", "running"]
 
 CHECKED_VIEW = "this"
 """The view that holds the rows which a query looks at."""
@@ -48,6 +48,23 @@ def placed(data: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, objec
     for name, checks in _mapping(data.get(PROFILES)).items():
         yield from _listed(child_path(PROFILES, name), checks)
     yield from _listed("quality.checks", _mapping(data.get("quality")).get("checks"))
+
+
+def running(data: Mapping[str, object]) -> Iterator[tuple[str, str, Mapping[str, object]]]:
+    """Of each check that runs the path where the spec names it, its own path and its fields.
+
+    They are those of each profile that is named, once, and then the spec's own.
+    """
+    quality, profiles = _mapping(data.get("quality")), _mapping(data.get(PROFILES))
+    named = quality.get(PROFILES)
+    seen: set[str] = set()
+    for index, name in enumerate(named if isinstance(named, list) else []):
+        if isinstance(name, str) and name in profiles and name not in seen:
+            seen.add(name)
+            for path, check in _listed(child_path(PROFILES, name), profiles[name]):
+                yield f"quality.{PROFILES}[{index}]", path, check
+    for path, check in _listed("quality.checks", quality.get("checks")):
+        yield path, path, check
 
 
 def _listed(path: str, checks: object) -> Iterator[tuple[str, Mapping[str, object]]]:

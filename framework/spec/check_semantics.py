@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from framework.spec.check_finishing import placed
 from framework.spec.expressions import scan
+from framework.spec.findings import MAX_FINDINGS
 from framework.spec.lookup import Lookup
 from framework.spec.nodes import child_path
 from framework.spec.predicates import aggregate_faults, literal_faults, row_faults
@@ -101,7 +103,7 @@ class CheckSemantics(Lookup):
 
     def _check_predicate(self, path: str, text: object, kind: CheckKind) -> None:
         """One predicate."""
-        if not isinstance(text, str) or not text or self._is_told(path):
+        if not isinstance(text, str) or not text or self.findings.full or self._is_told(path):
             return
         try:
             found = scan(text)
@@ -109,7 +111,7 @@ class CheckSemantics(Lookup):
             self._note_within("bad-expression", path, error.message, (error.offset, 1))
             return
         of_kind = row_faults if kind is CheckKind.EXPECT else aggregate_faults
-        for fault in (*of_kind(found), *literal_faults(found, text)):
+        for fault in islice((*of_kind(found), *literal_faults(found, text)), MAX_FINDINGS):
             place = (fault.offset, fault.length)
             self._note_within(fault.rule, path, fault.message, place, fault.suggestion)
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from framework.spec.check_finishing import placed
+from framework.spec.check_finishing import running
 from framework.spec.findings import nearest
-from framework.spec.inclusions import COLUMNS_PATH, PROFILES
+from framework.spec.inclusions import COLUMNS_PATH
 from framework.spec.literals import reads_as
 from framework.spec.lookup import Lookup
 from framework.spec.nodes import ScalarNode, child_path
@@ -77,6 +77,7 @@ class ContractSemantics(Lookup):
     def _check_tests(self, tests: list[Mapping[str, object]]) -> None:
         """Each test has a name of its own and expects something, of checks that there are."""
         seen: dict[str, str] = {}
+        known = {name.lower(): name for name in self._check_names()}
         for index, test in enumerate(tests):
             path, name = f"tests[{index}]", test.get("name")
             first = seen.setdefault(str(name).lower(), path)
@@ -88,25 +89,17 @@ class ContractSemantics(Lookup):
                 self._note("empty-value", f"{path}.expect", "the test expects nothing")
             refused = expected.get("refused_by") if isinstance(expected, Mapping) else None
             for at, check in enumerate(refused if isinstance(refused, list) else []):
-                self._check_known(f"{path}.expect.refused_by[{at}]", check)
+                self._check_known(f"{path}.expect.refused_by[{at}]", check, known)
 
-    def _check_known(self, path: str, name: object) -> None:
-        """The name is that of a check that runs."""
-        known = list(self._check_names())
-        if isinstance(name, str) and name.lower() not in {each.lower() for each in known}:
+    def _check_known(self, path: str, name: object, known: Mapping[str, str]) -> None:
+        """The name is that of a check that runs, given by its small letters."""
+        if isinstance(name, str) and name.lower() not in known and not self.findings.full:
             message = f"there is no check `{name[:60]}`"
-            self._note("unknown-check", path, message, nearest(name, known))
+            self._note("unknown-check", path, message, nearest(name, known.values()))
 
     def _check_names(self) -> Iterator[str]:
         """The names of the checks that run, those of columns included."""
-        named = self._at("quality", PROFILES)
-        begins = tuple(
-            f"{child_path(PROFILES, str(name))}["
-            for name in (named if isinstance(named, list) else ())
-        )
-        for path, check in placed(self.data):
-            if path.startswith(("quality.", *begins)):
-                yield str(check.get("name"))
+        yield from (str(check.get("name")) for *_, check in running(self.data))
         contract = self._at("table", "columns")
         for name, column in contract.items() if isinstance(contract, Mapping) else ():
             if isinstance(column, Mapping) and column.get("nullable") is False:

@@ -8,6 +8,7 @@ judge: of what is valid it never says anything wrong, of what is not it says wha
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from framework.spec.expression_walk import Walk
@@ -17,7 +18,12 @@ from framework.spec.statement import StatementError, tokens_of
 if TYPE_CHECKING:
     from framework.spec.expression_parts import Call, ColumnReference, LiteralCast, TextComparison
 
-__all__ = ["Scanned", "scan"]
+__all__ = ["MAX_EXPRESSION", "Scanned", "scan"]
+
+MAX_EXPRESSION = 20_000
+"""Characters that an expression may have."""
+
+_MAX_LAMBDAS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,18 +68,25 @@ class Scanned:
         return not of_row and all(call.name in OF_THEIR_ROW for call in self.calls)
 
 
+@lru_cache(maxsize=1_000)
 def scan(expression: str) -> Scanned:
     """What the expression names.
 
     Raises:
-        StatementError: it is empty, holds a `;`, or leaves a quote, a comment or a bracket open.
+        StatementError: it is empty or too long, holds a `;`, or leaves a quote, a comment or a
+            bracket open.
     """
+    if len(expression) > MAX_EXPRESSION:
+        message = f"an expression has at most {MAX_EXPRESSION:,} characters"
+        raise StatementError(expression, 0, message)
     tokens = list(tokens_of(expression))
     if not tokens:
         raise StatementError(expression, 0, "there is no expression in it")
     end = next((token for token in tokens if token.text == ";"), None)
     if end is not None:
         raise StatementError(expression, end.offset, "a `;` ends statements, not expressions")
+    if sum(token.text == "->" for token in tokens) > _MAX_LAMBDAS:
+        raise StatementError(expression, 0, f"an expression has at most {_MAX_LAMBDAS} lambdas")
     walk = Walk.over(expression, tokens)
     return Scanned(
         columns=tuple(walk.columns),

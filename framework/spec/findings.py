@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from framework.errors import Finding
@@ -19,6 +20,7 @@ MAX_FINDINGS = 200
 """Faults beyond this number are not gathered: the file is not a spec."""
 
 _MAX_NAME = 100
+_MAX_COMPARED = 1_000
 
 
 class FindingList:
@@ -108,7 +110,14 @@ def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that the user most likely meant, or None when none is near."""
+    """The known word that the user most likely meant, or None when none is near.
+
+    Of very many, only some that begin alike are looked at, as comparing takes its time.
+    """
+    wanted = word[:_MAX_NAME].lower()
     by_lower = {name.lower(): name for name in known}
-    close = get_close_matches(word[:_MAX_NAME].lower(), by_lower, n=1, cutoff=0.6)
+    if len(by_lower) > _MAX_COMPARED:
+        alike = (name for name in by_lower if name[:2] == wanted[:2])
+        by_lower = {name: by_lower[name] for name in islice(alike, _MAX_COMPARED)}
+    close = get_close_matches(wanted, by_lower, n=1, cutoff=0.6)
     return by_lower[close[0]] if close else None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from framework.spec.check_finishing import placed
+from framework.spec.check_finishing import running
 from framework.spec.check_semantics import expectations, scanned
 from framework.spec.findings import nearest
 from framework.spec.inclusions import PROFILES
@@ -21,6 +22,8 @@ from framework.vocabulary import CheckedRows, CheckKind, OnFail, PartitionType, 
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from framework.spec.predicates import PredicateFault
 
 __all__ = ["QualitySemantics"]
 
@@ -47,11 +50,11 @@ class QualitySemantics(Lookup):
             message = "the section has nothing in it"
             self.findings.add("spec/empty-value", span, message, key_path="quality")
         self._check_profiles()
-        running = list(self._running())
-        self._check_names(running)
-        self._check_vacuous(running)
-        self._check_columns(running)
-        self._check_quarantine(running)
+        checks = list(running(self.data))
+        self._check_names(checks)
+        self._check_vacuous(checks)
+        self._check_columns(checks)
+        self._check_quarantine(checks)
 
     def _named_profiles(self) -> list[object]:
         """The names of profiles as they are written."""
@@ -65,7 +68,7 @@ class QualitySemantics(Lookup):
         seen: set[str] = set()
         for index, name in enumerate(self._named_profiles()):
             path = f"quality.{PROFILES}[{index}]"
-            if not isinstance(name, str):
+            if not isinstance(name, str) or self.findings.full:
                 continue
             if name not in names:
                 there = ", ".join(names) or "none"
@@ -75,23 +78,10 @@ class QualitySemantics(Lookup):
                 self._note("duplicate-check", path, f"the profile `{name}` is named twice")
             seen.add(name)
 
-    def _running(self) -> Iterator[Placed]:
-        """The checks that run: of each profile that is named, once, and then the spec's own."""
-        all_checks = list(placed(self.data))
-        seen: set[str] = set()
-        for index, name in enumerate(self._named_profiles()):
-            if isinstance(name, str) and name not in seen:
-                seen.add(name)
-                begin = f"{child_path(PROFILES, name)}["
-                mine = ((path, c) for path, c in all_checks if path.startswith(begin))
-                yield from ((f"quality.{PROFILES}[{index}]", path, c) for path, c in mine)
-        own = ((path, c) for path, c in all_checks if path.startswith("quality."))
-        yield from ((path, path, c) for path, c in own)
-
-    def _check_names(self, running: list[Placed]) -> None:
+    def _check_names(self, checks: list[Placed]) -> None:
         """No two checks have one name; a profile by itself has none twice either."""
         seen: dict[str, str] = {}
-        for named, path, check in running:
+        for named, path, check in checks:
             name = check.get("name")
             first = seen.setdefault(str(name).lower(), path)
             if first == path or not isinstance(name, str):
@@ -101,12 +91,12 @@ class QualitySemantics(Lookup):
             message = f"`{name}` is the name of {first} already; case makes no difference"
             self._note("duplicate-check", at, message)
 
-    def _check_vacuous(self, running: list[Placed]) -> None:
+    def _check_vacuous(self, checks: list[Placed]) -> None:
         """A run that only deletes writes no rows that could be checked."""
         operation = self._at("write", "operation")
         if operation not in _DELETES or self._has("bootstrap"):
             return
-        for named, path, check in running:
+        for named, path, check in checks:
             over = check.get("over", CheckedRows.WRITTEN.value)
             if over != CheckedRows.WRITTEN.value or sum(k in check for k in _KINDS) != 1:
                 continue
@@ -115,30 +105,31 @@ class QualitySemantics(Lookup):
             message = f"`{operation}` writes no rows, so {who} looks at nothing"
             self._note("vacuous-check", at, message, f"over: {CheckedRows.TABLE.value}")
 
-    def _check_columns(self, running: list[Placed]) -> None:
+    def _check_columns(self, checks: list[Placed]) -> None:
         """Where the table's columns are declared, nothing names others."""
         contract = self._at("table", "columns")
         if not isinstance(contract, Mapping):
             return
         known, types = self._known_columns(contract)
         table = str(self._at("table", "name"))
-        for _, path, check in running:
+        for _, path, check in checks:
             for name in _PREDICATES:
-                found = scanned(check.get(name))
-                faults = found and (
-                    *unknown_columns(found, known, table),
-                    *text_faults(found, types),
-                )
-                for fault in faults or ():
-                    if self.findings.full:
-                        return
-                    place = (fault.offset, fault.length)
-                    at = f"{path}.{name}"
-                    self._note_within(fault.rule, at, fault.message, place, fault.suggestion)
+                found = None if self.findings.full else scanned(check.get(name))
+                if found is not None:
+                    faults = chain(unknown_columns(found, known, table), text_faults(found, types))
+                    self._note_all(f"{path}.{name}", faults)
             self._check_arguments(path, check, known)
         redacted = self._at("quality", "redact")
         for index, name in enumerate(redacted if isinstance(redacted, list) else []):
             self._check_column(f"quality.redact[{index}]", name, known)
+
+    def _note_all(self, path: str, faults: Iterator[PredicateFault]) -> None:
+        """Add what is wrong with the predicate at the path, as long as there is room."""
+        for fault in faults:
+            if self.findings.full:
+                return
+            place = (fault.offset, fault.length)
+            self._note_within(fault.rule, path, fault.message, place, fault.suggestion)
 
     def _known_columns(
         self, contract: Mapping[str, object]
@@ -178,7 +169,7 @@ class QualitySemantics(Lookup):
             message = f"`{name[:60]}` is no column of {self._at('table', 'name')}"
             self._note("unknown-column", path, message, nearest(name, known.values()))
 
-    def _check_quarantine(self, running: list[Placed]) -> None:
+    def _check_quarantine(self, checks: list[Placed]) -> None:
         """Rows are set aside where neither table nor source lies."""
         place, path = (
             self._place("quality", "quarantine", "location"),
@@ -186,7 +177,7 @@ class QualitySemantics(Lookup):
         )
         table = self._place("table", "location")
         if not self._has(path):
-            if not self._sets_aside(running) or table is None:
+            if not self._sets_aside(checks) or table is None:
                 return
             place, path = f"{table}{QUARANTINE_SUFFIX}", "table.location"
         for section, field in (("table", "location"), ("source", "path"), ("bootstrap", "path")):
@@ -197,11 +188,11 @@ class QualitySemantics(Lookup):
                 message = f"the place of rows set aside, {place}, {how} the {section} {field}"
                 self._note("path-overlap", path, f"{message}; keep them apart")
 
-    def _sets_aside(self, running: list[Placed]) -> bool:
+    def _sets_aside(self, checks: list[Placed]) -> bool:
         """Whether some check or column can set rows aside."""
         contract = self._at("table", "columns")
         columns = contract.values() if isinstance(contract, Mapping) else ()
-        found = (*(check for *_, check in running), *columns)
+        found = (*(check for *_, check in checks), *columns)
         return any(
             isinstance(each, Mapping) and each.get("on_fail") == OnFail.QUARANTINE.value
             for each in found

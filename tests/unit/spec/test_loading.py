@@ -248,8 +248,20 @@ def test_folder_without_specs_is_refused(tmp_path: Path) -> None:
         lambda: "table:\n  partition_by:\n" + "".join(f"    c{i}: int\n" for i in range(20_000)),
         lambda: "bootstrap:\n  rules:\n" + "    - {partition: a, mode: skip}\n" * 10_000,
         lambda: "bootstrap:\n  rules:\n" + "    - {mode: '${secret.x}'}\n" * 10_000,
+        lambda: (
+            "table:\n  columns:\n"
+            + "".join(f"    column{i}: {{}}\n" for i in range(9_000))
+            + "quality:\n  checks:\n"
+            + "".join(f"    - {{name: a{i}, expect: colunm{i} > 0}}\n" for i in range(1_000))
+        ),
+        lambda: f"quality: {{checks: [{{name: a, expect: '{'x -> x + ' * 2_000}1'}}]}}\n",
+        lambda: f"quality: {{checks: [{{name: a, expect: '{'a = NULL OR ' * 1_600}b'}}]}}\n",
+        lambda: f"quality: {{checks: [{{name: a, expect: '{'(' * 400_000}'}}]}}\n",
     ],
-    ids=["fields", "variables", "environment", "columns", "rules", "secrets"],
+    ids=[
+        *("fields", "variables", "environment", "columns", "rules", "secrets"),
+        *("contract", "lambdas", "nulls", "brackets"),
+    ],
 )
 def test_large_hostile_spec_is_answered_in_seconds(
     write_spec: Write, make: Callable[[], str]
