@@ -6,6 +6,7 @@ groups by the key, Great Expectations asks whether it is unique (`persist=False`
 DuckDB groups. Folders are opened (planned, listed) beforehand; then warm process against warm
 process, alternating, median of the runs. Then duplicates are planted and what is found is compared
 with them, and the memory of a task is measured at two scales. Ratios are of wall time.
+The part `checks` measures what ten row checks cost on top of writes.
 The last line is one JSON object `{bench, ratios, targets, missed}`.
 """
 
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arranged import ARRANGEMENTS, arranged, planted
+from checked import checked_writes, wrong_checks
 from contest import HERE, ROOT, start_side
 from datasets import DataSet, prepare
 from report import AUDIT_TARGETS, finish
@@ -113,7 +115,20 @@ def _uniqueness(options: argparse.Namespace) -> Costs:
     return costs
 
 
-PARTS: Mapping[str, Callable[[argparse.Namespace], Costs]] = {"uniqueness": _uniqueness}
+def _checks(options: argparse.Namespace) -> Costs:
+    """Return what ten checks cost on top of writes, and how many of them miss a bad row."""
+    costs: Costs = {}
+    for (write, row), found in checked_writes(options).items():
+        costs[write, row] = cost = _median(found)
+        _print(write, row, found, cost)
+    costs["planted rows", "ours"] = Findings(wrong=wrong_checks(options))
+    return costs
+
+
+PARTS: Mapping[str, Callable[[argparse.Namespace], Costs]] = {
+    "uniqueness": _uniqueness,
+    "checks": _checks,
+}
 """Each part measures by itself; its targets are those of its name in `AUDIT_TARGETS`."""
 
 
@@ -205,7 +220,7 @@ def _median(found: list[Measured]) -> ProofCost:
 def _print(name: str, row: str, found: list[Measured], cost: ProofCost) -> None:
     """Print one contender's medians, with the spread of the wall time."""
     walls = [each.wall_s for each in found]
-    method = found[-1].value.get("method", "")
+    method = found[-1].value.get("method", "") if found[-1].value else ""
     print(
         f"{name:22} {row:10} n={len(found)} wall {cost.wall_s:6.2f} s "
         f"[{min(walls):.2f}-{max(walls):.2f}]  cpu {cost.cpu_s:6.2f} s  "

@@ -213,6 +213,20 @@ AUDIT_TARGETS: Mapping[str, Sequence[Target]] = {
         ),
         _at_most("planted duplicates: cases told wrongly", "planted", "ours", "wrong", 0),
     ),
+    "checks": (
+        *(
+            Target(
+                name=f"ten checks on a {write}: wall time over that without",
+                set=write,
+                ours="plain",
+                rival="checked",
+                measure="wall_s",
+                most=1.15,
+            )
+            for write in ("bulk insert", "upsert")
+        ),
+        _at_most("planted bad rows: checks that missed some", "planted rows", "ours", "wrong", 0),
+    ),
 }
 """By part of `bench/audit.py`."""
 

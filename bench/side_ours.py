@@ -17,6 +17,7 @@ from framework.engine.prepare import Bench, Request, prepare
 from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
 from framework.spark import read, read_incremental
+from framework.spark.checking.checker import SparkChecker
 from framework.spark.tasks import SparkTasks
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
             spec.write_text(json.dumps(document))
             tasks = InProcessTasks(int(settings["cores"]))
             prepared = prepare(Request(path=spec), Bench(tasks=tasks, scratch=scratch))
-            result = run(prepared.plan, SparkTasks(spark))
+            result = run(prepared.plan, SparkTasks(spark), checker=SparkChecker(spark))
         return {"run_s": result.seconds}
 
     return {
