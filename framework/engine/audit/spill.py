@@ -5,9 +5,10 @@ whoever compares a bucket reads one block per flush of each spill:
 
     magic | flush 0: bucket 0, bucket 1, … | flush 0: files | flush 1: … | index | trailer
 
-Inside a bucket the hashes stand file by file, ascending within each; the counts per file and bucket
-lead from a hash back to the files that hold it. The index is JSON. The trailer has the index's
-length and checksum, and the magic again; the index has checksums of all blocks.
+Inside a bucket the hashes stand file by file, ascending within each; a large file comes in several
+parts, each like a file of its own. The counts per file and bucket lead from a hash back to the
+files that hold it. The index is JSON. The trailer has the index's length and checksum, and the
+magic again; the index has checksums of all blocks.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def partition_mix(partition_path: str) -> int:
 
 
 class SpillWriter:
-    """Writes a spill; holds at most two to eight million hashes, and one file's more.
+    """Writes a spill; holds at most two to eight million hashes, and what was added last.
 
     It holds no more than keep blocks from being small, so memory does not follow the rows.
     """
@@ -90,7 +91,7 @@ class SpillWriter:
         self._flushes: list[dict[str, Any]] = []
 
     def add(self, number: int, hashes: np.ndarray) -> None:
-        """Take over the hashes of one file; the array is sorted in place."""
+        """Take over hashes of a file, which may come in several parts; sorts them in place."""
         hashes.sort()
         self._files.append((number, hashes))
         self._rows += hashes.size

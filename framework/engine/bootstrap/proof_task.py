@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 import numpy as np
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from framework.hudi.table.partition_path import PartitionValue
 
 __all__ = ["ProofJob", "ProofShare", "ProofTask", "prove_files_task"]
+
+_MOST_HASHES: Final = 1 << 20  # at a time, also of larger files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,18 +206,27 @@ class _Worker:
     ) -> KeyFacts:
         """Spill the hashes of a file's keys; return what else is known of them."""
         scan = KeyScan(self._rule, values)
-        hashes = np.empty(file.fingerprint.rows, np.uint64)
-        by_value, at = self._job.by_value, 0
+        by_value = self._job.by_value
+        left, at = file.fingerprint.rows, 0
+        hashes = np.empty(min(left, _MOST_HASHES), np.uint64)
         for batch in self._batches(reader, values):
+            rows = batch.num_rows
             scan.add(batch)
-            out = hashes[at : at + batch.num_rows]
-            hash_keys(self._rule, batch, values, out, by_value=by_value)
-            at += batch.num_rows
+            if at + rows > hashes.size:
+                self._hand_over(file, hashes[:at])
+                left, at = left - at, 0
+                hashes = np.empty(max(rows, min(left, _MOST_HASHES)), np.uint64)
+            hash_keys(self._rule, batch, values, hashes[at : at + rows], by_value=by_value)
+            at += rows
+        self._hand_over(file, hashes[:at])
         self.ambiguous |= by_value and not scan.injective
+        return scan.facts()
+
+    def _hand_over(self, file: InventoryFile, hashes: np.ndarray) -> None:
+        """Spill some hashes of a file, which are not ours any more."""
         if self._mixed:
             hashes ^= np.uint64(partition_mix(file.partition_path))
         self._spill.add(file.number, hashes)
-        return scan.facts()
 
     def _batches(self, reader: SourceReader, values: Mapping[str, PartitionValue]) -> Iterator[Any]:
         """Yield the file's key columns, in row order."""

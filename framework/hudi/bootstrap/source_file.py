@@ -53,12 +53,15 @@ class SourceReader:
         """Return the least and the greatest value of a plain column by the footer's statistics.
 
         They are of the file's own type, and bounds no key can be proven by: writers may widen them.
-        (None, None) where they are not there for each row group.
+        (None, None) where they are not there for each row group, or cannot be read.
         """
         metadata = self._parquet.metadata
         at = next(n for n in range(metadata.num_columns) if metadata.schema.column(n).path == name)
         groups = (metadata.row_group(n).column(at).statistics for n in self.row_groups())
-        found = [(s.min, s.max) if s and s.has_min_max else None for s in groups]
+        try:
+            found = [(s.min, s.max) if s and s.has_min_max else None for s in groups]
+        except (ValueError, OverflowError, NotImplementedError, pa.ArrowException):
+            return None, None  # text that is not UTF-8, days after the year 9999
         known = [each for each in found if each]
         if not known or len(known) < len(found):
             return None, None

@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 from framework.engine.audit import gate
 from framework.engine.audit import keys as audit_keys
+from framework.engine.bootstrap import proof_task
 from framework.engine.bootstrap.order_hint import may_be_ordered
 from framework.engine.bootstrap.proving import prove_keys
 from framework.engine.tasks import InProcessTasks
 from framework.errors import AuditFailedError, CorruptFileError, SourceDriftError
+from framework.hudi.bootstrap import source_file
 from framework.hudi.keygen.text import record_keys
 from framework.vocabulary import KeyScope, PartitionType
 from tests.support.sources import Bench, a_bench, a_rule, a_source, ids
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     import numpy as np
 
 PARTITION = a_rule(scope=KeyScope.PARTITION)
+NOT_UTF8 = pa.StringArray.from_buffers(
+    1, pa.array([0, 1], pa.int32()).buffers()[1], pa.py_buffer(b"\xff")
+)
 
 
 def prove(bench: Bench, work: Path, parallelism: int = 1) -> dict[str, Any]:
@@ -174,6 +179,19 @@ def test_prove_keys_equal_hashes_of_different_keys_pass(
     assert prove(bench, tmp_path / "w")["equal_hashes_compared"] == 4
 
 
+def test_prove_keys_large_files_are_hashed_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A duplicate across parts is found; rows count from the file's begin."""
+    monkeypatch.setattr(proof_task, "_MOST_HASHES", 7)
+    monkeypatch.setattr(source_file, "_BATCH_ROWS", 5)
+    values = [*range(100, 0, -1), 40]
+    bench = a_bench(tmp_path, {"p=1/a": ids(*values)}, row_group_size=33)
+    _, report = refusal(bench, tmp_path / "w")
+    assert (report["groups"], report["rows"]) == (1, 2)
+    assert [row["row"] for row in report["samples"][0]["rows"]] == [60, 100]
+
+
 def test_prove_keys_source_that_changed_is_refused(tmp_path: Path) -> None:
     """Between inventory and proof nothing may change."""
     bench = a_bench(tmp_path, {"p=1/a": ids(1, 2), "p=1/b": ids(3)})
@@ -214,6 +232,22 @@ def test_may_be_ordered_looks_inside_partitions_where_these_are_the_scope(tmp_pa
     assert may_be_ordered(bench.job.key_source, bench.ranges())
     bench = a_bench(tmp_path / "b", {**apart, "p=2/c": ids(2, 9)}, PARTITION)
     assert not may_be_ordered(bench.job.key_source, bench.ranges())
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (NOT_UTF8, False),
+        (pa.array([4_000_000], pa.int32()).view(pa.date32()), False),
+        (pa.array([Decimal("1.50")], pa.decimal128(38, 2)), True),
+    ],
+)
+def test_may_be_ordered_statistics_of_any_value_do_no_harm(
+    tmp_path: Path, column: pa.Array, *, expected: bool
+) -> None:
+    """Text that is not UTF-8 and days after the year 9999 have bounds that Python has not."""
+    bench = a_bench(tmp_path, {f"p=1/{n}": pa.table({"id": column}) for n in range(2)})
+    assert may_be_ordered(bench.job.key_source, bench.ranges()) is expected
 
 
 def test_may_be_ordered_file_without_statistics_says_no(tmp_path: Path) -> None:
