@@ -226,6 +226,7 @@ def _refuse(quality: Quality, found: Screened, place: ScreenPlace) -> None:
                 f" more than `max_failed: {check.budget}`",
                 found,
                 place,
+                name=check.name,
             )
     if place.total and found.rows / place.total > quality.max_ratio:
         raise _refusal(
@@ -237,13 +238,16 @@ def _refuse(quality: Quality, found: Screened, place: ScreenPlace) -> None:
         )
 
 
-def _refusal(condition: str, message: str, found: Screened, place: ScreenPlace) -> AuditFailedError:
-    """Return the error for a screening that takes out too much."""
+def _refusal(
+    condition: str, message: str, found: Screened, place: ScreenPlace, *, name: str = ""
+) -> AuditFailedError:
+    """Return the error for a screening that takes out too much; `name` is the check's."""
     return AuditFailedError(
         f"audit/{condition}",
         message,
         report={
             "check": condition,
+            **({"name": name} if name else {}),
             "rows": place.total,
             "quarantined": found.quarantined,
             "dropped": found.dropped,
