@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("framework.cli.plan", "Show what run would do; changes nothing, needs no Java."),
     "run": ("framework.cli.run", "Carry out specs, or a saved plan."),
     "check": ("framework.cli.check", "Make the checks on a table or a source; publish nothing."),
+    "test": ("framework.cli.test", "Try specs over the rows in their section `tests`."),
     "resume": ("framework.cli.resume", "Go on with a run that was cut off."),
     "status": ("framework.cli.status", "Show a table's state and what endangers it."),
     "history": ("framework.cli.history", "List a table's instants with their audits."),

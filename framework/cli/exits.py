@@ -13,7 +13,7 @@ EXIT_CODES: Final = {
     0: "done, nothing to do, or already committed",
     1: "usage or spec error, also where the spec does not fit the source",
     2: "only with `plan --detailed-exitcode`: there are changes",
-    3: "the gate refused; table unchanged",
+    3: "the gate refused, or tests failed; table unchanged",
     4: "lock held, conflict lost, plan stale or source drifted: retry",
     5: "engine or storage failed, or source unreadable; table unchanged",
     6: "committed, but a step after the commit failed",

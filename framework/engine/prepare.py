@@ -36,6 +36,7 @@ __all__ = [
     "build_plan",
     "load",
     "prepare",
+    "prepare_loaded",
     "prepare_saved",
 ]
 
@@ -117,7 +118,14 @@ def prepare(request: Request, bench: Bench) -> Prepared:
         SpecError, PlanError: the spec is faulty, or does not fit what is there.
         RetryableError, EngineError: see `observe` and `build`.
     """
-    spec = load(request)
+    return prepare_loaded(load(request), request, bench)
+
+
+def prepare_loaded(spec: PipelineSpec, request: Request, bench: Bench) -> Prepared:
+    """Return the plan of a spec that is loaded already; what a request says of a spec is not used.
+
+    Cost and errors are those of `prepare`.
+    """
     observation = observe(
         target_of(spec),
         bench.tasks,

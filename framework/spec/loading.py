@@ -9,6 +9,7 @@ from framework.errors import Finding, SpecError, Where
 from framework.spec.check_finishing import CheckFinisher, models_by_name
 from framework.spec.check_semantics import CheckSemantics
 from framework.spec.contract_semantics import ContractSemantics
+from framework.spec.example_semantics import ExampleSemantics, note_unknown_checks
 from framework.spec.faults import Judge
 from framework.spec.findings import FindingList, nearest, sort_findings
 from framework.spec.inclusions import PROFILES, ColumnsFile, with_profiles
@@ -40,10 +41,18 @@ SPEC_SUFFIX = ".pipeline.yml"
 """How the name of a spec file ends."""
 
 _TAKEN_AS_THEY_ARE = ("table", "bootstrap", "source", "quality", "write", "spark")
-_Checks = Semantics | LoadSemantics | ContractSemantics | CheckSemantics | QualitySemantics
+_Checks = (
+    Semantics
+    | LoadSemantics
+    | ContractSemantics
+    | CheckSemantics
+    | QualitySemantics
+    | ExampleSemantics
+)
 _CHECKS: tuple[type[_Checks], ...] = (
     *(Semantics, LoadSemantics),
     *(ContractSemantics, CheckSemantics, QualitySemantics),
+    ExampleSemantics,
 )
 
 
@@ -80,6 +89,8 @@ def load_spec(
     transforms = finisher.finished(_mapping(resolved.value).get("transforms"))
     checker = CheckFinisher(judge=_judge(resolved, files), finisher=finisher)
     checks = checker.finished(resolved, document.quality if document else None)
+    if document is not None and not findings.errors:
+        note_unknown_checks(document, checks, positions, findings)
     uses = _uses(transforms, checks)
     findings.extend(_unused(variables or {}, project, positions, uses))
     if document is None or findings.errors or project.findings.errors:

@@ -1,0 +1,1 @@
+"""Rows of a spec's tests: typed, laid in files, compared."""

@@ -1,0 +1,153 @@
+"""Rows of a test as a table of Arrow, or every fault in them."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from framework.engine.examples.arrow_types import arrow_type
+from framework.engine.examples.values import UnfitError, fitted, inferred
+from framework.plan.examples.columns import RowColumns
+from framework.plan.faults import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from framework.plan.examples.example import ExampleRows
+
+__all__ = ["fitted_rows", "laid_rows"]
+
+_NONE: Final[Mapping[str, pa.DataType]] = MappingProxyType({})
+
+
+def laid_rows(
+    given: ExampleRows,
+    faults: list[Fault],
+    *,
+    beside: ExampleRows | None = None,
+    lent: Mapping[str, pa.DataType] = _NONE,
+    has_all_lent: bool = False,
+) -> pa.Table:
+    """Return rows that come in, or that a table has; what is wrong with them is added to `faults`.
+
+    The columns are those that the spec has types for, and then those that the rows name; one that
+    a row leaves out is null. A type that the spec does not tell is the one in `lent`, else that of
+    the values, with those of `beside`. With `has_all_lent` the rows have all columns of it.
+    """
+    columns = given.columns or RowColumns()
+    known = {**columns.further, **columns.types}
+    named = dict.fromkeys(name for row in given.rows for name in row)
+    if columns.said_by:
+        _note_unknown(given, columns, faults)
+    fields, arrays = [], []
+    for name in dict.fromkeys((*columns.types, *named, *(lent if has_all_lent else ()))):
+        text = known.get(name)
+        kind = arrow_type(text) if text else lent.get(name)
+        if kind is None:
+            kind = _inferred(given, beside, name, faults)
+        fields.append(pa.field(name, kind))
+        arrays.append(pa.array(_fitted(given, name, kind, faults), kind))
+    return pa.table(arrays, schema=pa.schema(fields))
+
+
+def fitted_rows(
+    expected: ExampleRows, schema: pa.Schema, faults: list[Fault]
+) -> list[dict[str, Any]]:
+    """Return expected rows in the types of the rows that they are compared with, by column.
+
+    Every row has every column that one of them names; what it leaves out is None.
+    """
+    named = list(dict.fromkeys(name for row in expected.rows for name in row))
+    columns: list[list[Any]] = []
+    for name in named:
+        at = schema.get_field_index(name)
+        if at < 0:
+            _note_missing(expected, name, schema.names, faults)
+            columns.append([None] * len(expected.rows))
+        else:
+            columns.append(_fitted(expected, name, schema.field(at).type, faults))
+    if not named:
+        return [{} for _ in expected.rows]
+    return [dict(zip(named, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def _fitted(rows: ExampleRows, name: str, kind: pa.DataType, faults: list[Fault]) -> list[Any]:
+    """Return one column's values; None where one does not fit."""
+    found: list[Any] = []
+    if pa.types.is_null(kind):
+        return [None] * len(rows.rows)
+    for number, row in enumerate(rows.rows):
+        try:
+            found.append(fitted(row.get(name), kind))
+        except UnfitError as error:
+            found.append(None)
+            faults.append(
+                Fault(
+                    condition="tests/value-does-not-fit",
+                    key_path=f"{rows.path}[{number}].{name}",
+                    message=f"column '{name}': {error.message}",
+                    remedy=error.remedy,
+                )
+            )
+    return found
+
+
+def _inferred(
+    rows: ExampleRows, beside: ExampleRows | None, name: str, faults: list[Fault]
+) -> pa.DataType:
+    """Return the type of a column that nobody tells; that of nulls where it has none."""
+    values = [row.get(name) for row in rows.rows]
+    try:
+        own = inferred(values)
+        others = [row.get(name) for row in beside.rows] if beside else []
+        return _in_common([*values, *others], own)
+    except UnfitError as error:
+        classes = [None if value is None else type(value) for value in values]
+        first = next(each for each in classes if each is not None)
+        other = next((at for at, each in enumerate(classes) if each not in (None, first)), 0)
+        faults.append(
+            Fault(
+                condition="tests/mixed-types",
+                key_path=f"{rows.path}[{other}].{name}",
+                message=f"column '{name}': {error.message}",
+                remedy="Say its type in `source.schema` or `table.columns`, or write one type.",
+            )
+        )
+        return pa.null()
+
+
+def _in_common(values: Sequence[Any], own: pa.DataType) -> pa.DataType:
+    """Return the type of all values, or `own` where they have none in common."""
+    try:
+        return inferred(values)
+    except UnfitError:
+        return own
+
+
+def _note_unknown(rows: ExampleRows, columns: RowColumns, faults: list[Fault]) -> None:
+    """Add a fault for each column that the spec does not have."""
+    known = {**columns.types, **columns.further}
+    for number, row in enumerate(rows.rows):
+        for name in row:
+            if name not in known:
+                path = f"{rows.path}[{number}].{name}"
+                faults.append(_unknown(path, name, columns.said_by, known))
+
+
+def _note_missing(rows: ExampleRows, name: str, there: Sequence[str], faults: list[Fault]) -> None:
+    """Add a fault for a column that the rows to compare with do not have."""
+    number = next(at for at, row in enumerate(rows.rows) if name in row)
+    known = dict.fromkeys(each for each in there if not each.startswith("_"))
+    faults.append(_unknown(f"{rows.path}[{number}].{name}", name, "the run", known))
+
+
+def _unknown(path: str, name: str, said_by: str, known: Mapping[str, object]) -> Fault:
+    """Return the fault of a column that is not there."""
+    return Fault(
+        condition="tests/unknown-column",
+        key_path=path,
+        message=f"{said_by} has no column '{name}'",
+        remedy=f"Columns are {', '.join(known)}.",
+    )

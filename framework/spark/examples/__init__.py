@@ -1,0 +1,1 @@
+"""Tests of specs, tried with the pipeline itself on a session."""
