@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from framework.spec.check_finishing import running
-from framework.spec.findings import nearest
 from framework.spec.inclusions import COLUMNS_PATH
 from framework.spec.literals import reads_as
 from framework.spec.lookup import Lookup
@@ -16,9 +13,6 @@ from framework.spec.references import LooseText
 from framework.spec.scalars import quoted, scalar_text
 from framework.spec.spark_types import TypeTextError, normal_type
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 __all__ = ["ContractSemantics"]
 
 _NESTED = ("array<", "map<", "struct<")
@@ -26,7 +20,7 @@ _NESTED = ("array<", "map<", "struct<")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractSemantics(Lookup):
-    """Checks `table.columns` and `tests`."""
+    """Checks `table.columns`."""
 
     def check(self) -> None:
         """Add every fault to the findings."""
@@ -34,9 +28,6 @@ class ContractSemantics(Lookup):
         for name, column in contract.items() if isinstance(contract, Mapping) else ():
             if isinstance(column, Mapping):
                 self._check_column(child_path(COLUMNS_PATH, name), column)
-        tests = self._at("tests")
-        if isinstance(tests, list):
-            self._check_tests([each for each in tests if isinstance(each, Mapping)])
 
     def _check_column(self, path: str, column: Mapping[str, object]) -> None:
         """What a column says fits together."""
@@ -73,39 +64,6 @@ class ContractSemantics(Lookup):
                 self._note("bad-literal", at, message, quoted(written))
             elif not reads_as(scalar_text(typed), kind):
                 self._note("bad-literal", at, f"`{written[:60]}` is no {kind}")
-
-    def _check_tests(self, tests: list[Mapping[str, object]]) -> None:
-        """Each test has a name of its own and expects something, of checks that there are."""
-        seen: dict[str, str] = {}
-        known = {name.lower(): name for name in self._check_names()}
-        for index, test in enumerate(tests):
-            path, name = f"tests[{index}]", test.get("name")
-            first = seen.setdefault(str(name).lower(), path)
-            if first != path and isinstance(name, str):
-                message = f"`{name[:60]}` is the name of {first} already"
-                self._note("duplicate-test", f"{path}.name", message)
-            expected = test.get("expect")
-            if expected == {}:
-                self._note("empty-value", f"{path}.expect", "the test expects nothing")
-            refused = expected.get("refused_by") if isinstance(expected, Mapping) else None
-            for at, check in enumerate(refused if isinstance(refused, list) else []):
-                self._check_known(f"{path}.expect.refused_by[{at}]", check, known)
-
-    def _check_known(self, path: str, name: object, known: Mapping[str, str]) -> None:
-        """The name is that of a check that runs, given by its small letters."""
-        if isinstance(name, str) and name.lower() not in known and not self.findings.full:
-            message = f"there is no check `{name[:60]}`"
-            self._note("unknown-check", path, message, nearest(name, known.values()))
-
-    def _check_names(self) -> Iterator[str]:
-        """The names of the checks that run, those of columns included."""
-        yield from (str(check.get("name")) for *_, check in running(self.data))
-        contract = self._at("table", "columns")
-        for name, column in contract.items() if isinstance(contract, Mapping) else ():
-            if isinstance(column, Mapping) and column.get("nullable") is False:
-                yield f"columns.{name}.nullable"
-            if isinstance(column, Mapping) and "allowed" in column:
-                yield f"columns.{name}.allowed"
 
 
 def _family(value: object) -> type:

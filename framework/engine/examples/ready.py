@@ -60,7 +60,7 @@ def with_lent_types(
     A type that the spec tells stays. With `has_all` the rows have every column that is loaded. What
     is wrong with the rows is added to `faults`.
     """
-    if ready.example.before is None or ready.before is None:
+    if ready.example.before is None or ready.before is None or not lent:
         return ready
     before = laid_rows(ready.example.before, faults, lent=lent, has_all_lent=has_all)
     return replace(ready, before=before)

@@ -20,6 +20,7 @@ from framework.engine.examples.refusal import NO_ROWS, Refusal, refused_rows, re
 from framework.engine.examples.trial import Trial
 from framework.engine.prepare import Bench, Request, prepare_loaded
 from framework.engine.quarantine.datasets import datasets
+from framework.engine.quarantine.record import read_record
 from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
 from framework.errors import AuditFailedError, FrameworkError, PlanError
@@ -206,7 +207,11 @@ def _read(spark: SparkSession, place: StandIn, instant: str | None) -> tuple[pa.
 
 def _set_aside(location: str, place: StandIn, instant: str | None) -> pa.Table:
     """Return the rows that a run set aside, with the rules that they fail."""
-    found = [each for each in datasets(location, place.location) if each.instant == instant]
+    found = [
+        each
+        for each in datasets(read_record(place.location), (location,))
+        if each.instant == instant
+    ]
     return _together([pq.read_table(path) for each in found for path in each.files])
 
 

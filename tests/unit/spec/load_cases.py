@@ -39,7 +39,51 @@ def named(text: str) -> str:
     return after(f"{SOURCE}transforms:\n{one}  - {{name: {text}, sql: SELECT 2}}\n{WRITE}")
 
 
+def tests(*items: str) -> str:
+    """A spec that loads from a folder, with these tests."""
+    lines = "".join(f"  - {{{item}}}\n" for item in items)
+    return after(f"{SOURCE}{WRITE}tests:\n{lines}")
+
+
 LOAD_CASES = [
+    # Tests.
+    Case(
+        "duplicate-test",
+        BOOTSTRAP,
+        tests(
+            "name: a, given: [], expect: {written: []}",
+            "name: ➜a, given: [], expect: {written: []}",
+        ),
+    ),
+    Case(
+        "rows-not-allowed",
+        BOOTSTRAP,
+        after(
+            "tests:\n  - {name: a, table: ➜[{id: 1}], given: [{id: 2}], expect: {written: []}}\n"
+        ),
+    ),
+    Case(
+        "rows-not-allowed",
+        BOOTSTRAP,
+        after(f"{DELETE}tests:\n  - {{name: a, given: ➜[{{id: 1}}], expect: {{written: []}}}}\n"),
+        "given: []",
+    ),
+    Case(
+        "expects-both",
+        BOOTSTRAP,
+        tests("name: a, given: [], expect: {written: ➜[{id: 1}], refused_by: [null-keys]}"),
+    ),
+    Case(
+        "expects-both",
+        BOOTSTRAP,
+        tests("name: a, given: [], expect: {quarantined: ➜[{id: 1}], rejected: [{id: 1}]}"),
+    ),
+    Case(
+        "unknown-check",
+        BOOTSTRAP,
+        tests("name: a, given: [], expect: {refused_by: [➜null-key]}"),
+        "null-keys",
+    ),
     # The sections together.
     Case(
         "source-without-write",

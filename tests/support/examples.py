@@ -1,0 +1,104 @@
+"""Builders for tests of what tries specs: specs with tests, lists of rows, results."""
+
+from __future__ import annotations
+
+import json
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from framework.engine.examples.comparing import Difference
+from framework.engine.examples.ready import made_ready
+from framework.engine.examples.trial import Trial
+from framework.errors import PlanError
+from framework.plan.examples.columns import RowColumns
+from framework.plan.examples.example import ExampleRows, examples_of
+from framework.spec.loading import load_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from framework.engine.examples.ready import ReadyExample
+    from framework.plan.faults import Fault
+    from framework.spec.pipeline_spec import PipelineSpec
+
+__all__ = ["a_difference", "a_spec", "a_test", "ready_tests", "some_rows", "trials", "write_spec"]
+
+_TABLE: Mapping[str, Any] = MappingProxyType(
+    {
+        "name": "shop.orders",
+        "location": "lake/orders",
+        "partition_by": {"p": "int"},
+        "record_key": {"columns": ["id"], "unique_within": "table"},
+        "ordering": "commit_time",
+    }
+)
+
+
+def a_test(name: str = "a test", **fields: Any) -> dict[str, Any]:
+    """Return a test that expects nothing to be written, but for what is given here."""
+    return {"name": name, "given": [], "expect": {"written": []}, **fields}
+
+
+def write_spec(
+    folder: Path, *tests: Mapping[str, Any], table: Mapping[str, Any] | None = None, **sections: Any
+) -> Path:
+    """Write a spec with these tests, which upserts Parquet but for what the sections say.
+
+    A section that is None is left out; `table` changes fields of that section.
+    """
+    document = {
+        "version": 1,
+        "table": {**_TABLE, **(table or {})},
+        "source": {"path": "lake/landing"},
+        "write": {"operation": "upsert"},
+        **sections,
+        **({"tests": list(tests)} if tests else {}),
+    }
+    path = folder / "orders.pipeline.yml"
+    kept = {name: section for name, section in document.items() if section is not None}
+    path.write_text(json.dumps(kept, indent=1))
+    return path
+
+
+def a_spec(folder: Path, *tests: Mapping[str, Any], **sections: Any) -> PipelineSpec:
+    """Return the spec that `write_spec` writes."""
+    return load_spec(write_spec(folder, *tests, **sections))
+
+
+def ready_tests(spec: PipelineSpec) -> tuple[tuple[ReadyExample, ...], list[Fault]]:
+    """Return the tests of a spec with their rows typed, and what is wrong with them."""
+    faults: list[Fault] = []
+    return tuple(made_ready(each, faults) for each in examples_of(spec)), faults
+
+
+def some_rows(*rows: Mapping[str, object], **types: str) -> ExampleRows:
+    """Return rows as a spec has them, of columns with these types."""
+    return ExampleRows(path="tests[0].given", rows=rows, columns=RowColumns(further=types))
+
+
+def a_difference(**changes: Any) -> Difference:
+    """Return a difference of one row missing and one unexpected."""
+    fields: dict[str, Any] = {
+        "what": "written",
+        "columns": ("id", "amount"),
+        "missing": (("1", "2.50"),),
+        "unexpected": (("1", "null"),),
+        "matched": 3,
+    }
+    return Difference(**{**fields, **changes})
+
+
+def trials() -> list[Trial]:
+    """Return one result of each kind."""
+    error = PlanError("load/no-table", "there is no table to delete from", remedy="Begin it.")
+    return [
+        Trial(name="passes", seconds=1.25),
+        Trial(
+            name="differs",
+            seconds=0.5,
+            reasons=("the run was refused: no",),
+            differences=(a_difference(),),
+        ),
+        Trial(name="breaks", seconds=0.25, error=error, folder="/kept/here"),
+    ]

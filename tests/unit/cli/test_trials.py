@@ -1,0 +1,119 @@
+"""The command `test` before Spark starts, and how results are told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from framework.cli.app import main
+from framework.cli.render.trials import TrialsTold
+from framework.engine.examples.trial import TrialOutcome
+from framework.errors import PlanError
+from tests.support.examples import a_difference, a_test, trials, write_spec
+
+if TYPE_CHECKING:
+    from framework.engine.examples.trial import Trial
+
+
+def told(form: str, found: list[Trial], capsys: pytest.CaptureFixture[str]) -> str:
+    """What is written of the tests of one spec."""
+    telling = TrialsTold(form=form)
+    telling.begin("a.pipeline.yml")
+    for each in found:
+        telling.tell(each)
+    telling.end()
+    telling.close({Path("b.pipeline.yml"): PlanError("tests/none", "nothing\x00")})
+    return capsys.readouterr().out
+
+
+def test_results_are_told_a_line_each_with_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Columns below each other, then the totals."""
+    assert told("text", trials(), capsys).splitlines() == [
+        "a.pipeline.yml",
+        "  ✓ passes  1.2 s",
+        "  ✗ differs  0.5 s",
+        "      the run was refused: no",
+        "      written: 1 row missing, 1 row unexpected",
+        "           id  amount",
+        "        -  1   2.50",
+        "        +  1   null",
+        "  ! breaks  0.2 s",
+        "      error[load/no-table]: there is no table to delete from",
+        "        help: Begin it.",
+        "      kept in /kept/here",
+        "3 tests: 1 passed, 1 failed, 1 error in 2.0 s",
+    ]
+
+
+def test_differences_of_many_rows_show_ten_of_each(capsys: pytest.CaptureFixture[str]) -> None:
+    """And count the others; long values are cut, and none can steer a terminal."""
+    rows = tuple((str(number), "x" * 50 if number else "\x1b[2J") for number in range(13))
+    (first, second, _) = trials()
+    many = type(second)(
+        name="many", seconds=0, differences=(a_difference(missing=rows, unexpected=()),)
+    )
+    lines = told("text", [first, many], capsys).splitlines()
+    assert "      written: 13 rows missing" in lines
+    assert sum(line.startswith("        -") for line in lines) == 11
+    assert any("… 3 more" in line for line in lines)
+    assert all(len(line) <= 80 and "\x1b" not in line for line in lines)
+
+
+def test_json_is_a_line_for_each_spec(capsys: pytest.CaptureFixture[str]) -> None:
+    """With outcomes counted, and errors as all errors are."""
+    document = json.loads(told("json", trials(), capsys))
+    assert document["spec"] == "a.pipeline.yml"
+    assert [document[each.value] for each in TrialOutcome] == [1, 1, 1]
+    _, differs, breaks = document["tests"]
+    assert differs["differences"][0]["missing"] == [["1", "2.50"]]
+    assert (breaks["error"]["condition"], breaks["folder"]) == ("load/no-table", "/kept/here")
+
+
+def test_junit_has_a_suite_for_each_spec(capsys: pytest.CaptureFixture[str]) -> None:
+    """One that could not be tried has one error; rows are told in the failure."""
+    root = ET.fromstring(told("junit", trials(), capsys))  # noqa: S314  our own document
+    tried, faulty = root
+    assert (tried.get("tests"), tried.get("failures"), tried.get("errors")) == ("3", "1", "1")
+    failure = tried.find("testcase/failure")
+    assert failure is not None
+    assert "written, missing: {id: 1, amount: 2.50}" in str(failure.text)
+    error = faulty.find("testcase/error")
+    assert error is not None
+    assert error.get("type") == "tests/none"
+
+
+def test_codes_are_those_of_the_gate_and_of_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    """3 for rows that are not as expected."""
+    telling = TrialsTold(form="json")
+    telling.begin("a")
+    for each in trials():
+        telling.tell(each)
+    assert telling.codes == [0, 3, 1]
+    assert capsys.readouterr().out == ""
+
+
+def test_faults_of_rows_end_the_command_before_spark_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All of them, each with its line."""
+    test = a_test(given=[{"id": 1, "p": "one"}, {"id": 2, "p": 1.5}])
+    assert main(["test", str(write_spec(tmp_path, test))]) == 1
+    found = capsys.readouterr().err
+    assert found.count("tests/value-does-not-fit") == 2
+    assert '"p": "one"' in found
+
+
+@pytest.mark.parametrize("words", [[], ["-k", "other"]])
+def test_nothing_to_test_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    """A spec without tests alone is told; a text that is in no name is an error too."""
+    tests = [a_test()] if words else []
+    assert main(["test", str(write_spec(tmp_path, *tests)), *words, "--format", "json"]) == 1
+    done = capsys.readouterr()
+    assert json.loads(done.out)["error"]["condition"] == "tests/none"
+    assert ("no tests" in done.err) == (not words)
