@@ -179,6 +179,14 @@ CASES = [
     Case("path-overlap", LOCATION, "  location: ➜lake/raw/flights/\n"),
     Case("path-overlap", LOCATION, "  location: ➜lake/raw/flights/table\n"),
     Case("path-overlap", LOCATION, "  location: ➜./lake/x/../raw\n"),
+    *[
+        Case(
+            "path-overlap",
+            "bootstrap:\n",
+            f"quality:\n  quarantine: {{location: ➜{place}}}\nbootstrap:\n",
+        )
+        for place in ("lake/raw/flights/aside", "lake/raw", "lake/flights/aside")
+    ],
     # How the table begins.
     Case("layout-mismatch", "layout: hive", "layout: ➜none", "hive"),
     Case("layout-mismatch", "  partition_by: {month: int}\n", "", "none"),
