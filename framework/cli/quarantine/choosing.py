@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from framework.cli.places import NamedTable
     from framework.engine.quarantine.aside import Aside
 
-__all__ = ["NOTHING", "InstantOption", "PlaceOrSpec", "chosen", "sums", "unknown_word"]
+__all__ = ["NOTHING", "InstantOption", "PlaceOrSpec", "chosen", "meant", "sums"]
 
 NOTHING = "nothing set aside"
 
@@ -42,7 +42,8 @@ def chosen(table: NamedTable, instant: str | None) -> tuple[Aside, ...]:
     one = tuple(each for each in found if each.instant == instant)
     if not one:
         instants = [each.instant for each in found]
-        raise unknown_word("instant", f"nothing was set aside at {instant}", instant, instants)
+        message = f"nothing is set aside of {instant}"
+        raise usage_error("unknown-instant", message, meant(instant, instants))
     return one
 
 
@@ -53,9 +54,8 @@ def sums(found: Sequence[Aside]) -> str:
     return f"{count}, {count_text(rows, 'row')}, {size_text(size)}"
 
 
-def unknown_word(what: str, message: str, word: str, known: Iterable[str]) -> Exception:
-    """Return the error for a word that names nothing, with those that do."""
+def meant(word: str, known: Iterable[str]) -> str:
+    """Return what the user may have meant by a word that names nothing here."""
     words = list(dict.fromkeys(known))
     close = nearest(word, words)
-    hint = f"did you mean {close}?" if close else f"{what}s: {', '.join(words)}"
-    return usage_error(f"unknown-{what}", message, hint if words else NOTHING)
+    return f"did you mean {close}?" if close else f"there is {', '.join(words) or NOTHING}"

@@ -18,9 +18,10 @@ from framework.cli.quarantine.choosing import (
     InstantOption,
     PlaceOrSpec,
     chosen,
-    unknown_word,
+    meant,
 )
 from framework.cli.render.console import clean, err, out, write
+from framework.cli.usage import usage_error
 from framework.engine.quarantine.rows import rows_of
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _check_rule(rule: str, found: Sequence[Aside]) -> None:
     """
     rules = [name for each in found for name in each.by_rule]
     if rule not in rules:
-        raise unknown_word("rule", f"no row was set aside by {rule}", rule, rules)
+        raise usage_error("unknown-rule", f"no row was set aside by {rule}", meant(rule, rules))
 
 
 def _write_rows(rows: Iterable[AsideRow], found: Sequence[Aside]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.cli.app import COMMANDS
+from framework.cli.app import COMMANDS, GROUPS, words_below
 from framework.cli.exits import EXIT_CODES
 
 if TYPE_CHECKING:
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
         (["plan", "--otu", "x"], "usage/unknown-option", "--out"),
         (["plan", "--format", "jsn"], "usage/bad-value", "json"),
         (["resume"], "usage/missing-argument", "resume --help"),
+        (["quarantine", "shw"], "usage/unknown-command", "run-pipeline quarantine show"),
+        (["quarantine", "everything"], "usage/unknown-command", "ls, show, release, drop"),
+        (["quarantin"], "usage/unknown-command", "run-pipeline quarantine"),
+        (["quarantine", "show"], "usage/missing-argument", "quarantine show --help"),
+        (["quarantine", "show", "t", "--limti", "1"], "usage/unknown-option", "--limit"),
+        (["quarantine", "drop", "t"], "usage/one-or-all", "--all"),
+        (["quarantine", "drop", "t", "--all", "--instant", "1"], "usage/one-or-all", "--all"),
+        (["quarantine", "release", "t"], "usage/needs-spec", "spec"),
         (["status", "a", "b"], "usage/not-understood", "status --help"),
         (["-C", "nowhere", "plan"], "usage/folder", None),
         (["run", "--var", "x", "a.pipeline.yml"], "usage/not-a-pair", "--var x=VALUE"),
@@ -51,10 +59,12 @@ def test_command_line_without_words_shows_its_help(command: Command) -> None:
     """It is a usage error, so it exits with 1 and writes to stderr."""
     told = command()
     assert (told.code, told.out) == (1, "")
-    assert all(name in told.err for name in COMMANDS)
+    assert all(name in told.err for name in words_below(""))
 
 
-@pytest.mark.parametrize("words", [["--help"], ["-h"], *([name, "--help"] for name in COMMANDS)])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["-h"], *([*name.split(), "--help"] for name in (*COMMANDS, *GROUPS))]
+)
 def test_help_shows_every_exit_code(command: Command, words: list[str]) -> None:
     """Compactly: no line of the table is broken, none is followed by an empty one."""
     told = command(*words)
@@ -63,6 +73,23 @@ def test_help_shows_every_exit_code(command: Command, words: list[str]) -> None:
     start = lines.index("Exit codes:") + 1
     table = lines[start : start + len(EXIT_CODES)]
     assert table == [f"{code}  {meaning}" for code, meaning in EXIT_CODES.items()]
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_group_without_a_command_shows_its_help(command: Command, group: str) -> None:
+    """As the command line does without words: exit 1, on stderr, every command with its words."""
+    told = command(group)
+    assert (told.code, told.out) == (1, "")
+    assert all(summary in told.err for summary in words_below(f"{group} ").values())
+
+
+def test_file_named_as_a_command_of_a_group_is_no_default_run(
+    command: Command, tmp_path: Path
+) -> None:
+    """The first word decides, whatever lies in the folder."""
+    (tmp_path / "quarantine").mkdir()
+    told = command("quarantine", "ls", tmp_path)
+    assert (told.code, told.out) == (0, "nothing set aside\n")
 
 
 def test_version_is_shown(command: Command) -> None:
