@@ -1,0 +1,42 @@
+"""One run of a shop that sets rows aside, or a release: `python one_shop.py FOLDER KIND WHAT`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from framework.errors import FrameworkError
+from tests.support.asides import Shop
+
+__all__ = ["ASIDE", "a_shop"]
+
+ASIDE = 2
+"""Rows that a run sets aside; a release puts one of them into the table."""
+
+
+def a_shop(folder: Path, kind: str, *, least: int = 3) -> Shop:
+    """Return a shop whose spec loads rows, or only begins its table."""
+    if kind == "bootstrap":
+        return Shop(folder=folder, least=least, operation="", ordering=False)
+    return Shop(folder=folder, least=least)
+
+
+def main() -> int:
+    """Do what is asked for; 0 also where there is nothing to do."""
+    folder, kind, what = sys.argv[1:]
+    shop = a_shop(Path(folder), kind, least=0 if what == "release" else 3)
+    try:
+        if what == "run":
+            shop.run()
+        else:
+            shop.finish()
+            if any(each.rows == ASIDE for each in shop.waiting()):
+                shop.release()
+    except FrameworkError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
