@@ -8,7 +8,7 @@ all the same.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -61,6 +61,7 @@ class Screened:
         quarantined: rows that are set aside.
         dropped: rows that are left out.
         by_rule: bad rows by check; one row may be bad by several.
+        looked: rows that each check looked at.
         gone: for each file that loses rows, by its number.
         aside: absolute folder of the rows set aside, "" where there are none.
     """
@@ -68,6 +69,7 @@ class Screened:
     quarantined: int = 0
     dropped: int = 0
     by_rule: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    looked: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     gone: Mapping[int, Gone] = field(default_factory=lambda: MappingProxyType({}))
     aside: str = ""
 
@@ -133,12 +135,13 @@ def screen(
     folder = Path(storage.location, place.folder)
     folder.mkdir(parents=True)
     places = _PLACES.empty_table()
+    looked = {each.name: place.total for each in quality.splitting}
     if quality.splitting:
-        checker.find_bad(rows, quality.splitting, str(folder / _BAD))
+        looked |= checker.find_bad(rows, quality.splitting, str(folder / _BAD))
         places = _places(str(folder / _BAD))
     if duplicates is not None:
         places = _joined(places, duplicates(dict(_write_gone(places, place, _EARLY))), rules)
-    found = _screened(rules, places, place)
+    found = replace(_screened(rules, places, place), looked=looked)
     _refuse(quality, found, place)
     if found.quarantined:
         _set_aside(checker, rows, rules, places, place)
@@ -217,12 +220,12 @@ def _write_gone(places: pa.Table, place: ScreenPlace, folder: str) -> Iterator[t
 def _refuse(quality: Quality, found: Screened, place: ScreenPlace) -> None:
     """Raise where more rows would be taken out than the spec allows."""
     for check in quality.splitting:
-        failed = found.by_rule[check.name]
+        failed, looked = found.by_rule[check.name], found.looked[check.name]
         bounded = check.budget.rows or check.budget.share is not None
-        if bounded and not check.budget.allows(failed, place.total):
+        if bounded and not check.budget.allows(failed, looked):
             raise _refusal(
                 "over-budget",
-                f"`{check.name}` would take out {failed:,} of {place.total:,} rows,"
+                f"`{check.name}` would take out {failed:,} of {looked:,} rows,"
                 f" more than `max_failed: {check.budget}`",
                 found,
                 place,

@@ -142,11 +142,12 @@ class Checker(Protocol):
         """
         ...
 
-    def find_bad(self, rows: InputRows, checks: Sequence[Check], folder: str) -> None:
+    def find_bad(self, rows: InputRows, checks: Sequence[Check], folder: str) -> Mapping[str, int]:
         """Write the places of rows that fail some check into a new folder, as Parquet files.
 
         Columns are `number`, `row` (from 0 in its file) and `mask`, whose bit n is set where check
-        n failed; each row comes once, in no set order.
+        n failed; each row comes once, in no set order. Returned is, by name, how many rows those
+        checks look at that do not look at all.
 
         Raises:
             TaskError: `audit/check-not-run`.

@@ -86,14 +86,16 @@ def refusal_of(results: Sequence[CheckResult], table: str) -> AuditFailedError |
 
 
 def _with_screened(result: CheckResult, screened: Screened) -> CheckResult:
-    """Return one result with the rows that its check has taken out."""
+    """Return one result with the rows that its check has seen before, and has taken out."""
     check, taken = result.check, screened.by_rule.get(result.check.name, 0)
-    if not check.splits or not taken:
+    if not check.splits:
+        return result
+    result = replace(result, rows=screened.looked.get(check.name, result.rows))
+    if not taken:
         return result
     left = result.outcome is not Outcome.PASSED
     return replace(
         result,
-        rows=result.rows + taken,
         failed=result.failed + taken,
         outcome=Outcome.FAILED if left else _SPLIT[check.on_fail],
     )

@@ -24,7 +24,7 @@ from framework.spark.spark_faults import typed
 from framework.vocabulary import CheckedRows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -67,10 +67,11 @@ class SparkChecker:
             frame = session.createDataFrame([], columns)
         refuse_unclear(frame, checks)
 
-    def find_bad(self, rows: InputRows, checks: Sequence[Check], folder: str) -> None:
+    def find_bad(self, rows: InputRows, checks: Sequence[Check], folder: str) -> Mapping[str, int]:
         """Write the places of rows that fail some check into a new folder, as Parquet files.
 
-        One Spark job over the columns that the checks name.
+        Returns how many rows each check with a `where` looks at. One Spark job over the columns
+        that the checks name, and one more over those of checks with a `where`.
 
         Raises:
             TaskError: `audit/check-not-run`.
@@ -92,6 +93,12 @@ class SparkChecker:
 
         writing = partial(self._job, "rows to take out", partial(_write, chosen, folder))
         naming_checks(writing, checks, alone)
+        narrow = [each for each in checks if each.where is not None]
+        if not narrow:
+            return {}
+        looking = partial(counting, placed.frame, narrow)
+        passed = run_job(self._spark.sparkContext, "rows that checks look at", looking)
+        return {name: each.looked_at for name, each in passed.checks.items()}
 
     def set_aside(self, rows: InputRows, work: SetAside) -> None:
         """Write the rows at some places into a new folder, as Parquet files.
