@@ -37,7 +37,7 @@ class ExampleSemantics(Lookup):
             if not isinstance(test, Mapping):
                 continue
             path, name = f"tests[{index}]", test.get("name")
-            first = seen.setdefault(str(name), path)
+            first = seen.setdefault(str(name).lower(), path)
             if first != path and isinstance(name, str):
                 message = f"`{name}` is the name of {first} already"
                 self._note("duplicate-test", f"{path}.name", message)
@@ -58,6 +58,8 @@ class ExampleSemantics(Lookup):
         """A run that is refused changes nothing."""
         if not isinstance(expected, Mapping):
             return
+        if not expected:
+            self._note("empty-value", path, "the test expects nothing")
         refusal = next((n for n in ("refused_by", "rejected") if expected.get(n) is not None), None)
         for name in ("written", "quarantined"):
             if refusal and expected.get(name):

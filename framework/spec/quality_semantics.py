@@ -16,7 +16,7 @@ from framework.spec.lookup import Lookup
 from framework.spec.nodes import child_path
 from framework.spec.predicates import META_COLUMNS, text_faults, unknown_columns
 from framework.spec.project import PROJECT_FILE
-from framework.spec.quality_spec import QUARANTINE_SUFFIX
+from framework.spec.quality_spec import QUARANTINE_SUFFIX, SPLITS
 from framework.spec.spark_types import TypeTextError, normal_type
 from framework.vocabulary import CheckedRows, CheckKind, OnFail, PartitionType, WriteOperation
 
@@ -96,10 +96,13 @@ class QualitySemantics(Lookup):
         operation = self._at("write", "operation")
         if operation not in _DELETES or self._has("bootstrap"):
             return
+        splits = [each.value for each in SPLITS] if operation == WriteOperation.DELETE.value else []
         for named, path, check in checks:
             over = check.get("over", CheckedRows.WRITTEN.value)
             if over != CheckedRows.WRITTEN.value or sum(k in check for k in _KINDS) != 1:
                 continue
+            if check.get("on_fail") in splits:
+                continue  # it takes out rows that would delete others
             at = f"{path}.over" if named == path and self._has(f"{path}.over") else named
             who = "the check" if named == path else f"the check `{check.get('name')}`"
             message = f"`{operation}` writes no rows, so {who} looks at nothing"

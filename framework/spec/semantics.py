@@ -41,7 +41,6 @@ class Semantics(Lookup):
         self._check_bloom()
         self._check_overlap("bootstrap")
         self._check_overlap("source")
-        self._check_quarantine()
         if self._at("bootstrap") is not None:
             self._check_layout()
             self._check_rules()
@@ -124,15 +123,6 @@ class Semantics(Lookup):
             how = {"same": "is", "inside": "lies inside", "around": "contains"}[overlap]
             message = f"the table's location {how} the {section} path; keep them apart"
             self._note("path-overlap", "table.location", message)
-
-    def _check_quarantine(self) -> None:
-        """Rows set aside lie neither in the table nor in what it is made from."""
-        aside = self._place("quality", "quarantine", "location")
-        for names in (("table", "location"), ("bootstrap", "path"), ("source", "path")):
-            other = self._place(*names)
-            if aside and other and nested(aside, other):
-                message = f"rows are set aside within `{'.'.join(names)}`, or around it"
-                self._note("path-overlap", "quality.quarantine.location", message)
 
     def _check_rules(self) -> None:
         """Each rule has a condition that fits the table and that an earlier one leaves open."""

@@ -53,7 +53,7 @@ class ArrowChecker:
         """Take every check."""
         del schema, checks
 
-    def find_bad(self, rows: InputRows, checks: Sequence[Check], folder: str) -> None:
+    def find_bad(self, rows: InputRows, checks: Sequence[Check], folder: str) -> Mapping[str, int]:
         """Write the places of bad rows."""
         found = []
         for number, path in zip(rows.numbers, rows.paths, strict=True):
@@ -68,6 +68,7 @@ class ArrowChecker:
                 if mask
             ]
         _write_as_spark(pa.Table.from_pylist(found, schema=_PLACES), Path(folder))
+        return {}
 
     def set_aside(self, rows: InputRows, work: SetAside) -> None:
         """Write rows with what is told of each."""

@@ -18,7 +18,7 @@ from framework.spark.reading.columns import quoted
 from framework.vocabulary import CheckedRows, CheckKind, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -65,9 +65,9 @@ class WatchedChecker:
         """Refuse checks that cannot be carried out on rows of a schema."""
         self._checker.understand(schema, checks)
 
-    def find_bad(self, rows: InputRows, checks: Sequence[Check], folder: str) -> None:
+    def find_bad(self, rows: InputRows, checks: Sequence[Check], folder: str) -> Mapping[str, int]:
         """Write the places of rows that fail some check into a new folder."""
-        self._checker.find_bad(rows, checks, folder)
+        return self._checker.find_bad(rows, checks, folder)
 
     def set_aside(self, rows: InputRows, work: SetAside) -> None:
         """Write the rows at some places into a new folder."""

@@ -132,7 +132,9 @@ def test_project_schema_tells_sound_from_faulty(text: str, *, valid: bool) -> No
 def test_every_field_is_described() -> None:
     """Editors show a sentence for each field, and the guide names each."""
     folder = Path("docs/guide")
-    guide = "".join((folder / name).read_text("utf-8") for name in ("specs.md", "quality.md"))
+    guide = "".join(
+        (folder / name).read_text("utf-8") for name in ("specs.md", "quality.md", "testing.md")
+    )
     for schema in (spec_schema(), project_schema()):
         models = [schema, *(d for n, d in schema["$defs"].items() if "properties" in d)]
         for model in models:

@@ -306,7 +306,7 @@ def test_rows_of_tests_may_hold_nulls_and_nested_values(write_spec: Write) -> No
     """They are any data that YAML has; elsewhere a field without a value is a slip."""
     text = (
         "tests:\n  - name: nulls\n    given: [{a: ~, b: [1, ~], c: {d: null}, e: x}]\n"
-        "    table: []\n    expect: {written: [{a: ~}], refused_by: [columns.a.nullable]}\n"
+        "    table: []\n    expect: {rejected: [{a: ~}], refused_by: [columns.a.nullable]}\n"
     )
     contract = "  columns: {a: {nullable: false}}\n"
     (example,) = load_spec(write_spec(TABLE + contract + LOADS + text)).tests

@@ -17,7 +17,7 @@ from framework.plan.quality import Budget, Check, Quality
 from framework.vocabulary import CheckKind, OnFail
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from framework.engine.audit.subject import Judged, Looking, SetAside, WrittenRows
 
@@ -31,7 +31,7 @@ class _Known:
     def understand(self, schema: pa.Schema, checks: Sequence[Check]) -> None:
         """Understand all."""
 
-    def find_bad(self, rows: InputRows, checks: Sequence[Check], folder: str) -> None:
+    def find_bad(self, rows: InputRows, checks: Sequence[Check], folder: str) -> Mapping[str, int]:
         """Write the known places."""
         del rows, checks
         Path(folder).mkdir()
@@ -39,6 +39,7 @@ class _Known:
             {name: pa.array(values, pa.int64()) for name, values in self._places().items()}
         )
         pq.write_table(places, f"{folder}/a.parquet")
+        return {}
 
     def _places(self) -> dict[str, list[int]]:
         count = len(self._rows)
