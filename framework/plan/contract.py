@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from framework.plan.faults import Fault
+from framework.plan.quality import MAX_SPLITTING
 from framework.spec.check_semantics import expectations, scanned
 from framework.spec.findings import nearest
 from framework.spec.nodes import child_path
@@ -23,7 +24,13 @@ if TYPE_CHECKING:
 
     from framework.plan.quality import Check, ColumnContract, Quality
 
-__all__ = ["column_faults", "contract_faults", "quality_faults", "spark_type_text"]
+__all__ = [
+    "column_faults",
+    "contract_faults",
+    "quality_faults",
+    "spark_type_text",
+    "splitting_faults",
+]
 
 _TYPES: Final[Mapping[Any, str]] = {
     pa.int8(): "tinyint",
@@ -56,7 +63,27 @@ def quality_faults(quality: Quality, schema: Any) -> list[Fault]:
     `schema` is an Arrow schema, partition columns included.
     """
     types = {field.name: spark_type_text(field.type) for field in schema}
-    return [*contract_faults(quality.columns, schema), *column_faults(quality, schema.names, types)]
+    return [
+        *splitting_faults(quality),
+        *contract_faults(quality.columns, schema),
+        *column_faults(quality, schema.names, types),
+    ]
+
+
+def splitting_faults(quality: Quality) -> list[Fault]:
+    """Return the fault of too many checks that take rows out, with those of the contract."""
+    checks = quality.splitting
+    if len(checks) <= MAX_SPLITTING:
+        return []
+    return [
+        Fault(
+            condition="quality/too-many",
+            key_path=checks[MAX_SPLITTING].key_path,
+            message=f"{len(checks)} checks set rows aside or drop them, and at most"
+            f" {MAX_SPLITTING} can",
+            remedy="Join some by AND, or let some abort or warn.",
+        )
+    ]
 
 
 def contract_faults(columns: Sequence[ColumnContract], schema: Any) -> list[Fault]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from framework.hudi.keygen.rule import KeyGenerator
 from framework.plan.adopted import as_warning, immutable_faults
 from framework.plan.checks import check_foreign_content
+from framework.plan.contract import splitting_faults
 from framework.plan.definition import Case, Plan
 from framework.plan.estimate import Estimate
 from framework.plan.faults import Fault, refuse
@@ -133,6 +134,7 @@ def _path(source: SourceSpec) -> str | None:
 
 def _faults(operation: WriteOperation, target: Target, table: TableState) -> Iterator[Fault]:
     """Yield what speaks against writing to what lies at the target."""
+    yield from splitting_faults(target.quality)
     if not table.exists:
         yield from check_foreign_content(table)
         if operation in _NEEDS_A_TABLE:

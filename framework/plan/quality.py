@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from framework.vocabulary import CheckedRows, CheckKind, OnFail
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Budget", "Check", "ColumnContract", "Quality"]
+__all__ = ["MAX_SPLITTING", "Budget", "Check", "ColumnContract", "Quality"]
 
-_SPLITS = frozenset({OnFail.QUARANTINE, OnFail.DROP})
+MAX_SPLITTING: Final = 62
+"""Checks that may take rows out: each is a bit of a long, and so are rows that give way."""
+
+_SPLITS: Final = frozenset({OnFail.QUARANTINE, OnFail.DROP})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,13 +8,19 @@ import pyarrow as pa
 import pytest
 
 from framework.errors import PlanError
-from framework.plan.contract import column_faults, contract_faults, spark_type_text
+from framework.plan.contract import (
+    column_faults,
+    contract_faults,
+    quality_faults,
+    spark_type_text,
+    splitting_faults,
+)
 from framework.plan.faults import refuse
-from framework.plan.quality import Check, ColumnContract, Quality
+from framework.plan.quality import MAX_SPLITTING, Check, ColumnContract, Quality
 from framework.plan.quality_of import quality_of
 from framework.spec.loading import load_spec
 from framework.spec.spark_types import normal_type
-from framework.vocabulary import CheckKind
+from framework.vocabulary import CheckKind, OnFail
 from tests.support.planning import (
     FLIGHTS,
     FLIGHTS_SCHEMA,
@@ -169,3 +175,28 @@ def test_plan_tells_columns_of_checks_without_a_contract(tmp_path: Path) -> None
         ("quality/column-missing", "quality.redact[0]"),
         ("quality/text-does-not-fit", "quality.checks[0].expect"),
     ]
+
+
+def splitting(count: int) -> Quality:
+    """Return so many checks that take rows out, beside one that does not."""
+    checks = [
+        Check(
+            name=f"c{number}",
+            kind=CheckKind.EXPECT,
+            text="id > 0",
+            on_fail=[OnFail.QUARANTINE, OnFail.DROP][number % 2],
+            key_path=f"quality.checks[{number}]",
+        )
+        for number in range(count)
+    ]
+    return Quality(checks=(*checks, Check(name="other", kind=CheckKind.EXPECT, text="id > 1")))
+
+
+def test_more_checks_that_take_rows_out_than_there_are_bits_are_refused_at_the_first_too_many() -> (
+    None
+):
+    """A row's bad checks are told in one long."""
+    assert splitting_faults(splitting(MAX_SPLITTING)) == []
+    schema = pa.schema([("id", pa.int64())])
+    (fault,) = quality_faults(splitting(MAX_SPLITTING + 2), schema)
+    assert (fault.condition, fault.key_path) == ("quality/too-many", "quality.checks[62]")
