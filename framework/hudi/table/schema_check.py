@@ -16,6 +16,7 @@ __all__ = ["SchemaIssue", "check_schema", "full_record_schema", "millisecond_col
 
 _AVRO_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _META_PREFIX: Final = "_hoodie_"
+_PLACE_PREFIX: Final = "_lakestrap_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,16 @@ def check_schema(schema: pa.Schema) -> tuple[SchemaIssue, ...]:
         _issue("meta-column", name, f"column '{name}' is reserved for Hudi", "Rename the column.")
         for name in schema.names
         if name.lower().startswith(_META_PREFIX)
+    ]
+    reserved += [
+        _issue(
+            "reserved-column",
+            name,
+            f"column '{name}' is named like what tells where rows came from",
+            "Rename the column, or leave it out.",
+        )
+        for name in schema.names
+        if name.lower().startswith(_PLACE_PREFIX)
     ]
     return (*reserved, *_fields_issues(list(schema), ""))
 
