@@ -6,29 +6,49 @@ Bad rows have an `amount` below 0. What lies in a table before has `ts` 1, what 
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from framework.engine.events import Audited
 from framework.engine.history import history
+from framework.engine.prepare import Bench, Request, prepare
+from framework.engine.runner import run as carry_out
 from framework.errors import AuditFailedError
 from framework.spark import read, run
+from framework.spark.checking.checker import SparkChecker
+from framework.spark.loading.reader import SparkInput
+from framework.spark.tasks import SparkTasks
 from framework.vocabulary import TableType, WriteOperation
 from tests.support.scenes import snapshot
 from tests.support.writing import rows_of, run_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
+    from framework.engine.events import Event
+    from framework.engine.results import AuditReport
     from framework.engine.runner import RunResult
 
-__all__ = ["AIMS", "BOOTSTRAPS", "COLUMNS", "DELETES", "Gate", "Rows", "aside_of", "good_rows"]
+__all__ = [
+    "AIMS",
+    "BOOTSTRAPS",
+    "COLUMNS",
+    "DELETES",
+    "Gate",
+    "Rows",
+    "aside_of",
+    "gate_report",
+    "good_rows",
+]
 
 BOOTSTRAPS = ("metadata_only", "full_record")
 """Modes of a bootstrap, beside the operations of loads."""
@@ -203,6 +223,22 @@ class Gate:
     def fates(self) -> list[dict[str, int]]:
         """Return what each commit says of its input, oldest first."""
         return [each.audit["fate"] for each in history(str(self.location)) if "fate" in each.audit]
+
+
+def gate_report(spark: SparkSession, spec: Path) -> AuditReport:
+    """Run a spec and return what its gate told, whether it refused or not."""
+    heard: list[AuditReport] = []
+
+    def listen(event: Event) -> None:
+        if isinstance(event, Audited):
+            heard.append(event.report)
+
+    tasks = SparkTasks(spark)
+    with TemporaryDirectory() as scratch, suppress(AuditFailedError):
+        plan = prepare(Request(path=spec), Bench(tasks=tasks, scratch=Path(scratch))).plan
+        checker, reader = SparkChecker(spark), SparkInput(spark)
+        carry_out(plan, tasks, reader=reader, checker=checker, events=listen)
+    return heard[-1]
 
 
 def aside_of(place: Path) -> list[dict[str, Any]]:
