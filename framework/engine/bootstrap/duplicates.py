@@ -23,7 +23,11 @@ from framework.engine.audit.spill import partition_mix
 from framework.engine.bootstrap.proving import hash_texts
 from framework.engine.tasks import decode, encode
 from framework.hudi.bootstrap.inventory import read_files
-from framework.hudi.bootstrap.source_schema import decode_schema, encode_schema
+from framework.hudi.bootstrap.source_schema import (
+    decode_schema,
+    encode_schema,
+    with_partition_columns,
+)
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.keygen.text import record_keys
 from framework.hudi.storage.opening import open_storage
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from framework.engine.bootstrap.job import WorkRange
     from framework.engine.tasks import Tasks
     from framework.hudi.storage.port import Storage
+    from framework.hudi.table.partition_path import PartitionValue
 
 __all__ = ["LosersTask", "losers", "losers_task"]
 
@@ -83,8 +88,8 @@ class KeyedFiles:
     Attributes:
         source: how keys are made.
         ranges: the files.
-        schema: the columns of the files, the ordering column among them.
-        ordering: that column, None where the first row of a key stays.
+        schema: the columns of the files.
+        ordering: the ordering column, of files or folders; None where the first row of a key stays.
     """
 
     source: KeySource
@@ -165,8 +170,9 @@ def _with_ordering(files: KeyedFiles) -> KeySource:
     """Return how keys are made, with the ordering column read beside them."""
     schema = decode_schema(files.source.key_schema)
     name = files.ordering
-    if name is not None and name in files.schema.names and name not in schema.names:
-        schema = schema.append(files.schema.field(name))
+    if name is not None and name not in schema.names:
+        known = with_partition_columns(files.schema, files.source.key_rule.partition)
+        schema = schema.append(known.field(name))
     return replace(files.source, key_schema=encode_schema(schema))
 
 
@@ -179,7 +185,7 @@ def _parts(numbers: np.ndarray, parallelism: int) -> Iterator[list[int]]:
 def _repeated(
     storage: Storage, task: LosersTask, keys: KeySource, wanted: np.ndarray, number: int
 ) -> Iterator[pa.Table]:
-    """Yield the rows of one file whose hash is repeated, with key and ordering value."""
+    """Yield the rows of one file whose hash is repeated, as `_FOUND`; last the ordering value."""
     rule = keys.key_rule
     partition = next(read_files(keys.handle, number, number + 1)).partition_path
     scope = partition if rule.scope is KeyScope.PARTITION else ""
@@ -192,29 +198,27 @@ def _repeated(
         hits = np.isin(key_hashes(texts.fill_null("")), wanted ^ mix)
         places = np.flatnonzero(hits & pc.is_valid(texts).to_numpy(zero_copy_only=False))
         places = places[~np.isin(places + before, gone)]
-        yield _rows(task, batch, texts, places, (scope, number, before))
+        chosen = pa.array(places)
+        columns = {
+            "scope": pa.repeat(pa.scalar(scope, pa.string()), places.size),
+            "key": texts.take(chosen).cast(pa.string()),
+            "number": pa.repeat(pa.scalar(number, pa.int64()), places.size),
+            "row": pa.array(places + before, pa.int64()),
+        }
+        if task.ordering is not None:
+            field = decode_schema(keys.key_schema).field(task.ordering)
+            columns[_ORDER] = _ordering_values(field, batch, values).take(chosen)
+        yield pa.table(columns)
         before += batch.num_rows
 
 
-def _rows(
-    task: LosersTask,
-    batch: pa.RecordBatch,
-    texts: pa.Array,
-    places: np.ndarray,
-    at: tuple[str, int, int],
-) -> pa.Table:
-    """Return some rows of a batch as `_FOUND` has them, with the ordering value where it counts."""
-    scope, number, before = at
-    chosen = pa.array(places)
-    columns = {
-        "scope": pa.repeat(pa.scalar(scope, pa.string()), places.size),
-        "key": texts.take(chosen).cast(pa.string()),
-        "number": pa.repeat(pa.scalar(number, pa.int64()), places.size),
-        "row": pa.array(places + before, pa.int64()),
-    }
-    if task.ordering is not None and task.ordering in batch.schema.names:
-        columns[_ORDER] = batch.column(task.ordering).take(chosen)
-    return pa.table(columns)
+def _ordering_values(
+    field: pa.Field, batch: pa.RecordBatch, values: Mapping[str, PartitionValue]
+) -> pa.Array:
+    """Return the ordering value of each row, which the folder says where the file does not."""
+    if field.name in batch.schema.names:
+        return batch.column(field.name)
+    return pa.repeat(pa.scalar(values[field.name], field.type), batch.num_rows)
 
 
 def _read(storage: Storage, status: str) -> pa.Table:

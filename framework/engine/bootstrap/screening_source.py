@@ -117,12 +117,12 @@ def _keeps_one(work: Run) -> bool:
 def _losers(work: Run, course: Course, gone: Mapping[int, Gone]) -> pa.Table:
     """Return the rows that give way to others with their key."""
     transaction, job = begun_job(course)
-    ordering, schema = work.plan.target.ordering, work.plan.schema
+    ordering = work.plan.target.ordering
     files = KeyedFiles(
         source=job.key_source,
         ranges=work_ranges(work.plan.partitions),
-        schema=schema,
-        ordering=ordering[0] if ordering and ordering[0] in schema.names else None,
+        schema=work.plan.schema,
+        ordering=ordering[0] if ordering else None,
     )
     folder = join(transaction.intent.staging.root, "screen", "keys")
     return losers(work.tasks, files, work.storage, folder, gone)
