@@ -70,7 +70,9 @@ COLUMNS = pa.schema(
 Rows = list[dict[str, Any]]
 
 
-def good_rows(ids: range, day: str | None = None, *, bad: Sequence[int] = (), ts: int = 2) -> Rows:
+def good_rows(
+    ids: Sequence[int], day: str | None = None, *, bad: Sequence[int] = (), ts: int = 2
+) -> Rows:
     """Return rows by turns of day `a` and `b`, or all of one day; `bad` are ids of bad ones."""
     return [
         {
@@ -186,8 +188,12 @@ class Gate:
 
     def spec(self, *checks: Mapping[str, Any], **quality: Any) -> Path:
         """Write the spec with these checks and return it; JSON is YAML."""
+        return self.written(self.document(*checks, quality=quality))
+
+    def written(self, document: Mapping[str, Any]) -> Path:
+        """Write a spec and return it."""
         path = self.folder / "orders.pipeline.yml"
-        path.write_text(json.dumps(self.document(*checks, quality=quality), indent=1))
+        path.write_text(json.dumps(document, indent=1))
         return path
 
     def run(self, spark: SparkSession, *checks: Mapping[str, Any], **quality: Any) -> RunResult:

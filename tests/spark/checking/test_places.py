@@ -143,8 +143,8 @@ def test_files_that_lose_all_of_their_rows_or_have_none_are_part_of_the_table(
         pq.write_table(rows, gate.source / folder / "f.parquet", store_schema=False)
     document = gate.document({"name": "c", "expect": taken.format(n="id"), "on_fail": "quarantine"})
     document["table"].pop("ordering")
-    (tmp_path / "s.pipeline.yml").write_text(json.dumps(document))
-    result = run(spark, tmp_path / "s.pipeline.yml")
+    spec = gate.written(document)
+    result = run(spark, spec)
     frame = read(spark, gate.location)
     assert sorted(row.id for row in frame.collect()) == list(left)
     assert {"id", "n", "name", "p"} <= set(frame.columns)
@@ -152,7 +152,7 @@ def test_files_that_lose_all_of_their_rows_or_have_none_are_part_of_the_table(
         n for n in range(13) if n not in left
     ]
     assert result.rows == len(left)
-    assert run(spark, tmp_path / "s.pipeline.yml").instant is None
+    assert run(spark, spec).instant is None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,9 +231,7 @@ def test_rows_with_values_of_every_type_are_found_set_aside_and_shown(
     document = gate.document(*checks)
     if operation == "upsert":
         document["write"]["schema_evolution"] = "add_columns"
-    spec = tmp_path / "typed.pipeline.yml"
-    spec.write_text(json.dumps(document))
-    report = gate_report(spark, spec)
+    report = gate_report(spark, gate.written(document))
     assert [each.outcome for each in report.checks] == [
         [Outcome.QUARANTINED, Outcome.WARNED][at % 2] for at in range(size)
     ]
