@@ -107,7 +107,11 @@ def test_keys_that_are_unique_within_their_partition_meet_no_other_partitions(
         (pa.int32(), -1, 1),
         (pa.string(), "a", "b"),
         (pa.float64(), -0.5, 0.5),
-        (pa.timestamp("us", "UTC"), datetime(2025, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)),
+        (
+            pa.timestamp("us", "UTC"),
+            datetime(2025, 1, 1, tzinfo=UTC),
+            datetime(2026, 1, 1, tzinfo=UTC),
+        ),
     ],
     ids=str,
 )
