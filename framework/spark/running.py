@@ -11,6 +11,7 @@ from framework.engine.runner import RunResult
 from framework.engine.runner import run as carry_out
 from framework.spark.checking.checker import SparkChecker
 from framework.spark.loading.reader import SparkInput
+from framework.spark.reading.jvm import Jvm
 from framework.spark.tasks import SparkTasks
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def run(
     """
     request = Request(path=Path(spec), target=target, variables=variables or {}, run_id=run_id)
     tasks = SparkTasks(spark)
-    with TemporaryDirectory() as scratch:
+    with TemporaryDirectory() as scratch, Jvm(spark).keeping_active():
         plan = prepare(request, Bench(tasks=tasks, scratch=Path(scratch))).plan
         if not plan.has_changes:
             return RunResult.unchanged(plan)

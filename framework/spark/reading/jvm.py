@@ -5,17 +5,19 @@ They are the same in Spark 3.5 and 4.1. Everything that is private in PySpark is
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from py4j.java_gateway import is_instance_of
+from py4j.protocol import Py4JError
 from pyspark import RDD
 from pyspark.sql import DataFrame, SparkSession
 
 from framework.errors import NotYetBuiltError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql.types import StructType
 
@@ -72,6 +74,25 @@ class Jvm:
             return SparkSession(self.spark.sparkContext, clone)
         finally:
             RDD.toDF = to_frame  # type: ignore[method-assign] # PySpark has assigned it itself
+
+    @contextmanager
+    def keeping_active(self) -> Iterator[None]:
+        """Leave the session that is active as it is.
+
+        PySpark makes a session the active one whenever it makes a frame of local rows in it.
+        """
+        sql = self.root.org.apache.spark.sql
+        sessions = sql.SparkSession if self.spark.version < "4" else sql.classic.SparkSession
+        known, active = SparkSession._activeSession, sessions.getActiveSession()  # noqa: SLF001 - see above
+        try:
+            yield
+        finally:
+            SparkSession._activeSession = known  # noqa: SLF001 - see above
+            with suppress(Py4JError):  # where the JVM has ended
+                if active.isDefined():
+                    sessions.setActiveSession(active.get())
+                else:
+                    sessions.clearActiveSession()
 
     def parse_query(self, sql: str) -> None:
         """Let Spark's parser refuse what is no query, such as a command; nothing is carried out."""

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import gc
-import logging
 import subprocess
 import sys
 import threading
 import time
-import warnings
 import weakref
 from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from framework.errors import EngineError, TaskError
 from tests.support.expectations import a_check, six_rows
+from tests.support.session_state import session_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -40,29 +39,6 @@ def run() -> Run:
     """Run checks; the import of Great Expectations takes seconds, so it waits for a test."""
     found: Run = import_module("framework.spark.checking.expectations").run_expectations
     return found
-
-
-def state(spark: SparkSession) -> dict[str, Any]:
-    """What a suite might change of a session, and of the process."""
-    context: Any = spark.sparkContext
-    java: Any = context._jsc  # noqa: SLF001 - PySpark does not tell what is cached
-    loggers = logging.root.manager.loggerDict
-    keys = ("spark.job.description", "spark.jobGroup.id", "spark.job.tags")
-    return {
-        "session": spark.getActiveSession(),
-        "confs": {row["key"]: row["value"] for row in spark.sql("set").collect()},
-        "tables": [(t.name, t.isTemporary) for t in spark.catalog.listTables()],
-        "functions": spark.sql("show user functions").collect(),
-        "cached": (java.getPersistentRDDs().size(), spark.catalog.isCached("kept")),
-        "local": {key: context.getLocalProperty(key) for key in keys},
-        "filters": list(warnings.filters),
-        "shown": warnings.showwarning,
-        "handlers": list(logging.root.handlers),
-        "level": logging.root.level,
-        "levels": {n: x.level for n, x in loggers.items() if isinstance(x, logging.Logger)},
-        "folder": sorted(Path.cwd().iterdir()),
-        "threads": {t.name for t in threading.enumerate() if t.daemon and "tqdm" in t.name},
-    }
 
 
 @pytest.fixture
@@ -86,12 +62,12 @@ def test_session_and_process_are_as_before_whatever_came_of_the_checks(
     spark.catalog.cacheTable("kept")
     spark.sparkContext.setJobGroup("of-the-caller", "what the caller does")
     try:
-        before = state(spark)
+        before = (session_state(spark), spark.catalog.isCached("kept"))
         capfd.readouterr()
         with suppress(TaskError):
             run(six_rows(spark), checks, samples=2)
         assert capfd.readouterr() == ("", "")
-        assert state(spark) == before
+        assert (session_state(spark), spark.catalog.isCached("kept")) == before
     finally:
         spark.sparkContext._jsc.clearJobGroup()  # noqa: SLF001 - no other way to leave a group
         spark.catalog.uncacheTable("kept")
