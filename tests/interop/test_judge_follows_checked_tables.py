@@ -46,6 +46,24 @@ def changed(rows: Rows, ids: set[int], **values: Any) -> Rows:
     return [{**row, **values} if row["id"] in ids else row for row in rows]
 
 
+def a_mixed_table(spark: SparkSession, gate: Gate) -> Rows:
+    """Adopt files of which some lose rows, one all of them; return the table's rows."""
+    good = good_rows(range(10))
+    mixed = good_rows(range(10, 20), bad=(12, 13))
+    gate.put("good", good)
+    gate.put("mixed", mixed)
+    gate.put("empty", good_rows(range(20, 22), bad=(20, 21)))
+    gate.put("twice", [*good_rows(range(4, 6), ts=1), *good_rows(range(30, 32))])
+    gate.run(spark, CHECK)
+    rules = {(row["id"], *row["_lakestrap_rules"]) for row in aside_of(gate.quarantine)}
+    assert rules == {
+        *((n, "positive") for n in (12, 13, 20, 21)),
+        *((n, "duplicate-key") for n in (4, 5)),
+    }
+    kept = [row for row in mixed if row["id"] not in {12, 13}]
+    return [*good, *kept, *good_rows(range(30, 32))]
+
+
 @pytest.mark.parametrize(
     "kind", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.full)]
 )
@@ -59,30 +77,14 @@ def test_partitions_that_mix_skeletons_and_files_without_their_bad_rows_are_writ
     0.15.0 fails with a global one wherever it meets a skeleton.
     """
     scope = "partition" if kind == "merge_on_read" else "table"
-    keys = {"record_key": {"columns": ["id"], "unique_within": scope}}
     gate = Gate(
         folder=tmp_path,
         operation="metadata_only",
         type=kind,
         bootstrap={"on_duplicate": "rewrite_files"},
-        table=keys,
+        table={"record_key": {"columns": ["id"], "unique_within": scope}},
     )
-    good = good_rows(range(10))
-    mixed = good_rows(range(10, 20), bad=(12, 13))
-    empty = good_rows(range(20, 22), bad=(20, 21))
-    twice = good_rows(range(4, 6), ts=1)
-    gate.put("good", good)
-    gate.put("mixed", mixed)
-    gate.put("empty", empty)
-    gate.put("twice", [*twice, *good_rows(range(30, 32))])
-    gate.run(spark, CHECK)
-    rules = {(row["id"], *row["_lakestrap_rules"]) for row in aside_of(gate.quarantine)}
-    assert rules == {
-        *((n, "positive") for n in (12, 13, 20, 21)),
-        *((n, "duplicate-key") for n in (4, 5)),
-    }
-    rows = [*good, *(row for row in mixed if row["id"] not in {12, 13})]
-    rows += good_rows(range(30, 32))
+    rows = a_mixed_table(spark, gate)
     compare(gate, judge, spark, rows)
     touched = {0, 1, 10, 11, 30}
     update = [{**row, "amount": 0.5, "ts": 3} for row in rows if row["id"] in touched]
@@ -90,14 +92,12 @@ def test_partitions_that_mix_skeletons_and_files_without_their_bad_rows_are_writ
     theirs(gate, judge, [*update, *fresh])
     rows = [*changed(rows, touched, amount=0.5, ts=3), *fresh]
     compare(gate, judge, spark, rows)
-    ours = Gate(folder=tmp_path / "ours", operation="upsert", type=kind, table=keys)
-    ours.folder.mkdir()
+    ours = Gate(folder=tmp_path / "ours", operation="upsert", type=kind, table=gate.table)
     ours.put("one", good_rows(range(14, 18), bad=(15,), ts=9))
     document = ours.document(CHECK)
     document["table"]["location"] = str(gate.location)
     run(spark, ours.written(document))
-    rows = changed(rows, {14, 16, 17}, ts=9)
-    compare(gate, judge, spark, rows)
+    compare(gate, judge, spark, changed(rows, {14, 16, 17}, ts=9))
 
 
 @pytest.mark.parametrize("kind", ["copy_on_write", "merge_on_read"])
