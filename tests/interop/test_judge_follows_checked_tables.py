@@ -67,7 +67,7 @@ def a_mixed_table(spark: SparkSession, gate: Gate) -> Rows:
 @pytest.mark.parametrize(
     "kind", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.full)]
 )
-def test_partitions_that_mix_skeletons_and_files_without_their_bad_rows_are_written_on(  # noqa: PLR0915  the life of one table, told in its order
+def test_partitions_that_mix_skeletons_and_files_without_their_bad_rows_are_written_on(
     judge: Judge, spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     """One instant with a skeleton, a full file and one that lost all rows, in each folder.
