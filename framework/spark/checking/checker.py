@@ -20,6 +20,7 @@ from framework.spark.checking.written import WrittenFrames
 from framework.spark.jobs import run_job
 from framework.spark.reading.adopted import FILE, ROW
 from framework.spark.reading.columns import META_SCHEMA, constants, quoted, struct_of
+from framework.spark.reading.jvm import Jvm
 from framework.spark.spark_faults import typed
 from framework.vocabulary import CheckedRows
 
@@ -76,12 +77,13 @@ class SparkChecker:
         Raises:
             TaskError: `audit/check-not-run`.
         """
-        placed = input_frame(checking_session(self._spark), rows)
+        session = checking_session(self._spark)
+        placed = input_frame(session, rows)
         bits = [
             f"(case when {bad_sql(check)} then {1 << at}L else 0L end)"
             for at, check in enumerate(checks)
         ]
-        with typed():
+        with typed(), Jvm(session).speaking():
             masked = placed.frame.select(FILE, ROW, expr(" + ".join(bits)).alias(_MASK))
             found = _numbered(masked.where(col(_MASK) != 0), placed)
             chosen = found.select(

@@ -23,6 +23,7 @@ from framework.spark.checking.gx_results import (
     result_of,
 )
 from framework.spark.jobs import run_job
+from framework.spark.reading.jvm import Jvm
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -106,7 +107,7 @@ class _Suite:
         validator = gx.Validator(execution_engine=engine)
         validator.metrics_calculator.show_progress_bars = False
         try:
-            with gx.without_monitor():
+            with gx.without_monitor(), Jvm(self._frame.sparkSession).speaking():
                 found = self._validated(validator, suite, shown=0)
                 bad = [each for each in suite if self._is_to_be_shown(each, found)]
                 return {**found, **self._validated(validator, bad, shown=self._samples)}

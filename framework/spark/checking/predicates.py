@@ -14,6 +14,7 @@ from pyspark.sql.functions import expr
 
 from framework.engine.results import ColumnFigures
 from framework.hudi.keygen.spark_sql import quote_name
+from framework.spark.reading.jvm import Jvm
 from framework.vocabulary import CheckKind
 
 if TYPE_CHECKING:
@@ -66,17 +67,9 @@ def counting(frame: DataFrame, checks: Sequence[Check], figures: Sequence[str] =
         checks: of the kinds `EXPECT` and `EXPECT_AGGREGATE`.
         figures: columns whose nulls and distinct values are told, the latter estimated.
     """
-    wanted: list[Column] = [expr("count(1)").alias("rows")]
-    predicates = [each for each in checks if each.kind is CheckKind.EXPECT]
-    for at, check in enumerate(checks):
-        if check.kind is CheckKind.EXPECT_AGGREGATE:
-            wanted += _aggregates(at, check)
-        else:
-            wanted += _counts(at, check, predicates.index(check))
-    for at, name in enumerate(figures):
-        wanted += _figures(at, name, _kind(frame, name))
-    masked = frame.select("*", *_masks(predicates))
-    row: Mapping[str, Any] = masked.agg(*wanted).collect()[0].asDict()
+    with Jvm(frame.sparkSession).speaking():
+        counted = _counting(frame, checks, figures)
+    row: Mapping[str, Any] = counted.collect()[0].asDict()
     rows = row["rows"]
     return Pass(
         rows=rows,
@@ -92,6 +85,20 @@ def counting(frame: DataFrame, checks: Sequence[Check], figures: Sequence[str] =
             for at, name in enumerate(figures)
         ),
     )
+
+
+def _counting(frame: DataFrame, checks: Sequence[Check], figures: Sequence[str]) -> DataFrame:
+    """Return a frame of the one row that has all counts."""
+    wanted: list[Column] = [expr("count(1)").alias("rows")]
+    predicates = [each for each in checks if each.kind is CheckKind.EXPECT]
+    for at, check in enumerate(checks):
+        if check.kind is CheckKind.EXPECT_AGGREGATE:
+            wanted += _aggregates(at, check)
+        else:
+            wanted += _counts(at, check, predicates.index(check))
+    for at, name in enumerate(figures):
+        wanted += _figures(at, name, _kind(frame, name))
+    return frame.select("*", *_masks(predicates)).agg(*wanted)
 
 
 def looks_at_sql(check: Check) -> str:

@@ -43,8 +43,11 @@ def bad_rows(
     if limit < 1:
         return ()
     frame = placed.frame
-    bad = frame.where(expr(bad_sql(check)))
-    mentioned = Jvm(frame.sparkSession).mentioned(frame.select(expr(bad_sql(check))))
+    jvm = Jvm(frame.sparkSession)
+    with jvm.speaking():
+        is_bad = expr(bad_sql(check))
+    bad = frame.where(is_bad)
+    mentioned = jvm.mentioned(frame.select(is_bad))
     names = [name for name in frame.columns if name in set(mentioned) - {FILE, ROW}]
     shown = names[:_COLUMNS]
     texts = [expr(f"cast({name} as string)") for name in quoted(shown)]

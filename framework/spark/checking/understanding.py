@@ -31,7 +31,8 @@ def refuse_unclear(frame: DataFrame, checks: Sequence[Check]) -> None:
     Raises:
         PlanError: `quality/bad-sql`, with every check at fault.
     """
-    faults = [(check, fault) for check in checks if (fault := _fault(frame, check))]
+    with Jvm(frame.sparkSession).speaking():
+        faults = [(check, fault) for check in checks if (fault := _fault(frame, check))]
     if not faults:
         return
     told = [f"`{check.name}`: {fault}" for check, fault in faults]

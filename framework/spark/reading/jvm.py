@@ -81,18 +81,27 @@ class Jvm:
 
         PySpark makes a session the active one whenever it makes a frame of local rows in it.
         """
-        sql = self.root.org.apache.spark.sql
-        sessions = sql.SparkSession if self.spark.version < "4" else sql.classic.SparkSession
-        known, active = SparkSession._activeSession, sessions.getActiveSession()  # noqa: SLF001 - see above
+        known, active = SparkSession._activeSession, self._sessions.getActiveSession()  # noqa: SLF001 - see above
         try:
             yield
         finally:
             SparkSession._activeSession = known  # noqa: SLF001 - see above
             with suppress(Py4JError):  # where the JVM has ended
                 if active.isDefined():
-                    sessions.setActiveSession(active.get())
+                    self._sessions.setActiveSession(active.get())
                 else:
-                    sessions.clearActiveSession()
+                    self._sessions.clearActiveSession()
+
+    @contextmanager
+    def speaking(self) -> Iterator[None]:
+        """Let SQL that becomes a column on this thread be read under this session's settings.
+
+        Spark 3.5 does so under those of whichever session is active, ANSI mode among them; 4 waits
+        until it knows the frame.
+        """
+        with self.keeping_active():
+            self._sessions.setActiveSession(self.session)
+            yield
 
     def parse_query(self, sql: str) -> None:
         """Let Spark's parser refuse what is no query, such as a command; nothing is carried out."""
@@ -186,6 +195,12 @@ class Jvm:
             plan = frame.queryExecution().analyzed()
             frame = self._dataset.ofRows(self.session, self._with_paths(plan))
         return DataFrame(frame, self.spark)
+
+    @property
+    def _sessions(self) -> Any:
+        """Spark's class of sessions."""
+        sql = self.root.org.apache.spark.sql
+        return sql.SparkSession if self.spark.version < "4" else sql.classic.SparkSession
 
     @property
     def _dataset(self) -> Any:
