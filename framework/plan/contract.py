@@ -191,7 +191,7 @@ def _of_predicates(
         if found is None:
             continue
         path = f"{check.key_path}.{name}"
-        for fault in unknown_columns(found, known, "the table"):
+        for fault in unknown_columns(found, known, "the table's columns"):
             yield _unknown(path, check.name, fault.message, fault.suggestion)
         for fault in text_faults(found, types):
             yield Fault(

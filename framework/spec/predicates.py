@@ -104,9 +104,12 @@ def literal_faults(scanned: Scanned, expression: str) -> Iterator[PredicateFault
 
 
 def unknown_columns(
-    scanned: Scanned, known: Mapping[str, str], table: str
+    scanned: Scanned, known: Mapping[str, str], known_as: str
 ) -> Iterator[PredicateFault]:
-    """Columns that are not among the known ones, which are given by name in small letters."""
+    """Columns that are not among the known ones, which are given by name in small letters.
+
+    `known_as` says what the known ones are, such as "the table's columns".
+    """
     for reference in scanned.columns:
         name = column_of(reference.names)
         if name.lower() not in known:
@@ -114,7 +117,7 @@ def unknown_columns(
                 rule="unknown-column",
                 offset=reference.offset,
                 length=reference.length,
-                message=f"`{name[:_SHOWN]}` is no column of {table}",
+                message=f"`{name[:_SHOWN]}` is not among {known_as}",
                 suggestion=nearest(name, known.values()),
             )
 

@@ -32,6 +32,7 @@ _PARTITION_TYPES = {
     **{kind.value: kind.value for kind in PartitionType},
     PartitionType.LONG.value: "bigint",
 }
+_DECLARED = "the columns that `table.columns` declares"
 _KINDS = tuple(kind.value for kind in CheckKind)
 _PREDICATES = ("expect", "where", "expect_aggregate")
 
@@ -114,12 +115,13 @@ class QualitySemantics(Lookup):
         if not isinstance(contract, Mapping):
             return
         known, types = self._known_columns(contract)
-        table = str(self._at("table", "name"))
         for _, path, check in checks:
             for name in _PREDICATES:
                 found = None if self.findings.full else scanned(check.get(name))
                 if found is not None:
-                    faults = chain(unknown_columns(found, known, table), text_faults(found, types))
+                    faults = chain(
+                        unknown_columns(found, known, _DECLARED), text_faults(found, types)
+                    )
                     self._note_all(f"{path}.{name}", faults)
             self._check_arguments(path, check, known)
         redacted = self._at("quality", "redact")
@@ -169,7 +171,7 @@ class QualitySemantics(Lookup):
     def _check_column(self, path: str, name: object, known: Mapping[str, str]) -> None:
         """The column is one of the table's."""
         if isinstance(name, str) and name.lower() not in known:
-            message = f"`{name[:60]}` is no column of {self._at('table', 'name')}"
+            message = f"`{name[:60]}` is not among {_DECLARED}"
             self._note("unknown-column", path, message, nearest(name, known.values()))
 
     def _check_quarantine(self, checks: list[Placed]) -> None:
