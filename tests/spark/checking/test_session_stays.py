@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -37,7 +38,12 @@ UNCLEAR = {"name": "unclear", "query": "SELECT nothing FROM this"}
 def furnished(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[SparkSession]:
-    """The session with things of its user's: views, one called `this`, a cache, a group."""
+    """The session with things of its user's: views, one called `this`, a cache, a group.
+
+    What libraries change when they are first imported has changed already.
+    """
+    import_module("framework.spark.checking.expectations")
+    spark.range(1).toPandas()
     here = tmp_path / "here"
     here.mkdir()
     monkeypatch.chdir(here)
