@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from framework.errors import FrameworkError, TaskError
 from framework.spark import read, run
+from framework.spark.reading.columns import constants
 from tests.support.checks import Gate, good_rows
 from tests.support.session_state import session_state
 
@@ -43,7 +44,7 @@ def furnished(
     What libraries change when they are first imported has changed already.
     """
     import_module("framework.spark.checking.expectations")
-    spark.range(1).toPandas()
+    constants(spark, {"text": ["x"]})
     here = tmp_path / "here"
     here.mkdir()
     monkeypatch.chdir(here)

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
     from framework.engine.tasks import Tasks
 
+__all__ = ["DAYS", "IDS", "executors", "history", "main", "session_on_executors"]
+
 SHUFFLED = 60
 """Tasks of the stage that fetches; no other stage has so many."""
 IDS, DAYS = 6_000, 3
@@ -46,7 +48,7 @@ IDS, DAYS = 6_000, 3
 def main(folder: Path, kind: str) -> None:
     """Load twice and tell what happened."""
     setattr(comparing, "_NEAR_ROWS", 0)  # noqa: B010 - Spark is to carry even so few rows
-    with _session(folder / "events") as spark:
+    with session_on_executors(folder / "events") as spark:
         land(folder / "landing", "a", range(IDS), version=1)
         with _killing_while_fetching(spark) as killed:
             accounts = [_load(spark, folder, kind, SparkTasks(spark))]
@@ -65,7 +67,7 @@ def main(folder: Path, kind: str) -> None:
         "accounts": accounts,
         "killed while fetching": len(killed),
         "killed in": sorted(path.name for path in witness.iterdir()),
-        **_history(folder / "events"),
+        **history(folder / "events"),
     }
     sys.stdout.write(f"{json.dumps(told)}\n")
 
@@ -83,7 +85,7 @@ def land(folder: Path, name: str, ids: range, *, version: int) -> None:
 
 
 @contextmanager
-def _session(events: Path) -> Iterator[SparkSession]:
+def session_on_executors(events: Path) -> Iterator[SparkSession]:
     """Hold a session on two executors of one core each, whose events are written down."""
     events.mkdir()
     root = str(Path(__file__).resolve().parents[3])
@@ -161,7 +163,7 @@ def _killing_while_fetching(spark: SparkSession) -> Iterator[list[int]]:
         while not (over.is_set() or killed):
             stages = [tracker.getStageInfo(each) for each in tracker.getActiveStageIds()]
             if any(s and s.numTasks == SHUFFLED and s.numCompletedTasks for s in stages):
-                killed.append(_executors()[0])
+                killed.append(executors()[0])
                 os.kill(killed[0], signal.SIGKILL)
             time.sleep(0.005)
 
@@ -174,7 +176,7 @@ def _killing_while_fetching(spark: SparkSession) -> Iterator[list[int]]:
         thread.join()
 
 
-def _executors() -> list[int]:
+def executors() -> list[int]:
     """Return the processes of this program's executors."""
     return [
         int(place.name)
@@ -220,7 +222,7 @@ def work_and_lose_the_executor(order: str) -> str:
     return result
 
 
-def _history(events: Path) -> dict[str, int]:
+def history(events: Path) -> dict[str, int]:
     """Return how many executors were lost and how many stages were begun again."""
     lost = again = 0
     for path in events.iterdir():

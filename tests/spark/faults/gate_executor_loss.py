@@ -1,0 +1,121 @@
+"""Runs whose executor is killed while rows are looked at: `python gate_executor_loss.py FOLDER`.
+
+Prints one JSON object: `killed`, the stages of the run in which an executor died, `lost` executors,
+and the proof of the commit. Two executors of one core each; predicates are slow, so that there is
+something to kill.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from framework.engine.events import StageStarted
+from framework.engine.prepare import Bench, Request, prepare
+from framework.engine.runner import run
+from framework.spark.checking.checker import SparkChecker
+from framework.spark.loading.reader import SparkInput
+from framework.spark.tasks import SparkTasks
+from tests.spark.faults.executor_loss import executors, history, session_on_executors
+from tests.support.checks import Gate, good_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from framework.engine.events import Event
+
+__all__ = ["BAD", "ROWS", "SLOW"]
+
+ROWS = 40
+BAD = (12, 31)
+SLOW = "length(regexp_replace(repeat(cast(id AS string), 200000), '[0-9]', 'xy')) > 0"
+"""True, after a while."""
+
+
+def main(folder: Path) -> None:
+    """Load through a gate and tell what happened."""
+    gate = Gate(folder=folder / "gate", operation="insert")
+    for name in range(4):
+        first = name * ROWS // 4
+        ids = range(first, first + ROWS // 4)
+        gate.put(f"f{name}", good_rows(ids, bad=BAD))
+    spec = gate.spec(
+        {"name": "taken", "expect": f"amount >= 0 AND {SLOW}", "on_fail": "quarantine"},
+        {"name": "strict", "expect": f"amount >= 0 AND {SLOW}"},
+        {"name": "all", "expect_aggregate": f"bool_and({SLOW})"},
+    )
+    with session_on_executors(folder / "events") as spark, _Killer(spark).at_work() as killer:
+        tasks = SparkTasks(spark)
+        with TemporaryDirectory() as scratch:
+            plan = prepare(Request(path=spec), Bench(tasks=tasks, scratch=Path(scratch))).plan
+            result = run(
+                plan,
+                tasks,
+                reader=SparkInput(spark),
+                checker=SparkChecker(spark),
+                events=killer.listen,
+            )
+    told = {"killed": killer.killed, "proof": result.proof, **history(folder / "events")}
+    sys.stdout.write(f"{json.dumps(told)}\n")
+
+
+class _Killer:
+    """Kills one executor in each stage of a run that looks at rows, once a task runs there."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._tracker = spark.sparkContext.statusTracker()
+        self._over = threading.Event()
+        self._wanted = ""
+        self.killed: list[str] = []
+
+    def listen(self, event: Event) -> None:
+        """Hear which stage of the run has begun."""
+        if isinstance(event, StageStarted):
+            self._wanted = event.stage if event.stage in {"screen", "audit"} else ""
+
+    @contextmanager
+    def at_work(self) -> Iterator[_Killer]:
+        """Watch on a thread of its own."""
+        thread = threading.Thread(target=self._watch)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._over.set()
+            thread.join()
+
+    def _watch(self) -> None:
+        while not self._over.is_set():
+            time.sleep(0.02)
+            stage = self._wanted
+            if stage and stage not in self.killed and self._is_busy():
+                self.killed.append(stage)
+                os.kill(executors()[0], signal.SIGKILL)
+
+    def _is_busy(self) -> bool:
+        """Whether some task has been running for a moment, on both executors."""
+        if not self._active() or len(executors()) < 2:
+            return False
+        time.sleep(0.5)
+        return self._active()
+
+    def _active(self) -> bool:
+        stages = [self._tracker.getStageInfo(each) for each in self._tracker.getActiveStageIds()]
+        return any(each is not None and each.numActiveTasks > 1 for each in stages)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+    program = importlib.import_module("tests.spark.faults.gate_executor_loss")
+    program.main(Path(sys.argv[1]))
