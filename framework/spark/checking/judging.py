@@ -55,7 +55,9 @@ def judge_frame(
         TaskError: `audit/check-not-run`, with every check at fault.
     """
     if how.fraction < 1:
-        placed = replace(placed, frame=placed.frame.sample(how.fraction, seed=_SEED))
+        # PySpark 4 forgets the seed where the fraction comes without its name.
+        frame = placed.frame.sample(fraction=how.fraction, seed=_SEED)
+        placed = replace(placed, frame=frame)
     judging = _Judging(placed=placed, how=how)
     counted = [each for each in checks if each.kind in _ONE_PASS]
     found: dict[str, CheckResult] = {}
