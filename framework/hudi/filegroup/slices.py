@@ -21,22 +21,20 @@ class FileGroupId:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseFile:
-    """A base file as a listing saw it; `path` is relative to the table, `size` in bytes."""
+    """A base file; `path` is relative to the table, `size` in bytes."""
 
     name: BaseFileName
     path: str
     size: int
-    mtime_ns: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogFile:
-    """A log file as a listing saw it; `path` is relative to the table, `size` in bytes."""
+    """A log file; `path` is relative to the table, `size` in bytes."""
 
     name: LogFileName
     path: str
     size: int
-    mtime_ns: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,9 +16,11 @@ from framework.hudi.table.layout import HOODIE
 from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant, InstantState
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from framework.hudi.storage.port import Storage
 
-__all__ = ["Timeline", "load_timeline"]
+__all__ = ["Timeline", "load_timeline", "timeline_of"]
 
 _ORDER: Final = {state: place for place, state in enumerate(InstantState)}
 
@@ -109,7 +111,11 @@ def load_timeline(storage: Storage) -> Timeline:
     A table that does not exist has an empty timeline. Files of earlier states stay beside the
     completed one, and are folded into it here.
     """
-    names = (entry.name for entry in storage.list(HOODIE) if not entry.is_folder)
+    return timeline_of(entry.name for entry in storage.list(HOODIE) if not entry.is_folder)
+
+
+def timeline_of(names: Iterable[str]) -> Timeline:
+    """Return the timeline that files of these names in `.hoodie` make; others are no instants."""
     found = (Instant.parse(name) for name in names)
     furthest: dict[tuple[str, Action], Instant] = {}
     for instant in filter(None, found):

@@ -243,7 +243,7 @@ class _Taking:
         name = None if status["base_name"] is None else LogFileName.parse(status["name"])
         if name is not None:
             size = entry.size if entry else 0
-            self.found.logs[group] = LogFile(name=name, path=path, size=size, mtime_ns=0)
+            self.found.logs[group] = LogFile(name=name, path=path, size=size)
             return
         self.found.groups.add(group)
         self.found.whole.add(f"{self._root}/{path}", Partition(path="", values=()))

@@ -1,0 +1,119 @@
+"""What pending actions will do to file groups: their plans (format sheet, sections 2.4 and 2.7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from framework.errors import CorruptFileError, StorageError, Where
+from framework.hudi.codecs.avro import AVRO_MAGIC, read_container
+from framework.hudi.filegroup.slices import FileGroupId
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from framework.hudi.storage.port import Storage
+
+__all__ = ["CompactionOperation", "read_clustered_groups", "read_compaction_plan"]
+
+_NO_PLAN: Final[Mapping[str, Any]] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionOperation:
+    """What a compaction plans to do with one file group.
+
+    Attributes:
+        instant: of the compaction.
+        group: whose logs become part of a base file.
+        base_instant: of the slice that is compacted.
+        base_file: its base file's name, None where it has none.
+        logs: names or paths of its log files, as the plan has them.
+        source: path of the source file behind its skeleton, None where it has none.
+        metrics: what the strategy went by.
+    """
+
+    instant: str
+    group: FileGroupId
+    base_instant: str
+    base_file: str | None
+    logs: tuple[str, ...]
+    source: str | None
+    metrics: Mapping[str, float]
+
+
+def read_compaction_plan(
+    storage: Storage, path: str, instant: str
+) -> tuple[CompactionOperation, ...]:
+    """Return the operations of a requested compaction or log compaction; one small read.
+
+    Raises:
+        CorruptFileError: `avro/corrupt`, `timeline/corrupt-plan`.
+    """
+    plan = _plan(storage, path)
+    try:
+        return tuple(_operation(each, instant) for each in plan.get("operations") or ())
+    except (AttributeError, KeyError, TypeError) as error:
+        raise _corrupt(storage, path, error) from error
+
+
+def read_clustered_groups(storage: Storage, path: str) -> frozenset[FileGroupId]:
+    """Return the groups that a requested replacecommit will cluster; none where it clusters not.
+
+    Raises:
+        CorruptFileError: `avro/corrupt`, `timeline/corrupt-plan`.
+    """
+    plan = _plan(storage, path).get("clusteringPlan") or _NO_PLAN
+    try:
+        return frozenset(_clustered(plan))
+    except (AttributeError, KeyError, TypeError) as error:
+        raise _corrupt(storage, path, error) from error
+
+
+def _plan(storage: Storage, path: str) -> Mapping[str, Any]:
+    """Return a plan's record.
+
+    A file that is missing, empty or no Avro, as other actions have it, plans nothing.
+    """
+    try:
+        with storage.open_input(path) as source:
+            data = bytes(source.read())
+    except StorageError as error:
+        if error.condition != "storage/not-found":
+            raise
+        return _NO_PLAN
+    if not data.startswith(AVRO_MAGIC):
+        return _NO_PLAN
+    return read_container(data, where=Where(file=f"{storage.location}/{path}"))
+
+
+def _operation(said: Mapping[str, Any], instant: str) -> CompactionOperation:
+    """Return one operation of a plan."""
+    return CompactionOperation(
+        instant=instant,
+        group=FileGroupId(partition_path=said["partitionPath"] or "", file_id=said["fileId"]),
+        base_instant=said["baseInstantTime"],
+        base_file=said.get("dataFilePath") or None,
+        logs=tuple(said.get("deltaFilePaths") or ()),
+        source=said.get("bootstrapFilePath"),
+        metrics=said.get("metrics") or {},
+    )
+
+
+def _clustered(plan: Mapping[str, Any]) -> Iterator[FileGroupId]:
+    """Yield the groups of a clustering plan."""
+    for group in plan.get("inputGroups") or ():
+        for each in group.get("slices") or ():
+            yield FileGroupId(
+                partition_path=each.get("partitionPath") or "", file_id=each["fileId"]
+            )
+
+
+def _corrupt(storage: Storage, path: str, error: Exception) -> CorruptFileError:
+    """Return the error for a plan that is none."""
+    return CorruptFileError(
+        "timeline/corrupt-plan",
+        f"the plan cannot be used: {error!r}",
+        where=Where(file=f"{storage.location}/{path}"),
+        remedy="The file is damaged; restore it from a copy, nothing was changed.",
+    )

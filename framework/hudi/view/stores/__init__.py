@@ -1,0 +1,1 @@
+"""Where a view keeps the records of file groups."""
