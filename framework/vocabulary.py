@@ -18,9 +18,11 @@ __all__ = [
     "ReaderName",
     "ReportForm",
     "SchemaEvolution",
+    "ServiceAuth",
     "SourceLayout",
     "TableType",
     "Verify",
+    "ViewStore",
     "WriteOperation",
 ]
 
@@ -216,3 +218,24 @@ class ReportForm(StrEnum):
     JUNIT = "junit"
     MARKDOWN = "markdown"
     GX = "gx"
+
+
+@unique
+class ServiceAuth(StrEnum):
+    """What a caller of the timeline service has to show.
+
+    `TOKEN`: the service's token, on every route that tells of tables; Apache Hudi's clients send
+    none. `LOOPBACK`: nothing; the service then listens on a loopback address alone.
+    """
+
+    TOKEN = "token"  # noqa: S105 - the kind, not one
+    LOOPBACK = "loopback"
+
+
+@unique
+class ViewStore(StrEnum):
+    """Where the timeline service keeps file groups (RFC-03)."""
+
+    MEMORY = "memory"
+    SPILLABLE = "spillable"
+    EMBEDDED_KV = "embedded_kv"

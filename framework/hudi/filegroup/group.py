@@ -7,6 +7,9 @@ A record is lines of UTF-8, fields between tabs: a base file is `b<rest of its n
 file `l<rest of its name>, <size>`, the source file `s<size>, <mtime_ms>, <uri>`. The rest of a name
 is what follows the file id, which is the record's key. Base files come newest first, then log files
 oldest first, then the source, whose URI goes on to the end; equal groups have equal records.
+
+A slice travels in the same form, with a line `i<base instant>` before it where its base file does
+not tell; so the slice of a group with one base file and no log is the group's record as it stands.
 """
 
 from __future__ import annotations
@@ -16,17 +19,32 @@ from typing import TYPE_CHECKING, Final
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
-from framework.hudi.filegroup.slices import BaseFile, FileGroupId, LogFile, SourceFile
+from framework.hudi.filegroup.slices import (
+    BaseFile,
+    FileGroupId,
+    FileSlice,
+    LogFile,
+    SourceFile,
+)
 from framework.hudi.table.layout import join
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["FileGroup", "base_order", "decode_group", "encode_group", "log_order"]
+__all__ = [
+    "FileGroup",
+    "base_order",
+    "decode_group",
+    "decode_slice",
+    "encode_group",
+    "encode_slice",
+    "log_order",
+]
 
 _BASE: Final = "b"
 _LOG: Final = "l"
 _SOURCE: Final = "s"
+_INSTANT: Final = "i"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,13 +125,56 @@ def decode_group(group: FileGroupId, record: bytes) -> FileGroup:
                 bases.append(_base(group, *line.removeprefix(_BASE).split("\t")))
         source = _source(*last.split("\t", 2)) if has_source else None
     except (ValueError, TypeError) as error:
-        raise CorruptFileError(
-            "view/corrupt-record",
-            f"what the view kept of file group {group.file_id} is damaged: {error}",
-            where=Where(partition=group.partition_path),
-            remedy="Remove the view's checkpoint; it is built anew from the table.",
-        ) from error
+        raise _corrupt(group, error) from error
     return FileGroup(group=group, bases=tuple(bases), logs=tuple(logs), source=source)
+
+
+def encode_slice(found: FileSlice) -> str:
+    """Return the record of a slice; its group is not in it."""
+    files = FileGroup(
+        group=found.group,
+        bases=(found.base,) if found.base else (),
+        logs=found.logs,
+        source=found.bootstrap,
+    )
+    record = encode_group(files).decode()
+    if found.base is not None and found.base.name.instant == found.base_instant:
+        return record
+    return f"{_INSTANT}{found.base_instant}\n{record}"
+
+
+def decode_slice(group: FileGroupId, record: str) -> FileSlice:
+    """Return the slice of a record.
+
+    Raises:
+        CorruptFileError: `view/corrupt-record`; it is none that `encode_slice` made.
+    """
+    files, has_source, last = record.partition(f"\n{_SOURCE}")
+    if record.startswith(_BASE) and "\n" not in files:  # as nearly all are
+        return _plain_slice(group, files, last if has_source else None)
+    instant = ""
+    if record.startswith(_INSTANT):
+        head, _, record = record.partition("\n")
+        instant = head[1:]
+    found = decode_group(group, record.encode())
+    base = found.bases[0] if found.bases else None
+    return FileSlice(
+        group=group,
+        base_instant=instant or (base.name.instant if base else ""),
+        base=base,
+        logs=found.logs,
+        bootstrap=found.source,
+    )
+
+
+def _plain_slice(group: FileGroupId, line: str, source: str | None) -> FileSlice:
+    """Return the slice of one base file, and of its source."""
+    try:
+        base = _base(group, *line[1:].split("\t"))
+        behind = None if source is None else _source(*source.split("\t", 2))
+    except (ValueError, TypeError) as error:
+        raise _corrupt(group, error) from error
+    return FileSlice(group=group, base_instant=base.name.instant, base=base, bootstrap=behind)
 
 
 def _base(group: FileGroupId, rest: str, size: str) -> BaseFile:
@@ -137,3 +198,13 @@ def _log(group: FileGroupId, rest: str, size: str) -> LogFile:
 def _source(size: str, mtime_ms: str, uri: str) -> SourceFile:
     """Return the source file of a line."""
     return SourceFile(uri=uri, size=int(size), mtime_ms=int(mtime_ms))
+
+
+def _corrupt(group: FileGroupId, error: Exception) -> CorruptFileError:
+    """Return the error for a record that is none."""
+    return CorruptFileError(
+        "view/corrupt-record",
+        f"what the view kept of file group {group.file_id} is damaged: {error}",
+        where=Where(partition=group.partition_path),
+        remedy="Remove the view's checkpoint; it is built anew from the table.",
+    )

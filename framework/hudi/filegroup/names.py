@@ -13,6 +13,7 @@ __all__ = ["BaseFileName", "LogFileName", "instant_of"]
 _FILE_ID: Final = re.compile(r"[^_/.\x00-\x1f]+")
 _TOKEN: Final = re.compile(r"[0-9]+-[0-9]+-[0-9]+")
 _INSTANT: Final = re.compile(r"[0-9]{1,17}")
+_BASE_FIELDS: Final = ("file_id", "write_token", "instant", "extension")
 _EXTENSION: Final = re.compile(r"parquet|orc|hfile")
 _BASE: Final = re.compile(
     f"({_FILE_ID.pattern})_({_TOKEN.pattern})_({_INSTANT.pattern})[.]({_EXTENSION.pattern})"
@@ -57,7 +58,10 @@ class BaseFileName:
         found = _BASE.fullmatch(name)
         if found is None:
             return None
-        return cls(file_id=found[1], write_token=found[2], instant=found[3], extension=found[4])
+        parsed = object.__new__(cls)  # what matched needs no second look, and there are very many
+        for field, value in zip(_BASE_FIELDS, found.groups(), strict=True):
+            object.__setattr__(parsed, field, value)
+        return parsed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from framework.hudi.storage.port import Storage
     from framework.hudi.timeline.instant import Instant
     from framework.hudi.view.changes import InstantChanges, PartitionChanges
-    from framework.hudi.view.stores.port import GroupStore
+    from framework.hudi.view.stores.port import GroupStore, StoreUsage
 
 __all__ = ["IncrementalView", "ViewCounts"]
 
@@ -132,6 +132,11 @@ class IncrementalView:
         """What holds the groups; to be looked at under the lock."""
         return self._store
 
+    def usage(self) -> StoreUsage:
+        """Return how large the store is."""
+        with self._lock:
+            return self._store.usage()
+
     def sync(self) -> bool:
         """Go on to the table's timeline as it is now; return whether there was anything new.
 
@@ -194,6 +199,14 @@ class IncrementalView:
             if found is None and not self._store.is_loaded(partition_path):
                 return self._load(partition_path).get(file_id)
             return found
+
+    def is_special(self, partition_path: str, file_id: str) -> bool:
+        """Return whether the timeline has more to say of a group than which of its files count.
+
+        So it is where the group was replaced, and where compactions are planned.
+        """
+        facts = self.facts
+        return bool(facts.compactions) or facts.replaced_at(partition_path, file_id) is not None
 
     def forget(self) -> None:
         """Forget all that was loaded; it is listed again when it is asked for."""

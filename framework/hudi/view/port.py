@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from framework.hudi.filegroup.slices import FileSlice
-    from framework.hudi.view.facts import TableFacts
 
 __all__ = ["FileSystemView", "Query", "Selection"]
 
@@ -86,11 +85,6 @@ class Query:
 
 class FileSystemView(Protocol):
     """Which file slices make up a table as of one timeline."""
-
-    @property
-    def facts(self) -> TableFacts:
-        """The timeline that answers are given as of, and what it says beside files."""
-        ...
 
     def partitions(self) -> Iterator[str]:
         """Yield the partition paths by name; `""` is the one of an unpartitioned table."""

@@ -1,0 +1,263 @@
+"""The view of another process, asked over HTTP, and what is done when that does not work (RFC-03).
+
+An answer counts only if it says that it is of the same table and process, and was made at the very
+timeline that the caller goes by. Whatever else comes, or nothing, is one thing: unreachable. Then
+the caller's own view of the partition answers, as of the same instant.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from framework.errors import CorruptFileError
+from framework.hudi.filegroup.group import decode_slice
+from framework.hudi.filegroup.slices import FileGroupId
+from framework.hudi.view.http import CallFailedError, Reply, ServiceConnection
+from framework.hudi.view.port import Query, Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from framework.hudi.filegroup.slices import FileSlice
+    from framework.hudi.view.port import FileSystemView
+
+__all__ = ["FallbackView", "Patience", "RemoteView", "ServiceAddress", "ServiceUnreachableError"]
+
+_LOG: Final = logging.getLogger(__name__)
+_OK: Final = 200
+
+
+class ServiceUnreachableError(Exception):
+    """The service gave no answer that may be used; the message says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceAddress:
+    """Where a table's view is served, and as of what; JSON-able, for tasks.
+
+    Attributes:
+        host: name or address.
+        port: of TCP.
+        token: what the service wants to see; "" where nothing.
+        driver: the process that serves.
+        table: the table's id there.
+        instant: last instant of the timeline that the caller goes by, "" where it is empty.
+        timeline: the timeline's hash.
+    """
+
+    host: str
+    port: int
+    token: str
+    driver: str
+    table: str
+    instant: str
+    timeline: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long a caller waits.
+
+    Attributes:
+        seconds: for one answer.
+        attempts: how often a call is made.
+        pause: seconds before the second attempt; each further pause is twice as long.
+        rest: seconds for which a service that failed is not asked again.
+    """
+
+    seconds: float = 5.0
+    attempts: int = 3
+    pause: float = 0.05
+    rest: float = 30.0
+
+
+class RemoteView:
+    """A table's view as a service tells it. For one thread.
+
+    Args:
+        address: of the service.
+        patience: how long to wait.
+    """
+
+    def __init__(self, address: ServiceAddress, patience: Patience | None = None) -> None:
+        self._address = address
+        self._patience = patience or Patience()
+        self._connection = ServiceConnection(address.host, address.port)
+
+    def partitions(self) -> Iterator[str]:
+        """Yield the partition paths by name at each level.
+
+        Raises:
+            ServiceUnreachableError: no answer that may be used.
+        """
+        yield from map(str, self._call("partitions", {}))
+
+    def select(self, query: Query) -> list[FileSlice]:
+        """Return the slices that a query asks for.
+
+        Raises:
+            ServiceUnreachableError: no answer that may be used.
+        """
+        return self.select_many([query])[0]
+
+    def select_many(self, queries: Sequence[Query]) -> list[list[FileSlice]]:
+        """Return the answers to several queries, as of one timeline, by one call.
+
+        Raises:
+            ServiceUnreachableError: no answer that may be used.
+        """
+        found = self._call("select", {"queries": [_said(each) for each in queries]})
+        try:
+            answers = [[_slice(*each) for each in answer] for answer in found]
+        except (CorruptFileError, TypeError) as error:
+            raise ServiceUnreachableError(f"the answer cannot be read: {error}") from error
+        if len(answers) != len(queries):
+            raise ServiceUnreachableError("the answer is one to other questions")
+        return answers
+
+    def latest_slices(self, partition_path: str) -> Sequence[FileSlice]:
+        """Return the newest state of each file group, by file id.
+
+        Raises:
+            ServiceUnreachableError: no answer that may be used.
+        """
+        return self.select(Query(selection=Selection.MERGED, partition_path=partition_path))
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
+    def _call(self, verb: str, said: dict[str, Any]) -> list[Any]:
+        """Return the list that a route answers with; asks again after a pause."""
+        address = self._address
+        body = json.dumps({**said, "instant": address.instant, "timeline": address.timeline})
+        path = f"/v1/lakestrap/tables/{address.table}/{verb}"
+        headers = {"content-type": "application/json"}
+        if address.token:
+            headers["authorization"] = f"Bearer {address.token}"
+        pause = self._patience.pause
+        for attempt in range(1, self._patience.attempts + 1):
+            try:
+                seconds = self._patience.seconds
+                reply = self._connection.post(path, body.encode(), headers, seconds)
+                return self._used(reply)
+            except (CallFailedError, ServiceUnreachableError) as error:
+                if attempt == self._patience.attempts:
+                    raise ServiceUnreachableError(str(error)) from error
+                time.sleep(pause)
+                pause *= 2
+        raise ServiceUnreachableError("it is never asked")
+
+    def _used(self, reply: Reply) -> list[Any]:
+        """Return what a reply says, if it may be used.
+
+        Raises:
+            ServiceUnreachableError: it may not.
+        """
+        address = self._address
+        if reply.status != _OK:
+            raise ServiceUnreachableError(f"status {reply.status}: {reply.body[:200]!r}")
+        expected = {
+            "x-lakestrap-table": address.table,
+            "x-lakestrap-driver": address.driver,
+            "x-lakestrap-timeline": address.timeline,
+        }
+        for name, value in expected.items():
+            if reply.headers.get(name) != value:
+                raise ServiceUnreachableError(f"{name} is {reply.headers.get(name)}, not {value}")
+        try:
+            found = json.loads(reply.body)
+        except ValueError as error:
+            raise ServiceUnreachableError("the answer is no JSON") from error
+        if not isinstance(found, list):
+            raise ServiceUnreachableError("the answer is no list")
+        return found
+
+
+class FallbackView:
+    """A remote view, and a local one for when that does not answer. For one thread.
+
+    Args:
+        remote: asked first.
+        local: makes the view that answers otherwise, as of the same timeline; once, when needed.
+        patience: how long the remote one is left alone after it failed.
+        clock: seconds, monotonic.
+
+    Attributes:
+        fallbacks: how many queries the local view answered.
+    """
+
+    def __init__(
+        self,
+        remote: RemoteView,
+        local: Callable[[], FileSystemView],
+        patience: Patience | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._remote = remote
+        self._make = local
+        self._local: FileSystemView | None = None
+        self._patience = patience or Patience()
+        self._clock = clock
+        self._down_until = float("-inf")
+        self.fallbacks = 0
+
+    def partitions(self) -> Iterator[str]:
+        """Yield the partition paths by name at each level."""
+        found = self._asked(lambda: list(self._remote.partitions()), 1)
+        yield from self._own().partitions() if found is None else found
+
+    def select(self, query: Query) -> Sequence[FileSlice]:
+        """Return the slices that a query asks for."""
+        return self.select_many([query])[0]
+
+    def select_many(self, queries: Sequence[Query]) -> Sequence[Sequence[FileSlice]]:
+        """Return the answers to several queries."""
+        found = self._asked(lambda: self._remote.select_many(queries), len(queries))
+        return [self._own().select(each) for each in queries] if found is None else found
+
+    def latest_slices(self, partition_path: str) -> Sequence[FileSlice]:
+        """Return the newest state of each file group, by file id."""
+        return self.select(Query(selection=Selection.MERGED, partition_path=partition_path))
+
+    def close(self) -> None:
+        """End the connection."""
+        self._remote.close()
+
+    def _asked(self, call: Callable[[], Any], queries: int) -> Any:
+        """Return the remote answer, None where there is none; that is counted and logged."""
+        if self._clock() >= self._down_until:
+            try:
+                return call()
+            except ServiceUnreachableError as error:
+                self._down_until = self._clock() + self._patience.rest
+                _LOG.warning("the timeline service is not used, folders are listed: %s", error)
+        self.fallbacks += queries
+        return None
+
+    def _own(self) -> FileSystemView:
+        """Return the local view."""
+        if self._local is None:
+            self._local = self._make()
+        return self._local
+
+
+def _said(query: Query) -> dict[str, Any]:
+    """Return a query as it travels."""
+    return {
+        "selection": query.selection.value,
+        "partition": query.partition_path,
+        "file_ids": None if query.file_ids is None else list(query.file_ids),
+        "instant": query.instant,
+        "instants": sorted(query.instants),
+        "include_pending": query.include_pending,
+    }
+
+
+def _slice(partition_path: Any, file_id: Any, record: Any) -> FileSlice:
+    """Return a slice of an answer."""
+    return decode_slice(FileGroupId(partition_path=partition_path, file_id=file_id), record)

@@ -1,0 +1,92 @@
+"""Who may ask: loopback or a token, and never a page of another site.
+
+The token is this process's own and travels in a header alone, so that no log of addresses has it.
+The `Host` check is against a browser that was told another name for this machine.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final
+
+from framework.timeline_service.messages import RequestRefusedError
+from framework.vocabulary import ServiceAuth
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Access", "Limits", "is_loopback"]
+
+_BEARER: Final = b"Bearer "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one caller may cost.
+
+    Attributes:
+        header_bytes: of a request's line and headers together.
+        body_bytes: of a request's body.
+        header_seconds: until a request's headers are there, from its connection or the answer
+            before.
+        body_seconds: until its body is there.
+        connections: at a time; further ones are closed at once.
+    """
+
+    header_bytes: int = 64 << 10
+    body_bytes: int = 16 << 20
+    header_seconds: float = 10.0
+    body_seconds: float = 10.0
+    connections: int = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """The rules of one service.
+
+    Attributes:
+        auth: what a caller has to show.
+        token: this process's own.
+        hosts: names besides loopback ones that a `Host` header may have, without ports.
+    """
+
+    auth: ServiceAuth = ServiceAuth.TOKEN
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    hosts: frozenset[str] = frozenset()
+
+    def check(self, headers: Mapping[bytes, bytes]) -> None:
+        """Let a call pass.
+
+        Raises:
+            RequestRefusedError: 401 without the token, 421 for a host that is not this one.
+        """
+        self.check_host(headers)
+        if self.auth is ServiceAuth.LOOPBACK:
+            return
+        shown = headers.get(b"authorization", b"")
+        expected = _BEARER + self.token.encode()
+        if not secrets.compare_digest(shown, expected):
+            raise RequestRefusedError(401, "the header Authorization: Bearer <token> is needed")
+
+    def check_host(self, headers: Mapping[bytes, bytes]) -> None:
+        """Let a call pass whose `Host` is this machine.
+
+        Raises:
+            RequestRefusedError: 421.
+        """
+        host = headers.get(b"host", b"").decode("latin-1")
+        name = host[: host.rfind("]") + 1] if host.startswith("[") else host.partition(":")[0]
+        if name not in self.hosts and not is_loopback(name):
+            raise RequestRefusedError(421, "this service does not answer to that host name")
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host name or address is this machine alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,133 @@
+"""The service as an ASGI application: the interface by a short way, pages by Starlette."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
+
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.routing import Route
+
+from framework.timeline_service.messages import Answer, Request, RequestRefusedError
+from framework.timeline_service.metrics import prometheus_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from starlette.requests import Request as PageRequest
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+    from starlette.types import Receive, Scope, Send
+
+    from framework.timeline_service.access import Limits
+    from framework.timeline_service.service import Service
+
+__all__ = ["TimelineApp"]
+
+_INTERFACE: Final = "/v1/"
+_THREADS: Final = 8
+_NO_BODY: Final = frozenset({"GET", "HEAD"})
+
+
+class TimelineApp:
+    """Serves one `Service` by ASGI.
+
+    Args:
+        service: answers the interface.
+        limits: what one caller may cost.
+        pages: further routes, such as those of the status page.
+    """
+
+    def __init__(self, service: Service, limits: Limits, pages: Sequence[BaseRoute] = ()) -> None:
+        self._service = service
+        self._limits = limits
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="timeline-service")
+        own = (Route("/health", self._health), Route("/metrics", self._metrics))
+        self._pages = Starlette(routes=[*own, *pages])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http" or not scope["path"].startswith(_INTERFACE):
+            await self._pages(scope, receive, send)
+            return
+        answer = await self._answer(scope, receive)
+        length = (b"content-length", b"%d" % len(answer.body))
+        start = {"status": answer.status, "headers": [*answer.headers, length]}
+        await send({"type": "http.response.start", **start})
+        await send({"type": "http.response.body", "body": answer.body})
+
+    def close(self) -> None:
+        """Let go of threads; those at work go on to their end."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
+        """Return the answer to one call of the interface."""
+        request = Request(
+            method=scope["method"],
+            path=scope["path"],
+            query=scope["query_string"].decode("latin-1"),
+            headers=dict(scope["headers"]),
+        )
+        if request.method in _NO_BODY:
+            quick = self._service.quick(request)
+            if quick is not None:
+                return quick
+        else:
+            try:
+                self._service.access.check(request.headers)
+                body = await self._body(request.headers, receive)
+            except RequestRefusedError as refusal:
+                return refusal.answer()
+            request = Request(
+                method=request.method,
+                path=request.path,
+                query=request.query,
+                headers=request.headers,
+                body=body,
+            )
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, self._service.answer, request)
+
+    async def _body(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
+        """Return a request's body.
+
+        Raises:
+            RequestRefusedError: 413 too large, 408 too slow, 400 cut off.
+        """
+        most = self._limits.body_bytes
+        if int(headers.get(b"content-length", b"0")) > most:
+            raise RequestRefusedError(413, f"a body has at most {most} bytes")
+        parts: list[bytes] = []
+        size, more = 0, True
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                while more:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        raise RequestRefusedError(400, "the connection ended before the body did")
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    more = message.get("more_body", False)
+                    if size > most:
+                        raise RequestRefusedError(413, f"a body has at most {most} bytes")
+        except TimeoutError as error:
+            raise RequestRefusedError(408, "the body came too slowly") from error
+        return b"".join(parts)
+
+    async def _health(self, _: PageRequest) -> Response:
+        """Tell that the service answers; no more, since anybody may ask."""
+        return JSONResponse({"status": "ok", "driver": self._service.tables.driver})
+
+    async def _metrics(self, request: PageRequest) -> Response:
+        """Return the counters, for who may ask."""
+        try:
+            self._service.access.check(dict(request.scope["headers"]))
+        except RequestRefusedError as refusal:
+            return JSONResponse({"error": refusal.message}, status_code=refusal.status)
+        loop = asyncio.get_running_loop()
+        text = await loop.run_in_executor(
+            self._pool, prometheus_text, self._service.metrics, self._service.tables.all()
+        )
+        return PlainTextResponse(text)

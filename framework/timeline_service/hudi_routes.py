@@ -1,0 +1,292 @@
+"""Apache Hudi's routes, as a table: what each asks of the view, and in which form (section 9.4)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from framework.hudi.timeline.hashing import instants_hash
+from framework.hudi.timeline.instant import DATA_ACTIONS, Action
+from framework.hudi.view.known import Known
+from framework.hudi.view.port import Query, Selection
+from framework.timeline_service.dto import (
+    base_file,
+    clustering_operations,
+    compaction_operations,
+    file_groups,
+    file_slice,
+    instant_json,
+    plain_slice,
+    timeline_json,
+)
+from framework.timeline_service.messages import RequestRefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from framework.hudi.timeline.instant import Instant
+    from framework.timeline_service.tables import ServedTable
+
+    Parameters = Mapping[str, str]
+    Handler = Callable[[ServedTable, Parameters, bytes], str]
+
+__all__ = ["HUDI_PREFIX", "Route", "hudi_route"]
+
+HUDI_PREFIX: Final = "/v1/hoodie/view/"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One route.
+
+    Attributes:
+        method: of HTTP; whatever changes what the service holds is a `POST`.
+        handler: returns the answer's JSON.
+        syncs: whether the caller's timeline is compared with ours first.
+    """
+
+    method: str
+    handler: Handler
+    syncs: bool = True
+
+
+def hudi_route(path: str) -> Route | None:
+    """Return the route of a path, with or without a slash at its end; None: there is none."""
+    found = _ROUTES.get(path)
+    return _ROUTES.get(path.removeprefix(HUDI_PREFIX).rstrip("/")) if found is None else found
+
+
+def _needed(parameters: Parameters, name: str) -> str:
+    """Return a parameter that must be there.
+
+    Raises:
+        RequestRefusedError: 400.
+    """
+    value = parameters.get(name)
+    if not value:
+        raise RequestRefusedError(400, f"the parameter {name} is missing")
+    return value
+
+
+def _partition(parameters: Parameters) -> str:
+    """Return the partition path that a call names; `""` where it names none."""
+    path = parameters.get("partition", "").strip("/")
+    if ".." in path.split("/"):
+        raise RequestRefusedError(400, "a partition path leads out of the table")
+    return path
+
+
+def _query(selection: Selection, parameters: Parameters, *needs: str) -> Query:
+    """Return the query that a call stands for; `needs` names its parameters."""
+    bound = next((name for name in needs if name.endswith("instant")), None)
+    listed = _needed(parameters, "instants").split(",") if "instants" in needs else ()
+    return Query(
+        selection=selection,
+        partition_path=_partition(parameters) if "partition" in needs else None,
+        file_ids=(_needed(parameters, "fileid"),) if "fileid" in needs else None,
+        instant=_needed(parameters, bound) if bound else None,
+        instants=frozenset(listed),
+        include_pending=parameters.get("includependingcompaction", "").lower() == "true",
+    )
+
+
+def _slices(selection: Selection, *needs: str) -> Route:
+    """A route that answers with a list of file slices."""
+
+    def handler(table: ServedTable, parameters: Parameters, _: bytes) -> str:
+        found = table.view.select(_query(selection, parameters, *needs))
+        return _list(file_slice(each, table.places) for each in found)
+
+    return Route("GET", handler)
+
+
+def _bases(selection: Selection, *needs: str) -> Route:
+    """A route that answers with a list of base files."""
+
+    def handler(table: ServedTable, parameters: Parameters, _: bytes) -> str:
+        found = table.view.select(_query(selection, parameters, *needs))
+        return _list(base_file(each, table.places) for each in found)
+
+    return Route("GET", handler)
+
+
+def _groups(selection: Selection, *needs: str) -> Route:
+    """A route that answers with a list of file groups."""
+
+    def handler(table: ServedTable, parameters: Parameters, _: bytes) -> str:
+        with table.view.lock:
+            found = table.view.select(_query(selection, parameters, *needs))
+            return file_groups(found, table.places, _known(table))
+
+    return Route("GET", handler)
+
+
+def _by_partition(selection: Selection, form: Callable[..., str]) -> Route:
+    """A route that answers with a list of what `form` gives for each partition of the table."""
+
+    def handler(table: ServedTable, parameters: Parameters, _: bytes) -> str:
+        query = _query(selection, {"includependingcompaction": "true", **parameters}, "maxinstant")
+        with table.view.lock:
+            parts: dict[str, list[str]] = {path: [] for path in table.view.partitions()}
+            for each in table.view.select(query):
+                parts[each.group.partition_path].append(form(each, table.places))
+        texts = (f"{json.dumps(path)}:{_list(found)}" for path, found in parts.items())
+        return f"{{{','.join(texts)}}}"
+
+    return Route("GET", handler)
+
+
+def _single_slice(table: ServedTable, parameters: Parameters, _: bytes) -> str:
+    """The latest slice of one group: writers ask for it most, so plain groups take a short way."""
+    path, file_id = _partition(parameters), _needed(parameters, "fileid")
+    record = table.view.record(path, file_id)
+    if record is None:
+        return "[]"
+    if not table.view.is_special(path, file_id):
+        counts = table.view.facts.timeline.is_completed
+        found = plain_slice((path, file_id), record, table.places, counts)
+        if found is not None:
+            return f"[{found}]"
+    query = Query(selection=Selection.LATEST, partition_path=path, file_ids=(file_id,))
+    return _list(file_slice(each, table.places) for each in table.view.select(query))
+
+
+def _list(texts: Iterable[str]) -> str:
+    """Return a JSON list."""
+    return f"[{','.join(texts)}]"
+
+
+def _known(table: ServedTable) -> Known:
+    """Return the files of the timeline that a view is as of; the lock is held."""
+    timeline = table.view.facts.timeline
+    return table.view.known or Known(files={}, timeline=timeline)
+
+
+def _writes(known: Known) -> Sequence[Instant]:
+    """Return the instants that Apache Hudi's view has: completed writes, pending compactions."""
+    return [
+        each
+        for each in known.timeline.instants
+        if each.action in DATA_ACTIONS and (each.is_completed or each.action in _PLANS)
+    ]
+
+
+_PLANS: Final = frozenset({Action.COMPACTION, Action.LOGCOMPACTION})
+
+
+def _last_instant(table: ServedTable, _: Parameters, __: bytes) -> str:
+    """The last instant of the view's timeline, as a list."""
+    with table.view.lock:
+        known = _known(table)
+        return _list(instant_json(known, each) for each in _writes(known)[-1:])
+
+
+def _timeline(table: ServedTable, _: Parameters, __: bytes) -> str:
+    """The view's timeline."""
+    with table.view.lock:
+        known = _known(table)
+        return timeline_json(known, _writes(known))
+
+
+def _hash(table: ServedTable, _: Parameters, __: bytes) -> str:
+    """The hash of the view's timeline."""
+    with table.view.lock:
+        return json.dumps(instants_hash(_writes(_known(table))))
+
+
+def _compactions(table: ServedTable, _: Parameters, __: bytes) -> str:
+    """Pending compactions."""
+    return compaction_operations(table.view.facts.compactions.values())
+
+
+def _log_compactions(table: ServedTable, _: Parameters, __: bytes) -> str:
+    """Pending log compactions."""
+    return compaction_operations(table.view.facts.log_compactions.values())
+
+
+def _clusterings(table: ServedTable, _: Parameters, __: bytes) -> str:
+    """File groups under pending clustering."""
+    return clustering_operations(table.view.facts.pending_clusterings)
+
+
+def _refresh(table: ServedTable, _: Parameters, __: bytes) -> str:
+    """Look at the timeline."""
+    table.view.sync()
+    return "true"
+
+
+def _close(_: ServedTable, __: Parameters, ___: bytes) -> str:
+    """A client closes its own view; ours goes on for the others."""
+    return "true"
+
+
+def _load_all(table: ServedTable, _: Parameters, __: bytes) -> str:
+    """Load every partition."""
+    for path in list(table.view.partitions()):
+        table.view.records(path)
+    return "true"
+
+
+def _load(table: ServedTable, parameters: Parameters, body: bytes) -> str:
+    """Load some partitions: a JSON list in the body, or a comma list in the query."""
+    if body:
+        try:
+            paths = json.loads(body)
+        except ValueError as error:
+            raise RequestRefusedError(400, "the body is no JSON") from error
+        if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
+            raise RequestRefusedError(400, "the body is no list of partition paths")
+    else:
+        paths = parameters.get("partitions", "").split(",")
+    for path in paths:
+        table.view.records(_partition({"partition": path}))
+    return "true"
+
+
+_REPLACED = "filegroups/replaced"
+_VIEW: Final[dict[str, Route]] = {
+    "slices/partition/latest": _slices(Selection.LATEST, "partition"),
+    "slices/partition/latest/inflight": _slices(Selection.LATEST, "partition"),
+    "slices/partition/latest/stateless": _slices(Selection.LATEST, "partition"),
+    "slices/file/latest": Route("GET", _single_slice),
+    "slices/uncompacted/partition/latest": _slices(Selection.UNCOMPACTED, "partition"),
+    "slices/all": _slices(Selection.ALL, "partition"),
+    "slices/merged/beforeoron/latest": _slices(Selection.MERGED, "partition", "maxinstant"),
+    "slice/merged/beforeoron/latest": _slices(
+        Selection.MERGED, "partition", "maxinstant", "fileid"
+    ),
+    "slices/range/latest": _slices(Selection.IN_RANGE, "instants"),
+    "slices/beforeoron/latest": _slices(Selection.BEFORE_OR_ON, "partition", "maxinstant"),
+    "slices/all/beforeoron/latest": _by_partition(Selection.BEFORE_OR_ON, file_slice),
+    "compactions/pending": Route("GET", _compactions),
+    "logcompactions/pending": Route("GET", _log_compactions),
+    "datafiles/latest/partition": _bases(Selection.BASE_LATEST, "partition"),
+    "datafile/latest/partition": _bases(Selection.BASE_LATEST, "partition", "fileid"),
+    "datafiles/all": _bases(Selection.BASE_ALL, "partition"),
+    "datafiles/all/latest": _bases(Selection.BASE_LATEST),
+    "datafile/on/latest": _bases(Selection.BASE_ON, "partition", "instant", "fileid"),
+    "datafiles/range/latest": _bases(Selection.BASE_IN_RANGE, "instants"),
+    "datafiles/beforeoron/latest": _bases(Selection.BASE_BEFORE_OR_ON, "partition", "maxinstant"),
+    "basefiles/all/beforeoron": _by_partition(Selection.BASE_BEFORE_OR_ON, base_file),
+    "filegroups/all/partition": _groups(Selection.ALL, "partition"),
+    "filegroups/all/partition/stateless": _groups(Selection.ALL, "partition"),
+    f"{_REPLACED}/beforeoron": _groups(Selection.REPLACED_BEFORE_OR_ON, "partition", "maxinstant"),
+    f"{_REPLACED}/before": _groups(Selection.REPLACED_BEFORE, "partition", "maxinstant"),
+    f"{_REPLACED}/afteroron": _groups(Selection.REPLACED_AFTER_OR_ON, "partition", "mininstant"),
+    f"{_REPLACED}/partition": _groups(Selection.REPLACED, "partition"),
+    "clustering/pending": Route("GET", _clusterings),
+    "timeline/instant/last": Route("GET", _last_instant, syncs=False),
+    "timeline/instants/last": Route("GET", _last_instant, syncs=False),
+    "timeline/instants/all": Route("GET", _timeline, syncs=False),
+    "timeline/hash": Route("GET", _hash, syncs=False),
+    "refresh": Route("POST", _refresh, syncs=False),
+    "inittimeline": Route("POST", _refresh, syncs=False),
+    "close": Route("POST", _close, syncs=False),
+    "loadallpartitions": Route("POST", _load_all),
+    "loadpartitions": Route("POST", _load),
+}
+_ROUTES: Final[Mapping[str, Route]] = MappingProxyType(
+    _VIEW | {f"{HUDI_PREFIX}{path}/": route for path, route in _VIEW.items()}
+)

@@ -1,0 +1,84 @@
+"""A request and its answer, as every server hands them over."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Self
+from urllib.parse import unquote_plus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["JSON", "Answer", "Request", "RequestRefusedError", "parameters"]
+
+JSON: Final = (b"content-type", b"application/json")
+
+Headers = tuple[tuple[bytes, bytes], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One call.
+
+    Attributes:
+        method: `GET`, `POST`, and so on.
+        path: without the query, as it was sent.
+        query: what follows `?`, as it was sent.
+        headers: names in lower case; of a name that was sent twice, the last.
+        body: all of it.
+    """
+
+    method: str
+    path: str
+    query: str = ""
+    headers: Mapping[bytes, bytes] = field(default_factory=lambda: MappingProxyType({}))
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What is sent back; `headers` without the length."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: Headers = (JSON,)
+
+    @classmethod
+    def of(cls, value: Any, *, status: int = 200, headers: Headers = ()) -> Self:
+        """Return an answer in JSON."""
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return cls(status=status, body=text.encode(), headers=(JSON, *headers))
+
+
+class RequestRefusedError(Exception):
+    """A call that cannot be answered, with what its sender is told.
+
+    Attributes:
+        status: of HTTP.
+        message: one sentence.
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+    def answer(self) -> Answer:
+        """Return what is sent back."""
+        return Answer.of({"error": self.message}, status=self.status)
+
+
+def parameters(query: str) -> dict[str, str]:
+    """Return the parameters of a query; of one that comes twice, the last."""
+    found = {}
+    for pair in query.split("&"):
+        name, _, value = pair.partition("=")
+        found[name] = _plain(value) if "%" in value or "+" in value else value
+    return found
+
+
+_plain = lru_cache(maxsize=1024)(unquote_plus)
+"""Base paths and partitions come again and again."""

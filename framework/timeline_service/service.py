@@ -1,0 +1,178 @@
+"""From a request to its answer, without a server: access, table, freshness, route."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from framework.errors import FrameworkError
+from framework.timeline_service.hudi_routes import HUDI_PREFIX, Route, hudi_route
+from framework.timeline_service.messages import JSON, Answer, RequestRefusedError, parameters
+from framework.timeline_service.metrics import Metrics
+from framework.timeline_service.own_routes import OWN_PREFIX, VERBS, claims_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from framework.timeline_service.access import Access
+    from framework.timeline_service.messages import Request
+    from framework.timeline_service.tables import ServedTable, Tables
+
+__all__ = ["Service"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """An answer that was given at a version of a table's view."""
+
+    table: ServedTable
+    version: int
+    answer: Answer
+
+
+class Service:
+    """Answers requests about tables.
+
+    Args:
+        tables: those that are served.
+        access: who may ask.
+        kept_bytes: bound of the answers that are kept to be sent again.
+
+    Attributes:
+        metrics: what was answered.
+    """
+
+    def __init__(self, tables: Tables, access: Access, *, kept_bytes: int = 8 << 20) -> None:
+        self.tables = tables
+        self.access = access
+        self.metrics = Metrics()
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._kept_bound = kept_bytes
+        self._kept_bytes = 0
+        self._keeping = Lock()
+
+    def quick(self, request: Request) -> Answer | None:
+        """Answer what needs no waiting; None: `answer` has to be called, on a thread.
+
+        So it is where the caller's timeline is the view's, nobody syncs it, and the partition is
+        there already.
+        """
+        kept = self._kept.get(f"{request.path}?{request.query}")
+        if kept is not None and kept.version == kept.table.view.version:
+            if self._refusal(request) is None:
+                self.metrics.cached += 1
+                return self._counted(request, kept.answer)
+            return None
+        return self._guarded(request, self._quick)
+
+    def answer(self, request: Request) -> Answer:
+        """Answer a request, however long that takes."""
+        found = self._guarded(request, self._slow)
+        return found or Answer.of({"error": "there is no such route"}, status=404)
+
+    def _guarded(
+        self, request: Request, answering: Callable[[Request], Answer | None]
+    ) -> Answer | None:
+        """Answer under the rules; every fault becomes an answer that tells it."""
+        try:
+            self.access.check(request.headers)
+            found = answering(request)
+        except RequestRefusedError as refusal:
+            found = refusal.answer()
+        except FrameworkError as error:
+            said = {"error": str(error), "condition": error.condition}
+            found = Answer.of(said, status=500)
+        return None if found is None else self._counted(request, found)
+
+    def _quick(self, request: Request) -> Answer | None:
+        """Answer one of Apache Hudi's routes where all is at hand."""
+        route = hudi_route(request.path)
+        if route is None or request.method != "GET" or not route.syncs:
+            return None
+        said = parameters(request.query)
+        table = self.tables.by_path(said.get("basepath", ""))
+        path = said.get("partition")
+        view = table.view
+        if path is None or not view.lock.acquire(blocking=False):
+            return None
+        try:
+            fresh = table.is_fresh(said.get("lastinstantts", ""), said.get("timelinehash", ""))
+            if not fresh or not view.store.is_loaded(path):
+                return None
+            return self._told(request, table, route, said)
+        finally:
+            view.lock.release()
+
+    def _slow(self, request: Request) -> Answer | None:
+        """Answer any route of the interface."""
+        if request.path.startswith(OWN_PREFIX):
+            return self._own(request)
+        if not request.path.startswith(HUDI_PREFIX):
+            return None
+        route = hudi_route(request.path)
+        if route is None:
+            return None
+        if request.method != route.method:
+            raise RequestRefusedError(405, f"this route is called by {route.method}")
+        said = parameters(request.query)
+        table = self.tables.by_path(said.get("basepath", ""))
+        if route.syncs and said.get("refreshoff", "") != "true":
+            table.catch_up(said.get("lastinstantts", ""), said.get("timelinehash", ""))
+        return self._told(request, table, route, said)
+
+    def _told(
+        self, request: Request, table: ServedTable, route: Route, said: dict[str, str]
+    ) -> Answer:
+        """Return the answer of a route, and keep it where it is one of a whole partition."""
+        with table.view.lock:
+            version = table.view.version
+            text = route.handler(table, said, request.body)
+            answer = Answer(body=text.encode(), headers=(JSON, *table.headers))
+            if request.method == "GET" and "fileid" not in said and version == table.view.version:
+                self._keep(f"{request.path}?{request.query}", _Kept(table, version, answer))
+        return answer
+
+    def _own(self, request: Request) -> Answer:
+        """Answer one of our routes."""
+        id_, _, verb = request.path.removeprefix(OWN_PREFIX).partition("/")
+        table = self.tables.by_id(id_)
+        if verb not in VERBS:
+            raise RequestRefusedError(404, "there is no such route")
+        if request.method != "POST":
+            raise RequestRefusedError(405, "this route is called by POST")
+        said, last, hash_ = claims_of(request.body)
+        with table.view.lock:
+            table.catch_up(last, hash_)
+            text = VERBS[verb](table, said)
+            return Answer(body=text.encode(), headers=(JSON, *table.headers))
+
+    def _keep(self, target: str, kept: _Kept) -> None:
+        """Keep an answer; those that were kept first go for it."""
+        size = len(kept.answer.body)
+        if size * 4 > self._kept_bound:
+            return
+        with self._keeping:
+            before = self._kept.pop(target, None)
+            self._kept_bytes += size - (len(before.answer.body) if before else 0)
+            self._kept[target] = kept
+            while self._kept_bytes > self._kept_bound:
+                _, first = self._kept.popitem(last=False)
+                self._kept_bytes -= len(first.answer.body)
+
+    def _refusal(self, request: Request) -> RequestRefusedError | None:
+        """Return why a caller may not ask, None where it may."""
+        try:
+            self.access.check(request.headers)
+        except RequestRefusedError as refusal:
+            return refusal
+        return None
+
+    def _counted(self, request: Request, answer: Answer) -> Answer:
+        """Count an answer; unknown paths are counted as one."""
+        route = hudi_route(request.path)
+        verb = request.path.rpartition("/")[2]
+        name = request.path.rstrip("/") if route else verb if verb in VERBS else "other"
+        self.metrics.count(name, answer.status)
+        return answer

@@ -1,0 +1,203 @@
+"""The tables that a service knows, and whether their views know what a caller knows.
+
+Every call tells the last instant and the hash of its sender's timeline. Where the hash is another
+than ours, the timeline is looked at once, under the view's lock: then either we have gone on, or
+the caller is behind, which is remembered. A caller without a hash costs a look each time. A view
+that does not have the caller's last instant even then is never used to answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+from framework.hudi.timeline.hashing import timeline_hash, timeline_hashes
+from framework.timeline_service.dto import Places
+from framework.timeline_service.messages import RequestRefusedError
+
+if TYPE_CHECKING:
+    from framework.hudi.timeline.timeline import Timeline
+    from framework.hudi.view.incremental import IncrementalView
+    from framework.timeline_service.messages import Headers
+
+__all__ = ["ServedTable", "Tables"]
+
+_EMPTY: Final = "0"
+"""What a client without an instant says."""
+_REMEMBERED: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Claims:
+    """What a caller's timeline is compared with, of one version of a view.
+
+    Attributes:
+        version: of the view.
+        hashes: of the timeline, in all variants.
+        times: of its instants.
+        first: nothing before it is on the timeline; None: there is nothing.
+        headers: of every answer.
+        behind: hashes of callers that are known to be behind.
+    """
+
+    version: int
+    hashes: frozenset[str]
+    times: frozenset[str]
+    first: str | None
+    headers: Headers
+    behind: OrderedDict[str, None] = field(default_factory=OrderedDict)
+
+
+class ServedTable:
+    """A table with its view.
+
+    Attributes:
+        id: by which callers of ours name it.
+        view: what answers.
+        places: how its files are spelled.
+        location: of the table.
+    """
+
+    def __init__(self, *, id_: str, location: str, view: IncrementalView, driver: str) -> None:
+        self.id = id_
+        self.location = location
+        self.view = view
+        self.places = Places(location)
+        self._driver = driver
+        self._claims: _Claims | None = None
+
+    @property
+    def headers(self) -> Headers:
+        """What every answer says: table, driver, last instant and timeline hash."""
+        return self._current().headers
+
+    def is_fresh(self, last_instant: str, hash_: str) -> bool:
+        """Return whether the view needs no look at the timeline to answer this caller."""
+        claims = self._claims
+        if claims is None or claims.version != self.view.version:
+            return False
+        return (hash_ in claims.hashes and self._has(claims, last_instant)) or (
+            hash_ in claims.behind
+        )
+
+    def catch_up(self, last_instant: str, hash_: str) -> None:
+        """Look at the timeline where the caller's is another; once, whoever else waits for it.
+
+        Raises:
+            RequestRefusedError: 400; the caller has an instant that the table has not.
+            CorruptFileError, StorageError: the timeline cannot be read.
+        """
+        with self.view.lock:
+            if self.is_fresh(last_instant, hash_):
+                return
+            self.view.sync()
+            claims = self._current()
+            if not self._has(claims, last_instant):
+                last = self.view.facts.timeline.last_requested_time
+                raise RequestRefusedError(
+                    400,
+                    f"Last known instant from client was {last_instant} but server has the "
+                    f"following last instant: {last}",
+                )
+            if hash_ and hash_ not in claims.hashes:
+                claims.behind[hash_] = None
+                if len(claims.behind) > _REMEMBERED:
+                    claims.behind.popitem(last=False)
+
+    def _current(self) -> _Claims:
+        """Return the claims of the view as it is now."""
+        claims = self._claims
+        if claims is None or claims.version != self.view.version:
+            with self.view.lock:
+                facts = self.view.facts
+                claims = self._claims = self._claims_of(facts.timeline, self.view.version)
+        return claims
+
+    def _claims_of(self, timeline: Timeline, version: int) -> _Claims:
+        """Return the claims of a timeline."""
+        times = frozenset(each.requested_time for each in timeline.instants)
+        said = {
+            b"x-lakestrap-table": self.id,
+            b"x-lakestrap-driver": self._driver,
+            b"x-lakestrap-instant": timeline.last_requested_time or _EMPTY,
+            b"x-lakestrap-timeline": timeline_hash(timeline),
+        }
+        return _Claims(
+            version=version,
+            hashes=timeline_hashes(timeline),
+            times=times,
+            first=min(times, default=None),
+            headers=tuple((name, value.encode()) for name, value in said.items()),
+        )
+
+    @staticmethod
+    def _has(claims: _Claims, last_instant: str) -> bool:
+        """Return whether the caller's last instant is on the timeline, or before it begins."""
+        if last_instant in ("", _EMPTY) or last_instant in claims.times:
+            return True
+        return claims.first is not None and last_instant < claims.first
+
+
+class Tables:
+    """The registered tables, by id and by base path; a path that is not registered is unknown.
+
+    Attributes:
+        driver: names this process in every answer; another process has another.
+    """
+
+    def __init__(self) -> None:
+        self.driver = secrets.token_hex(8)
+        self._by_id: dict[str, ServedTable] = {}
+        self._by_path: dict[str, ServedTable] = {}
+
+    def register(self, location: str, view: IncrementalView) -> ServedTable:
+        """Serve a table from now on; the same location again is served by the new view."""
+        path = _plain_path(location)
+        id_ = hashlib.sha256(path.encode()).hexdigest()[:16]
+        table = ServedTable(id_=id_, location=location, view=view, driver=self.driver)
+        self._by_id[id_] = self._by_path[path] = table
+        return table
+
+    def all(self) -> tuple[ServedTable, ...]:
+        """Return the tables by location."""
+        return tuple(sorted(self._by_id.values(), key=lambda each: each.location))
+
+    def by_id(self, id_: str) -> ServedTable:
+        """Return a table.
+
+        Raises:
+            RequestRefusedError: 404.
+        """
+        found = self._by_id.get(id_)
+        if found is None:
+            raise RequestRefusedError(404, "no table of this id is served here")
+        return found
+
+    def by_path(self, base_path: str) -> ServedTable:
+        """Return the table of a base path, as Apache Hudi spells it.
+
+        Raises:
+            RequestRefusedError: 404.
+        """
+        found = self._by_path.get(base_path) or self._by_path.get(_plain_path(base_path))
+        if found is None:
+            raise RequestRefusedError(404, "no table at this base path is served here")
+        return found
+
+    def close(self) -> None:
+        """Let go of all views."""
+        for each in self.all():
+            each.view.close()
+        self._by_id.clear()
+        self._by_path.clear()
+
+
+def _plain_path(location: str) -> str:
+    """Return one spelling for all: no scheme of local files, no slash at the end."""
+    if location.startswith("file:"):
+        location = "/" + unquote(location.removeprefix("file:")).lstrip("/")
+    return location.rstrip("/") or "/"
