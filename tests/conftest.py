@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +24,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let pass what PySpark warns of itself; collections run at any time, so for all tests."""
     for line in PYSPARK_WARNINGS:
         config.addinivalue_line("filterwarnings", line)
+
+
+settings.register_profile("house", deadline=None)  # other work on the machine is no fault
+settings.load_profile("house")
 
 
 @pytest.fixture(scope="session")

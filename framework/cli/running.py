@@ -27,6 +27,7 @@ from framework.engine.events import Note
 from framework.engine.prepare import Bench, Prepared, Request, prepare, prepare_saved
 from framework.engine.quarantine.record import PLACE
 from framework.engine.runner import RunResult, run
+from framework.engine.views import LISTED
 from framework.plan.explain import explain_text
 from framework.plan.words import count_text, size_text
 
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
     from framework.engine.course import InputReader
     from framework.engine.events import Event, Events
     from framework.engine.tasks import Tasks
-
-    Carriers = tuple[Tasks, InputReader | None, Checker | None]
+    from framework.engine.views import Views
 
 __all__ = ["Carriers", "Order", "carry_out", "carry_out_saved", "interruptible"]
 
@@ -58,6 +58,16 @@ class Order:
     def log_format(self) -> LogFormat:
         """The form of progress."""
         return LogFormat.JSON if self.voice.json_log else LogFormat.TEXT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carriers:
+    """What carries a run: tasks, and what reads, checks and looks up for them."""
+
+    tasks: Tasks
+    reader: InputReader | None = None
+    checker: Checker | None = None
+    views: Views = LISTED
 
 
 def carry_out(request: Request, order: Order) -> int:
@@ -97,12 +107,13 @@ def _run(prepared: Prepared, order: Order, events: Events) -> RunResult:
     plan = prepared.plan
     events(Note(level="info", message=explain_text(plan)[0].text))
     try:
-        with _carriers(prepared, order, events) as (tasks, reader, checker):
+        with _carriers(prepared, order, events) as carriers:
             return run(
                 plan,
-                tasks,
-                reader=reader,
-                checker=checker,
+                carriers.tasks,
+                reader=carriers.reader,
+                checker=carriers.checker,
+                views=carriers.views,
                 figures=bool(order.reports),
                 events=events,
             )
@@ -116,7 +127,7 @@ def _run(prepared: Prepared, order: Order, events: Events) -> RunResult:
 def _carriers(prepared: Prepared, order: Order, events: Events) -> Iterator[Carriers]:
     """Give tasks, a reader and a checker on Spark, or tasks on threads where that was asked for."""
     if order.in_process:
-        yield in_process(), None, None
+        yield Carriers(tasks=in_process())
         return
     spark_tasks = attribute("framework.cli.spark_tasks", "spark_tasks")
     with spark_tasks(prepared.spec, order, events) as carriers:

@@ -10,19 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from framework.cli.interrupts import listen
+from framework.cli.running import Carriers
 from framework.engine.events import Note
 from framework.errors import EngineError, FrameworkError
 from framework.spark.checking.checker import SparkChecker
 from framework.spark.loading.reader import SparkInput
 from framework.spark.session import open_session
 from framework.spark.tasks import SparkTasks
+from framework.spark.views import views_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
-    from framework.cli.running import Carriers, Order
+    from framework.cli.running import Order
     from framework.engine.events import Events
     from framework.spec.pipeline_spec import PipelineSpec
 
@@ -37,7 +39,13 @@ def spark_tasks(spec: PipelineSpec, order: Order, events: Events) -> Iterator[Ca
     with spark_session(order.master or (wished.master if wished else None), conf) as spark:
         where = f"Spark {spark.version} on {spark.sparkContext.master}"
         events(Note(level="info", message=where))
-        yield SparkTasks(spark), SparkInput(spark, events), SparkChecker(spark)
+        views = views_for(spark, spec.timeline_service)
+        yield Carriers(
+            tasks=SparkTasks(spark),
+            reader=SparkInput(spark, events),
+            checker=SparkChecker(spark),
+            views=views,
+        )
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from framework.engine.audit.screening import NOTHING, Screened
+from framework.engine.views import LISTED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from framework.engine.audit.subject import Checker
     from framework.engine.events import Events
     from framework.engine.tasks import Tasks
+    from framework.engine.views import Views
     from framework.hudi.commit.files import AuditedFiles
     from framework.hudi.commit.intent import Transaction
     from framework.hudi.commit.lease import Lease
@@ -63,6 +65,7 @@ class Run:
         events: who is told.
         clock: the time.
         figures: whether the gate tells figures of each column, which costs a look at all of them.
+        views: tells which files make up the table.
     """
 
     plan: Plan
@@ -73,6 +76,7 @@ class Run:
     clock: Clock
     checker: Checker | None = None
     figures: bool = False
+    views: Views = LISTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

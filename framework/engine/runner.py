@@ -16,6 +16,7 @@ from framework.engine.inspecting import CHECK_NOT_RUN, refused
 from framework.engine.memory import lean_arrow
 from framework.engine.places import missing_parents, remove_empty
 from framework.engine.screening import screen_rows
+from framework.engine.views import LISTED
 from framework.engine.writing.carrying import audit_rows, begin_load, tag_rows, write_rows
 from framework.engine.writing.publishing import commit_load
 from framework.engine.writing.reading_input import read_input
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from framework.engine.course import InputReader
     from framework.engine.events import Events
     from framework.engine.tasks import Tasks
+    from framework.engine.views import Views
     from framework.hudi.timeline.clock import Clock
     from framework.plan.definition import Plan
     from framework.plan.stages import Stage
@@ -105,6 +107,7 @@ def run(  # noqa: PLR0913  what carries a run, each by its name
     reader: InputReader | None = None,
     checker: Checker | None = None,
     figures: bool = False,
+    views: Views = LISTED,
     events: Events = silent,
     clock: Clock | None = None,
 ) -> RunResult:
@@ -112,7 +115,7 @@ def run(  # noqa: PLR0913  what carries a run, each by its name
 
     `reader` reads what is no plain Parquet, `checker` makes the checks of the spec; without one
     such a load, or such a spec, is refused. With `figures` the gate tells of each column how many
-    values are null and how many differ.
+    values are null and how many differ. `views` tells which files make up the table.
 
     An error before the commit rolls back all that this run made and is raised again; an
     interruption leaves the files for the next run to go on with, and gives the lease back.
@@ -133,6 +136,7 @@ def run(  # noqa: PLR0913  what carries a run, each by its name
         clock=clock or SystemClock(),
         checker=checker,
         figures=figures,
+        views=views,
     )
     course, parents = Course(), missing_parents(plan.target.location)
     try:

@@ -13,6 +13,7 @@ from framework.spark.checking.checker import SparkChecker
 from framework.spark.loading.reader import SparkInput
 from framework.spark.reading.jvm import Jvm
 from framework.spark.tasks import SparkTasks
+from framework.spark.views import views_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +47,14 @@ def run(
     request = Request(path=Path(spec), target=target, variables=variables or {}, run_id=run_id)
     tasks = SparkTasks(spark)
     with TemporaryDirectory() as scratch, Jvm(spark).keeping_active():
-        plan = prepare(request, Bench(tasks=tasks, scratch=Path(scratch))).plan
+        prepared = prepare(request, Bench(tasks=tasks, scratch=Path(scratch)))
+        plan = prepared.plan
         if not plan.has_changes:
             return RunResult.unchanged(plan)
-        return carry_out(plan, tasks, reader=SparkInput(spark), checker=SparkChecker(spark))
+        return carry_out(
+            plan,
+            tasks,
+            reader=SparkInput(spark),
+            checker=SparkChecker(spark),
+            views=views_for(spark, prepared.spec.timeline_service),
+        )

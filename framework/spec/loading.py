@@ -40,7 +40,15 @@ __all__ = ["SPEC_SUFFIX", "find_specs", "load_spec"]
 SPEC_SUFFIX = ".pipeline.yml"
 """How the name of a spec file ends."""
 
-_TAKEN_AS_THEY_ARE = ("table", "bootstrap", "source", "quality", "write", "spark")
+_TAKEN_AS_THEY_ARE = (
+    "table",
+    "bootstrap",
+    "source",
+    "quality",
+    "write",
+    "timeline_service",
+    "spark",
+)
 _Checks = (
     Semantics
     | LoadSemantics

@@ -26,6 +26,7 @@ from framework.spec.table_spec import (
     TableSpec,
 )
 from framework.spec.tests_spec import Examples, ExampleSpec, ExpectedSpec
+from framework.spec.timeline_service_spec import TimelineServiceSpec
 from framework.spec.transform_spec import TransformFields, Transforms
 from framework.spec.write_spec import WriteSpec
 
@@ -75,6 +76,9 @@ class PipelineDocument(SpecModel):
     tests: Examples | None = Field(
         default=None, description="Rows that go in, and what must become of them."
     )
+    timeline_service: TimelineServiceSpec | None = Field(
+        default=None, description="How tasks learn which files make up the table."
+    )
     spark: SparkSpec | None = Field(
         default=None, description="The Spark session that a run starts where there is none."
     )
@@ -96,12 +100,13 @@ MODELS: Mapping[str, type[SpecModel]] = {
     "write": WriteSpec,
     "tests[]": ExampleSpec,
     "tests[].expect": ExpectedSpec,
+    "timeline_service": TimelineServiceSpec,
     "spark": SparkSpec,
 }
 """The model of each mapping with fixed fields, by its path."""
 
-_SECTIONS = ("table", "bootstrap", "source", "quality", "write", "spark")
-_NO_CONTENT = ("spark", "quality")
+_SECTIONS = ("table", "bootstrap", "source", "quality", "write", "timeline_service", "spark")
+_NO_CONTENT = ("timeline_service", "spark", "quality")
 _NOT_CONTENT = {
     "table": ("readers", "columns"),
     "source": ("schema",),  # it is hashed as text, since a mapping would be without its order
@@ -124,6 +129,7 @@ class PipelineSpec:
         write: how later runs write; None exactly where they do not. It stands without a source
             where the operation is `delete_partition`.
         tests: rows that go in, and what must become of them.
+        timeline_service: how tasks learn which files make up the table, None for the defaults.
         spark: the session to start, or None for the defaults.
         source_path: the file that it was read from, as the user typed it.
         positions: where each key path stands, for errors that are found later.
@@ -140,6 +146,7 @@ class PipelineSpec:
     checks: tuple[PlacedCheck, ...] = ()
     write: WriteSpec | None = None
     tests: tuple[ExampleSpec, ...] = ()
+    timeline_service: TimelineServiceSpec | None = None
     spark: SparkSpec | None = None
     source_path: Path
     positions: Positions = field(repr=False, compare=False)

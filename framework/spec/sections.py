@@ -15,7 +15,6 @@ __all__ = ["SECTIONS_NOT_BUILT", "in_current_names", "without_unbuilt"]
 SECTIONS_NOT_BUILT = {
     "maintenance": "compaction, cleaning, clustering",
     "catalog": "registration in a metastore",
-    "timeline_service": "the file-system view over HTTP",
 }
 """Sections that later versions bring, and what they will be for."""
 

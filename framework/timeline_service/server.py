@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["EmbeddedServer"]
 
 _STOP_SECONDS: Final = 5.0
+_BACKLOG: Final = 1024
 
 
 class EmbeddedServer:
@@ -186,7 +187,7 @@ class _LimitedProtocol(HttpToolsProtocol):
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound and will be listened on.
+    """Return a socket that is listened on.
 
     Raises:
         PlanError: `timeline-service/address`.
@@ -196,6 +197,7 @@ def _bound(host: str, port: int) -> socket.socket:
         found = socket.socket(family, kind)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(address)
+        found.listen(_BACKLOG)  # who calls before the thread runs waits, and is not refused
     except OSError as error:
         raise PlanError(
             "timeline-service/address",

@@ -143,6 +143,7 @@ class Service:
         if request.method != "POST":
             raise RequestRefusedError(405, "this route is called by POST")
         said, last, hash_ = claims_of(request.body)
+        table.answers[verb] += 1
         with table.view.lock:
             table.catch_up(last, hash_)
             text = VERBS[verb](table, said)

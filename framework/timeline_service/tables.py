@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
@@ -60,6 +60,7 @@ class ServedTable:
         view: what answers.
         places: how its files are spelled.
         location: of the table.
+        answers: how often it was asked, by route.
     """
 
     def __init__(self, *, id_: str, location: str, view: IncrementalView, driver: str) -> None:
@@ -67,6 +68,7 @@ class ServedTable:
         self.location = location
         self.view = view
         self.places = Places(location)
+        self.answers: Counter[str] = Counter()
         self._driver = driver
         self._claims: _Claims | None = None
 
@@ -165,6 +167,10 @@ class Tables:
     def all(self) -> tuple[ServedTable, ...]:
         """Return the tables by location."""
         return tuple(sorted(self._by_id.values(), key=lambda each: each.location))
+
+    def find(self, location: str) -> ServedTable | None:
+        """Return the table at a location, None where it is not served."""
+        return self._by_path.get(_plain_path(location))
 
     def by_id(self, id_: str) -> ServedTable:
         """Return a table.

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from framework.engine.events import silent
 from framework.engine.prepare import Bench, Request, prepare
 from framework.engine.reading.slice_rows import SliceTable, describe, slice_rows
 from framework.engine.reading.table import open_table
 from framework.engine.runner import RunResult, run
 from framework.engine.tasks import InProcessTasks
+from framework.engine.views import LISTED
 from framework.engine.writing.existing import latest_slices
 from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.filegroup.merge_rule import MergeRule
@@ -52,7 +54,9 @@ from framework.vocabulary import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from framework.engine.events import Events
     from framework.engine.tasks import Tasks
+    from framework.engine.views import Views
     from framework.hudi.timeline.clock import Clock
 
 __all__ = ["Lake", "a_load_plan", "a_target", "an_input", "load", "rows_of", "run_spec"]
@@ -178,11 +182,13 @@ def load(
     *parts: pa.Table | Sequence[Mapping[str, Any]],
     tasks: Tasks | None = None,
     clock: Clock | None = None,
+    views: Views = LISTED,
+    events: Events = silent,
     **changes: Any,
 ) -> RunResult:
     """Load parts, one file each, and return what was done."""
     plan = a_load_plan(lake, operation, an_input(lake, *parts), **changes)
-    return run(plan, tasks or InProcessTasks(1), clock=clock)
+    return run(plan, tasks or InProcessTasks(1), clock=clock, views=views, events=events)
 
 
 def rows_of(location: str, as_of: str | None = None) -> list[dict[str, Any]]:
@@ -196,7 +202,7 @@ def rows_of(location: str, as_of: str | None = None) -> list[dict[str, Any]]:
         rule=MergeRule.of(table.properties),
     )
     rows = []
-    for each in latest_slices(table, None):
+    for each in latest_slices(table, LISTED, None):
         values = partition_values(each.group.partition_path, table.partition, table.layout)
         rows += slice_rows(slices, describe(each), values).to_pylist()
     return rows

@@ -159,8 +159,15 @@ class _Releasing:
             spark_tasks = attribute("framework.cli.spark_tasks", "spark_tasks")
             opened: Carriers = stack.enter_context(spark_tasks(prepared.spec, self.order, events))
             self._carriers = opened
-        tasks, reader, checker = self._carriers
-        return run(prepared.plan, tasks, reader=reader, checker=checker, events=events)
+        carriers = self._carriers
+        return run(
+            prepared.plan,
+            carriers.tasks,
+            reader=carriers.reader,
+            checker=carriers.checker,
+            views=carriers.views,
+            events=events,
+        )
 
     def _note(self, error: BaseException) -> None:
         """Add what was released, and what running again does."""

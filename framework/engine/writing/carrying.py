@@ -10,6 +10,7 @@ from framework.engine.audit.account import Account
 from framework.engine.audit.gate import LoadPlace, audit_load
 from framework.engine.audit.subject import WrittenRows
 from framework.engine.beginning import begin_run
+from framework.engine.events import Note
 from framework.engine.inspecting import inspect_rows, reported
 from framework.engine.loaded import load_state
 from framework.engine.reading.table import open_table
@@ -97,13 +98,22 @@ def tag_rows(work: Run, course: Course) -> Course:
     """
     _, load = load_of(course)
     job = _known(load.job)
-    compared = compare(work.tasks, job, load.files, partial(existing_slices, load, job))
+    compared = compare(work.tasks, job, load.files, partial(existing_slices, load, job, work.views))
+    _tell_fallbacks(work, compared.tagged.fallbacks)
     hits = sum(each.hits for each in compared.tagged.facts)
     if hits and job.operates in _NEW_KEYS_ONLY:
         refuse_taken(job, hits, taken_keys(work.storage, compared))
     groups = count_text(len(compared.tagged.slices), "file group")
     summary = f"{groups}, {compared.tagged.looked:,} read; {count_text(hits, 'row')} to change"
     return replace(course, job=replace(load, compared=compared), summary=summary)
+
+
+def _tell_fallbacks(work: Run, fallbacks: int) -> None:
+    """Say that tasks listed folders, since the timeline service did not answer them."""
+    if fallbacks:
+        times = count_text(fallbacks, "question")
+        text = f"the timeline service did not answer {times} of tasks; folders were listed instead"
+        work.events(Note(level="warning", message=text))
 
 
 def write_rows(work: Run, course: Course) -> Course:
@@ -163,7 +173,7 @@ def _written_rows(work: Run, course: Course) -> WrittenRows:
         layout=table.layout if table else rule.layout,
         instant=transaction.intent.requested_time,
         completed=transaction.intent.completed.file_name,
-        replaced=replaced_groups(load, load_plan(work)),
+        replaced=replaced_groups(load, load_plan(work), work.views),
         exists=table is not None,
     )
 

@@ -7,8 +7,8 @@ from collections import defaultdict
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from framework.engine.reading.slice_rows import describe
 from framework.engine.tasks import InProcessTasks, decode, encode
+from framework.engine.views import asked
 from framework.engine.writing.assigning import SliceFacts
 from framework.engine.writing.gathering import Bucket, GatherTask, Part, gather_task
 from framework.engine.writing.incoming import IncomingTask, incoming_task
@@ -44,6 +44,7 @@ class Tagged:
         hits: for each slice the file with its hits, "" where it has none.
         files: all files of hits.
         looked: in how many slices keys were read.
+        fallbacks: how many questions of tasks the timeline service did not answer.
     """
 
     slices: tuple[FileSlice, ...]
@@ -51,6 +52,7 @@ class Tagged:
     hits: tuple[str, ...]
     files: tuple[str, ...]
     looked: int
+    fallbacks: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,16 +133,25 @@ def tag_slices(
     """
     fields, shares = asdict(job), [asdict(each) for each in buckets]
     numbered = list(enumerate(slices))
+    by_address = job.view is not None
     work = [
-        encode(TagTask(job=fields, buckets=shares, slices=[_described(*each) for each in part]))
+        encode(
+            TagTask(
+                job=fields,
+                buckets=shares,
+                slices=[_told(*each, by_address=by_address) for each in part],
+            )
+        )
         for part in shared(
             numbered, lambda pair: _bytes(pair[1]), tasks.parallelism, least=_BYTES_PER_TASK
         )
     ]
     told: dict[int, dict[str, Any]] = {}
     files = []
+    fallbacks = 0
     for status in tasks.run(tag_task, work):
         found = json.loads(status)
+        fallbacks += found["fallbacks"]
         if found["hits"]:
             files.append(found["path"])
         told |= {each["number"]: {**each, "path": found["path"]} for each in found["slices"]}
@@ -150,6 +161,7 @@ def tag_slices(
         hits=tuple(told[n]["path"] if told[n]["hits"] else "" for n, _ in numbered),
         files=tuple(sorted(files)),
         looked=sum(each["looked"] for each in told.values()),
+        fallbacks=fallbacks,
     )
 
 
@@ -201,12 +213,12 @@ def _nearby(tasks: Tasks, rows: int) -> Tasks:
     return InProcessTasks(1) if rows <= _NEAR_ROWS else tasks
 
 
-def _described(number: int, found: FileSlice) -> dict[str, Any]:
-    """Return a slice for a task."""
+def _told(number: int, found: FileSlice, *, by_address: bool) -> dict[str, Any]:
+    """Return what a task is told of a slice."""
     return {
         "number": number,
         "partition_path": found.group.partition_path,
-        "slice": describe(found),
+        "slice": asked(found, by_address=by_address),
     }
 
 

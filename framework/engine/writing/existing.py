@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from framework.engine.writing.incoming import KEY
 from framework.engine.writing.tagging import bucket_rows, read_hits
 from framework.errors import PlanError, Where
-from framework.hudi.bootstrap.index import BootstrapIndex
-from framework.hudi.view.listing import ListingView
 from framework.vocabulary import KeyScope, WriteOperation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from framework.engine.reading.table import Table
+    from framework.engine.views import Views
     from framework.engine.writing.comparing import Compared
     from framework.engine.writing.job import LoadJob
     from framework.engine.writing.load import Load
@@ -28,11 +26,13 @@ __all__ = ["existing_slices", "latest_slices", "taken_keys"]
 _SHOWN = 50
 
 
-def existing_slices(load: Load, job: LoadJob, paths: frozenset[str]) -> tuple[FileSlice, ...]:
+def existing_slices(
+    load: Load, job: LoadJob, views: Views, paths: frozenset[str]
+) -> tuple[FileSlice, ...]:
     """Return the slices that may hold keys of rows in these partitions, by partition and file id.
 
     Where keys are unique in the whole table these are all slices, but for partitions that the load
-    replaces. Costs one listing per partition that is looked into, and per folder above.
+    replaces. Costs what the view costs: by listing, one per partition and folder above.
 
     Raises:
         PlanError: `load/skipped-partition`.
@@ -42,8 +42,8 @@ def existing_slices(load: Load, job: LoadJob, paths: frozenset[str]) -> tuple[Fi
     _refuse_skipped(load.table, paths)
     replaced = paths if job.operates is WriteOperation.INSERT_OVERWRITE else frozenset()
     if job.key_rule.scope is KeyScope.PARTITION and job.key_rule.partition:
-        return tuple(latest_slices(load.table, paths - replaced))
-    return tuple(latest_slices(load.table, None, without=replaced))
+        return tuple(latest_slices(load.table, views, paths - replaced))
+    return tuple(latest_slices(load.table, views, None, without=replaced))
 
 
 def _refuse_skipped(table: Table, paths: frozenset[str]) -> None:
@@ -63,11 +63,14 @@ def _refuse_skipped(table: Table, paths: frozenset[str]) -> None:
 
 
 def latest_slices(
-    table: Table, paths: Iterable[str] | None, *, without: frozenset[str] = frozenset()
+    table: Table,
+    views: Views,
+    paths: Iterable[str] | None,
+    *,
+    without: frozenset[str] = frozenset(),
 ) -> Iterator[FileSlice]:
     """Yield the latest slices of some partitions, sorted by path and file id; None means all."""
-    with BootstrapIndex.open(table.storage) or nullcontext() as index:
-        view = ListingView(table.storage, table.timeline, index)
+    with views.opened(table) as view:
         chosen = set(view.partitions() if paths is None else paths) - without
         for path in sorted(chosen, key=str.encode):
             yield from view.latest_slices(path)

@@ -7,7 +7,7 @@ segment of statuses, and a spill with the hashes of the keys that are new to the
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -19,6 +19,7 @@ from framework.engine.audit.spill import SpillWriter, partition_mix
 from framework.engine.reading.slice_rows import slice_rows
 from framework.engine.storing import FileStore
 from framework.engine.tasks import decode, encode
+from framework.engine.views import looked_up
 from framework.engine.writing.base_bytes import base_bytes
 from framework.engine.writing.combining import KEPT_META, Changes, NewFile, combined
 from framework.engine.writing.gathering import Bucket
@@ -38,6 +39,7 @@ from framework.vocabulary import KeyScope, WriteOperation
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from framework.engine.views import AskedSlices
     from framework.hudi.storage.port import Storage
 
 __all__ = ["GroupTask", "GroupWork", "group_task"]
@@ -52,7 +54,7 @@ class GroupWork:
         partition_path: its partition.
         file_id: its file id.
         name: name of the file to write.
-        slice: the latest slice as `describe` gave it, None for a new group.
+        slice: the latest slice as `asked` gave it, None for a new group.
         tagged: the slice's number among those that were looked into, -1 for a new group.
         previous: instant of that slice, None for a new group.
         base_name: for a log file the name of the base file it belongs to, "" if none; else None.
@@ -111,11 +113,21 @@ def group_task(descriptor: str) -> str:
         spill = SpillWriter(stack.enter_context(storage.create(f"{segment}.spill")), job.bits)
         store = stack.enter_context(FileStore(storage))
         worker = _Worker(job, storage, task)
-        rows = [worker.write(GroupWork(**fields), store, spill) for fields in task.groups]
+        works = [GroupWork(**fields) for fields in task.groups]
+        pairs = [(each.partition_path, each.slice) for each in works if each.slice is not None]
+        slices = looked_up(job.view, job.slice_table, pairs)
+        rows = [worker.write(_with_slice(each, slices), store, spill) for each in works]
         spill.finish()
     for row, checksum in zip(rows, store.checksums(), strict=True):
         row["crc32c"] = checksum
     return encode(write_segment(storage, segment, pa.Table.from_pylist(rows, SEGMENT_SCHEMA)))
+
+
+def _with_slice(work: GroupWork, slices: AskedSlices) -> GroupWork:
+    """Return the work with its slice as `describe` gives it."""
+    if work.slice is None:
+        return work
+    return replace(work, slice=slices.described(work.partition_path, work.slice))
 
 
 class _Worker:

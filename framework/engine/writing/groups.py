@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from uuid import NAMESPACE_URL, uuid5
 
 from framework.engine.events import Progress, silent
-from framework.engine.reading.slice_rows import describe
 from framework.engine.tasks import LimitedTasks, decode, encode
+from framework.engine.views import asked
 from framework.engine.writing.assigning import assign
 from framework.engine.writing.group_task import GroupTask, GroupWork, group_task
 from framework.engine.writing.sharing import shared
@@ -116,7 +116,7 @@ def _existing(
         partition_path=share.partition_path,
         file_id=file_id,
         name=_log_name(found, number) if appends else _base_name(job, file_id, number),
-        slice=describe(found),
+        slice=asked(found, by_address=job.view is not None),
         tagged=tagged,
         previous=found.base_instant,
         base_name=_base_of(found) if appends else None,

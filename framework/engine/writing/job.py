@@ -63,6 +63,7 @@ class LoadJob:
         buckets: how many shares keys are hashed into where they are unique in the whole table; 0
             where rows are shared by their partition.
         bits: how many bits of a hash choose its bucket in a spill.
+        view: fields of the `ServiceAddress` where tasks ask for slices, None where they are told.
     """
 
     table: str
@@ -79,6 +80,7 @@ class LoadJob:
     slices: dict[str, Any]
     buckets: int
     bits: int
+    view: dict[str, Any] | None = None
 
     @property
     def operates(self) -> WriteOperation:

@@ -59,7 +59,7 @@ def _publication(work: Run, load: Load) -> Publication:
             **load_facts(target, plan),
         },
         properties=properties,
-        replaced=replaced_groups(load, plan),
+        replaced=replaced_groups(load, plan, work.views),
     )
 
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from framework.engine.audit.spill import bucket_bits
 from framework.engine.course import PinnedInput
 from framework.engine.reading.slice_rows import SliceTable
+from framework.engine.views import address_fields
 from framework.engine.writing.assigning import Sizing
 from framework.engine.writing.evolving import check_holds, evolved
 from framework.engine.writing.groups import WriteSettings
@@ -238,6 +239,7 @@ def _job(work: Run, transaction: Transaction, load: Load, schema: pa.Schema, row
         slices=asdict(slices),
         buckets=0 if by_partition else max(1, -(-rows // _BUCKET_ROWS)),
         bits=bucket_bits(rows),
+        view=address_fields(work.views.address(table)) if table else None,
     )
 
 

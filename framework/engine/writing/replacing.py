@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from framework.engine.reading.patterns import choose_partitions
 from framework.engine.writing.existing import latest_slices
-from framework.hudi.view.listing import ListingView
 from framework.vocabulary import WriteOperation
 
 if TYPE_CHECKING:
     from framework.engine.reading.table import Table
+    from framework.engine.views import Views
     from framework.engine.writing.load import Load
     from framework.plan.load import LoadPlan
 
@@ -20,7 +20,7 @@ __all__ = ["replaced_groups"]
 _REPLACES: Final = frozenset({WriteOperation.INSERT_OVERWRITE, WriteOperation.DELETE_PARTITION})
 
 
-def replaced_groups(load: Load, plan: LoadPlan) -> dict[str, tuple[str, ...]]:
+def replaced_groups(load: Load, plan: LoadPlan, views: Views) -> dict[str, tuple[str, ...]]:
     """Return the file ids that the commit hides, by partition path.
 
     Raises:
@@ -29,16 +29,18 @@ def replaced_groups(load: Load, plan: LoadPlan) -> dict[str, tuple[str, ...]]:
     if load.table is None or plan.operation not in _REPLACES:
         return {}
     hidden: dict[str, list[str]] = defaultdict(list)
-    for each in latest_slices(load.table, _hidden_partitions(load, load.table, plan)):
+    paths = _hidden_partitions(load, load.table, plan, views)
+    for each in latest_slices(load.table, views, paths):
         hidden[each.group.partition_path].append(each.group.file_id)
     return {path: tuple(ids) for path, ids in hidden.items()}
 
 
-def _hidden_partitions(load: Load, table: Table, plan: LoadPlan) -> frozenset[str]:
+def _hidden_partitions(load: Load, table: Table, plan: LoadPlan, views: Views) -> frozenset[str]:
     """Return the partitions that are replaced."""
     if load.compared is not None:
         return frozenset(load.compared.inserts)
-    paths = list(ListingView(table.storage, table.timeline).partitions())
+    with views.opened(table) as view:
+        paths = list(view.partitions())
     place = table.storage.location
     chosen = (choose_partitions(paths, pattern, table=place) for pattern in plan.partitions)
     return frozenset(path for each in chosen for path in each)

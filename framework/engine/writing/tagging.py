@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from framework.engine.reading.slice_rows import slice_columns
 from framework.engine.tasks import decode
+from framework.engine.views import looked_up
 from framework.engine.writing.gathering import Bucket, Part, read_parts
 from framework.engine.writing.incoming import KEY
 from framework.engine.writing.job import LoadJob
@@ -63,7 +64,7 @@ class TagTask:
     Attributes:
         job: fields of `LoadJob`.
         buckets: fields of each `Bucket`, by number.
-        slices: for each slice `{"number", "partition_path", "slice"}`, the last as `describe` gave
+        slices: for each slice `{"number", "partition_path", "slice"}`, the last as `asked` gave
             it, in ascending order of number.
     """
 
@@ -84,10 +85,11 @@ class _Incoming:
 def tag_task(descriptor: str) -> str:
     """Look into the slices of a `TagTask`; return what was found, as JSON.
 
-    `{"path", "hits", "slices": [{"number", "rows", "hits", "looked"}]}` where `path` is an Arrow
-    file of `HITS_SCHEMA`, a slice's `hits` are those that change it, and `looked` tells whether
-    keys were read; `rows` is None where neither the keys nor a footer were. Holds one slice's keys
-    and one partition's incoming keys in memory.
+    `{"path", "hits", "slices": [{"number", "rows", "hits", "looked"}], "fallbacks"}` where `path`
+    is an Arrow file of `HITS_SCHEMA`, a slice's `hits` are those that change it, and `looked` tells
+    whether keys were read; `rows` is None where neither the keys nor a footer were; `fallbacks` are
+    the questions that the timeline service did not answer. Holds one slice's keys and one
+    partition's incoming keys in memory.
 
     Raises:
         CorruptFileError, UnsupportedTableError: a slice cannot be read, or see `read_changes`.
@@ -99,8 +101,11 @@ def tag_task(descriptor: str) -> str:
     tagger = _Tagger(job, storage, [Bucket(**fields) for fields in task.buckets])
     told = []
     hits = [HITS_SCHEMA.empty_table()]
+    pairs = [(each["partition_path"], each["slice"]) for each in task.slices]
+    slices = looked_up(job.view, job.slice_table, pairs)
     for each in task.slices:
-        found, said = tagger.tag(each["number"], each["partition_path"], each["slice"])
+        described = slices.described(each["partition_path"], each["slice"])
+        found, said = tagger.tag(each["number"], each["partition_path"], described)
         hits.append(found)
         told.append(said)
     table = pa.concat_tables(hits)
@@ -110,7 +115,9 @@ def tag_task(descriptor: str) -> str:
         pa.ipc.new_file(out, HITS_SCHEMA) as writer,
     ):
         writer.write_table(table)
-    return json.dumps({"path": path, "hits": table.num_rows, "slices": told})
+    return json.dumps(
+        {"path": path, "hits": table.num_rows, "slices": told, "fallbacks": slices.fallbacks}
+    )
 
 
 def read_hits(storage: Storage, path: str) -> pa.Table:

@@ -29,10 +29,15 @@ __all__ = ["FallbackView", "Patience", "RemoteView", "ServiceAddress", "ServiceU
 
 _LOG: Final = logging.getLogger(__name__)
 _OK: Final = 200
+_FAULT: Final = 500
 
 
 class ServiceUnreachableError(Exception):
     """The service gave no answer that may be used; the message says why."""
+
+
+class _FailingError(ServiceUnreachableError):
+    """The service failed; it may do better the next time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +52,8 @@ class ServiceAddress:
         table: the table's id there.
         instant: last instant of the timeline that the caller goes by, "" where it is empty.
         timeline: the timeline's hash.
+        seconds: how long one answer is waited for.
+        attempts: how often a call is made.
     """
 
     host: str
@@ -56,21 +63,19 @@ class ServiceAddress:
     table: str
     instant: str
     timeline: str
+    seconds: float = 3.0
+    attempts: int = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long a caller waits.
+    """How long a caller pauses.
 
     Attributes:
-        seconds: for one answer.
-        attempts: how often a call is made.
         pause: seconds before the second attempt; each further pause is twice as long.
         rest: seconds for which a service that failed is not asked again.
     """
 
-    seconds: float = 5.0
-    attempts: int = 3
     pause: float = 0.05
     rest: float = 30.0
 
@@ -80,7 +85,7 @@ class RemoteView:
 
     Args:
         address: of the service.
-        patience: how long to wait.
+        patience: how long to pause between attempts.
     """
 
     def __init__(self, address: ServiceAddress, patience: Patience | None = None) -> None:
@@ -140,13 +145,12 @@ class RemoteView:
         if address.token:
             headers["authorization"] = f"Bearer {address.token}"
         pause = self._patience.pause
-        for attempt in range(1, self._patience.attempts + 1):
+        for attempt in range(1, address.attempts + 1):
             try:
-                seconds = self._patience.seconds
-                reply = self._connection.post(path, body.encode(), headers, seconds)
+                reply = self._connection.post(path, body.encode(), headers, address.seconds)
                 return self._used(reply)
-            except (CallFailedError, ServiceUnreachableError) as error:
-                if attempt == self._patience.attempts:
+            except (CallFailedError, _FailingError) as error:
+                if attempt == address.attempts:
                     raise ServiceUnreachableError(str(error)) from error
                 time.sleep(pause)
                 pause *= 2
@@ -159,6 +163,8 @@ class RemoteView:
             ServiceUnreachableError: it may not.
         """
         address = self._address
+        if reply.status >= _FAULT:
+            raise _FailingError(f"status {reply.status}: {reply.body[:200]!r}")
         if reply.status != _OK:
             raise ServiceUnreachableError(f"status {reply.status}: {reply.body[:200]!r}")
         expected = {

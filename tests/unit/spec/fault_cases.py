@@ -217,7 +217,7 @@ CASES = [
     # Sections of later versions.
     *[
         Case("section-not-built", BOOTSTRAP, f"{BOOTSTRAP}➜{name}: {{}}\n")
-        for name in ("maintenance", "catalog", "timeline_service")
+        for name in ("maintenance", "catalog")
     ],
 ]
 

@@ -1,0 +1,162 @@
+"""The port through which a run learns which files make up its table (RFC-03).
+
+The adapter here lists folders; the one that keeps a view in the driver, and serves it to tasks, is
+in `framework.spark.views`. Tasks know neither: they are told an address, or nothing.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from framework.engine.reading.slice_rows import describe
+from framework.errors import CorruptFileError, Where
+from framework.hudi.bootstrap.index import BootstrapIndex
+from framework.hudi.storage.opening import open_storage
+from framework.hudi.view.listing import ListingView
+from framework.hudi.view.port import Query, Selection
+from framework.hudi.view.remote import FallbackView, RemoteView, ServiceAddress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    from framework.engine.reading.slice_rows import SliceTable
+    from framework.engine.reading.table import Table
+    from framework.hudi.filegroup.slices import FileSlice
+    from framework.hudi.view.port import FileSystemView
+
+__all__ = [
+    "LISTED",
+    "AskedSlices",
+    "Views",
+    "address_fields",
+    "asked",
+    "listing_view",
+    "looked_up",
+]
+
+
+class Views(Protocol):
+    """Gives views of a table as of the timeline that a run goes by."""
+
+    def opened(self, table: Table) -> AbstractContextManager[FileSystemView]:
+        """Give a view for use in this process, as of `table.timeline`."""
+        ...
+
+    def address(self, table: Table) -> ServiceAddress | None:
+        """Return where tasks may ask for the same view, None where they have to be told."""
+        ...
+
+
+class ListedViews:
+    """Views by listing; tasks are told the slices themselves."""
+
+    def opened(self, table: Table) -> AbstractContextManager[FileSystemView]:
+        """Give a view that lists each partition it is asked for."""
+        return listing_view(table)
+
+    def address(self, _: Table) -> ServiceAddress | None:
+        """There is nobody to ask."""
+        return None
+
+
+LISTED: Final = ListedViews()
+
+
+@contextmanager
+def listing_view(table: Table) -> Iterator[FileSystemView]:
+    """Give a view that lists, while the table's index is open."""
+    with BootstrapIndex.open(table.storage) or nullcontext() as index:
+        yield ListingView(table.storage, table.timeline, index)
+
+
+def asked(found: FileSlice, *, by_address: bool) -> dict[str, Any]:
+    """Return what a task is told of a slice: its group where it can ask, else all of it."""
+    if by_address:
+        return {"file_id": found.group.file_id}
+    return describe(found)
+
+
+class AskedSlices:
+    """The slices that one task was told to work on, as `describe` gives them.
+
+    Attributes:
+        fallbacks: how many questions the service did not answer, so that folders were listed.
+    """
+
+    def __init__(self, slices: Mapping[tuple[str, str], dict[str, Any]], fallbacks: int) -> None:
+        self._slices = slices
+        self.fallbacks = fallbacks
+
+    def described(self, partition_path: str, told: dict[str, Any]) -> dict[str, Any]:
+        """Return the slice that `told` stands for, which may be it already."""
+        file_id = told.get("file_id")
+        return told if file_id is None else self._slices[partition_path, file_id]
+
+
+def looked_up(
+    address: dict[str, Any] | None,
+    table: SliceTable,
+    told: Iterable[tuple[str, dict[str, Any]]],
+) -> AskedSlices:
+    """Return the slices of a task's groups: by one call of the service, if there is an address.
+
+    Where the service does not answer, as of the very timeline of the run, the partitions are
+    listed; the answer is the same.
+
+    Args:
+        address: fields of a `ServiceAddress`, None where tasks were told all.
+        table: whose slices they are, with the run's timeline.
+        told: partition path and what `asked` returned, of each slice.
+
+    Raises:
+        CorruptFileError: `view/group-gone`; a group is not there any more.
+    """
+    wanted: dict[str, list[str]] = {}
+    for path, each in told:
+        if "file_id" in each:
+            wanted.setdefault(path, []).append(each["file_id"])
+    if address is None or not wanted:
+        return AskedSlices({}, 0)
+    view = FallbackView(RemoteView(ServiceAddress(**address)), lambda: _own_view(table))
+    queries = [
+        Query(selection=Selection.MERGED, partition_path=path, file_ids=tuple(ids))
+        for path, ids in wanted.items()
+    ]
+    try:
+        answers = view.select_many(queries)
+    finally:
+        view.close()
+    found = {
+        (each.group.partition_path, each.group.file_id): describe(each)
+        for answer in answers
+        for each in answer
+    }
+    for path, ids in wanted.items():
+        gone = next((each for each in ids if (path, each) not in found), None)
+        if gone is not None:
+            raise _gone(table, path, gone)
+    return AskedSlices(found, view.fallbacks)
+
+
+def _own_view(table: SliceTable) -> ListingView:
+    """Return a view that lists, as of the run's timeline; its index stays open with the task."""
+    storage = open_storage(table.location)
+    return ListingView(storage, table.timeline, BootstrapIndex.open(storage))
+
+
+def _gone(table: SliceTable, path: str, file_id: str) -> CorruptFileError:
+    """Return the error for a group that went while a run worked on it."""
+    return CorruptFileError(
+        "view/group-gone",
+        f"file group {file_id} is not there any more",
+        where=Where(table=table.location, partition=path),
+        remedy="Another writer removed it during the run; nothing was published, run again.",
+    )
+
+
+def address_fields(address: ServiceAddress | None) -> dict[str, Any] | None:
+    """Return an address for a task."""
+    return None if address is None else asdict(address)

@@ -1,0 +1,150 @@
+"""The view that the driver keeps of each table, served to the tasks of its runs (RFC-03).
+
+A service belongs to the process, not to a run: the next run of the same table goes on with the view
+of the one before, and lists nothing. It begins when the first load needs it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Final, Self
+
+from framework.engine.views import LISTED, listing_view
+from framework.hudi.timeline.hashing import timeline_hash
+from framework.hudi.view.incremental import IncrementalView
+from framework.hudi.view.remote import ServiceAddress
+from framework.spec.timeline_service_spec import TimelineServiceSpec
+from framework.timeline_service.access import Access
+from framework.timeline_service.server import EmbeddedServer
+from framework.timeline_service.service import Service
+from framework.timeline_service.stores import store_of
+from framework.timeline_service.tables import Tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from framework.engine.reading.table import Table
+    from framework.engine.views import Views
+    from framework.hudi.view.port import FileSystemView
+    from framework.timeline_service.tables import ServedTable
+
+__all__ = ["EmbeddedViews", "views_for"]
+
+_LOOPBACK: Final = "127.0.0.1"
+
+
+def views_for(spark: SparkSession, wished: TimelineServiceSpec | None) -> Views:
+    """Return what tells the runs on a session which files make up their tables.
+
+    Args:
+        spark: a cluster's tasks ask at the driver's own address, local ones on loopback.
+        wished: the section of the spec, None for the defaults.
+    """
+    spec = wished or TimelineServiceSpec()
+    if not spec.enabled:
+        return LISTED
+    context = spark.sparkContext
+    master = context.master or ""
+    local = master == "local" or master.startswith("local[")
+    host = spec.host or (_LOOPBACK if local else context.getConf().get("spark.driver.host"))
+    wish = (spec, host or _LOOPBACK)
+    with _LOCK:
+        found = _KEPT.get(wish)
+        if found is None:
+            found = _KEPT[wish] = EmbeddedViews.of(*wish)
+            atexit.register(found.stop)
+        return found
+
+
+class EmbeddedViews:
+    """Views that this process keeps, and serves from the first use on."""
+
+    def __init__(self, spec: TimelineServiceSpec, host: str) -> None:
+        self._spec = spec
+        self._host = host
+        self._lock = Lock()
+        self._running: _Running | None = None
+
+    @classmethod
+    def of(cls, spec: TimelineServiceSpec, host: str = _LOOPBACK) -> Self:
+        """Return views of a service of their own, that listens on `host`."""
+        return cls(spec, host)
+
+    @contextmanager
+    def opened(self, table: Table) -> Iterator[FileSystemView]:
+        """Give the kept view where it is as of the table's timeline, else one that lists."""
+        view = self.served(table).view
+        view.sync()
+        with view.lock:
+            if timeline_hash(view.facts.timeline) == timeline_hash(table.timeline):
+                yield view
+                return
+        with listing_view(table) as listed:
+            yield listed
+
+    def address(self, table: Table) -> ServiceAddress | None:
+        """Return where tasks ask for this table, as of its timeline."""
+        service = self._service()
+        return ServiceAddress(
+            host=service.server.host,
+            port=service.server.port,
+            token=service.access.token,
+            driver=service.tables.driver,
+            table=self.served(table).id,
+            instant=table.timeline.last_requested_time or "",
+            timeline=timeline_hash(table.timeline),
+        )
+
+    def served(self, table: Table) -> ServedTable:
+        """Return the table with its view, which is kept from now on."""
+        service = self._service()
+        with self._lock:
+            location = table.storage.location
+            found = service.tables.find(location)
+            if found is None:
+                folder = tempfile.mkdtemp(dir=service.folder.name)
+                store = store_of(self._spec.store, self._spec.memory, folder)
+                view = IncrementalView(table.storage, store, incremental=self._spec.incremental)
+                found = service.tables.register(location, view)
+            return found
+
+    def stop(self) -> None:
+        """Serve no more; what was kept is gone."""
+        with self._lock:
+            running, self._running = self._running, None
+        if running is not None:
+            running.server.stop()
+            running.tables.close()
+            running.folder.cleanup()
+
+    def _service(self) -> _Running:
+        """Return the service; the first use begins it."""
+        with self._lock:
+            if self._running is None:
+                tables = Tables()
+                access = Access(auth=self._spec.auth, hosts=frozenset({self._host}))
+                service = Service(tables, access)
+                server = EmbeddedServer(service, host=self._host, port=self._spec.port)
+                folder = tempfile.TemporaryDirectory(prefix="timeline-service-")
+                self._running = _Running(tables, access, server.start(), folder)
+            return self._running
+
+
+@dataclass(frozen=True)
+class _Running:
+    """A service of this process."""
+
+    tables: Tables
+    access: Access
+    server: EmbeddedServer
+    folder: tempfile.TemporaryDirectory[str]
+
+
+_LOCK: Final = Lock()
+_KEPT: Final[dict[tuple[TimelineServiceSpec, str], EmbeddedViews]] = {}

@@ -1,0 +1,143 @@
+"""Real upserts whose tasks ask a service: it saves listings, and whatever it does harms nothing."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from framework.engine.events import Note
+from framework.engine.reading.table import open_table
+from framework.engine.views import LISTED
+from framework.spark.views import EmbeddedViews
+from framework.spec.timeline_service_spec import TimelineServiceSpec
+from framework.vocabulary import TableType, ViewStore, WriteOperation
+from tests.support.faulty_service import FAULTS, FaultyServer, Misled, faulty_server
+from tests.support.writing import Lake, load, rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from framework.engine.events import Event
+    from framework.engine.views import Views
+
+UPSERT = WriteOperation.UPSERT
+DAYS = ("a", "b", "c")
+
+
+def rows(ids: range, ts: int) -> list[dict[str, Any]]:
+    """Return rows over three days."""
+    return [{"id": n, "day": DAYS[n % 3], "ts": ts, "text": f"{n} at {ts}"} for n in ids]
+
+
+def loads(lake: Lake, views: Views, told: Callable[[Event], None]) -> None:
+    """Load three times: rows, changes and new rows, changes again."""
+    for ids, ts in ((range(30), 1), (range(10, 40), 2), (range(20, 50, 3), 3)):
+        load(lake, UPSERT, rows(ids, ts), views=views, events=told)
+
+
+def content(lake: Lake) -> list[tuple[Any, ...]]:
+    """Return what a table holds, without names that differ from run to run."""
+    names = ("_hoodie_record_key", "_hoodie_partition_path", "id", "day", "ts", "text")
+    return sorted(tuple(row[name] for name in names) for row in rows_of(lake.location))
+
+
+@pytest.fixture(params=list(TableType))
+def kind(request: pytest.FixtureRequest) -> TableType:
+    """Each table type."""
+    found: TableType = request.param
+    return found
+
+
+@pytest.fixture
+def expected(tmp_path: Path, kind: TableType) -> list[tuple[Any, ...]]:
+    """What the loads make without a service."""
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    lake = Lake(folder=folder, type=kind, ordering="ts")
+    loads(lake, LISTED, lambda _: None)
+    return content(lake)
+
+
+@pytest.fixture
+def lake(tmp_path: Path, kind: TableType) -> Lake:
+    """An empty lake for the loads with a service."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    return Lake(folder=folder, type=kind, ordering="ts")
+
+
+@pytest.fixture(params=[ViewStore.MEMORY])
+def views(request: pytest.FixtureRequest) -> Iterator[EmbeddedViews]:
+    """Views of a service of its own."""
+    found = EmbeddedViews.of(TimelineServiceSpec(store=request.param))
+    yield found
+    found.stop()
+
+
+def warnings(told: list[Event]) -> list[str]:
+    """Return what was warned of."""
+    return [each.message for each in told if isinstance(each, Note) and each.level == "warning"]
+
+
+def test_loads_with_a_service_make_the_same_table_and_list_nothing_again(
+    lake: Lake, views: EmbeddedViews, expected: list[tuple[Any, ...]]
+) -> None:
+    """The first load that finds a table lists it once; later ones follow the timeline."""
+    told: list[Event] = []
+    load(lake, UPSERT, rows(range(30), 1), views=views, events=told.append)
+    load(lake, UPSERT, rows(range(10, 40), 2), views=views, events=told.append)
+    served = views.served(open_table(lake.location))
+    before = served.view.counts
+    assert before.listings > 0
+    load(lake, UPSERT, rows(range(20, 50, 3), 3), views=views, events=told.append)
+    after = served.view.counts
+    assert after.listings == before.listings
+    assert after.instants > before.instants
+    assert (after.rebuilt, after.resets) == (0, 0)
+    assert served.answers["select"] > 0
+    assert warnings(told) == []
+    assert content(lake) == expected
+
+
+def test_loads_of_a_service_that_does_not_follow_the_timeline_make_the_same_table(
+    lake: Lake, expected: list[tuple[Any, ...]]
+) -> None:
+    """With `incremental: false` each commit makes the view list anew."""
+    views = EmbeddedViews.of(TimelineServiceSpec(incremental=False))
+    try:
+        loads(lake, views, lambda _: None)
+        counts = views.served(open_table(lake.location)).view.counts
+    finally:
+        views.stop()
+    assert counts.resets > 0
+    assert content(lake) == expected
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("fault", sorted(FAULTS))
+def test_loads_with_a_faulty_service_make_the_same_table(
+    fault: str, lake: Lake, views: EmbeddedViews, expected: list[tuple[Any, ...]]
+) -> None:
+    """Tasks list by themselves, which is counted and told."""
+    told: list[Event] = []
+    with faulty_server(fault) as server:
+        loads(lake, Misled(views, server), told.append)
+        assert server.calls > 0
+    assert any("did not answer" in each for each in warnings(told))
+    assert content(lake) == expected
+
+
+def test_loads_with_a_dead_service_make_the_same_table(
+    lake: Lake, views: EmbeddedViews, expected: list[tuple[Any, ...]]
+) -> None:
+    """Nobody listens on the port any more."""
+    told: list[Event] = []
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    server = FaultyServer(behave=FAULTS["closes"], port=port)
+    loads(lake, Misled(views, server), told.append)
+    assert any("did not answer" in each for each in warnings(told))
+    assert content(lake) == expected
