@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
@@ -82,6 +83,7 @@ class Access:
             raise RequestRefusedError(421, "this service does not answer to that host name")
 
 
+@lru_cache(maxsize=64)
 def is_loopback(host: str) -> bool:
     """Return whether a host name or address is this machine alone."""
     if host == "localhost":

@@ -11,15 +11,14 @@ import threading
 from typing import TYPE_CHECKING, Final, Self
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from framework.errors import PlanError
 from framework.timeline_service.access import Limits, is_loopback
 from framework.timeline_service.app import TimelineApp
+from framework.timeline_service.protocol import limited_protocol
 from framework.vocabulary import ServiceAuth
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Sequence
 
     from starlette.routing import BaseRoute
@@ -62,6 +61,7 @@ class EmbeddedServer:
                 f"without a token the service listens on a loopback address alone, not on {host}",
                 remedy="Listen on 127.0.0.1, or let callers show a token: auth: token.",
             )
+        self._service = service
         self._limits = limits or Limits()
         self._socket = _bound(host, port)
         self.host, self.port = self._socket.getsockname()[:2]
@@ -94,16 +94,9 @@ class EmbeddedServer:
 
     def _config(self) -> uvicorn.Config:
         """Return how the server works."""
-        limits = self._limits
-
-        class Protocol(_LimitedProtocol):
-            """With the limits of this service."""
-
-            bounds = limits
-
         return uvicorn.Config(
             self._app,
-            http=Protocol,
+            http=limited_protocol(self._service, self._limits),
             loop="uvloop",
             ws="none",
             lifespan="off",
@@ -118,72 +111,6 @@ class EmbeddedServer:
     def _run(self) -> None:
         """Serve on this thread."""
         self._server.run(sockets=[self._socket])
-
-
-class _LimitedProtocol(HttpToolsProtocol):
-    """HTTP of one connection, which is closed where it asks too much or too slowly.
-
-    A connection has so many seconds from its beginning, or from its last answer once a byte of the
-    next request is there, until that request's headers are whole.
-    """
-
-    bounds = Limits()
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin, unless there are too many."""
-        super().connection_made(transport)
-        self._header_bytes = 0
-        self._deadline: asyncio.TimerHandle | None = None
-        if len(self.connections) > self.bounds.connections:
-            transport.abort()
-            return
-        self._wait_for_headers()
-
-    def data_received(self, data: bytes) -> None:
-        """Take some bytes."""
-        if self._in_headers():
-            if self._deadline is None:
-                self._wait_for_headers()
-            self._header_bytes += len(data)
-            if self._header_bytes > self.bounds.header_bytes + self.bounds.body_bytes:
-                self.transport.abort()
-                return
-        super().data_received(data)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header."""
-        self._header_bytes += len(name) + len(value)
-        if self._header_bytes > 2 * self.bounds.header_bytes:
-            self.transport.abort()
-            return
-        super().on_header(name, value)
-
-    def on_headers_complete(self) -> None:
-        """The headers are whole."""
-        self._stop_waiting()
-        self._header_bytes = 0
-        super().on_headers_complete()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The connection ended."""
-        self._stop_waiting()
-        super().connection_lost(exc)
-
-    def _in_headers(self) -> bool:
-        """Whether no request is being read or answered."""
-        cycle: RequestResponseCycle | None = self.cycle
-        return cycle is None or cycle.response_complete
-
-    def _wait_for_headers(self) -> None:
-        """Give the next request's headers their time."""
-        seconds = self.bounds.header_seconds
-        self._deadline = self.loop.call_later(seconds, self.transport.abort)
-
-    def _stop_waiting(self) -> None:
-        """The time is no longer counted."""
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
 
 
 def _bound(host: str, port: int) -> socket.socket:

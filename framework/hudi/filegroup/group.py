@@ -170,7 +170,8 @@ def decode_slice(group: FileGroupId, record: str) -> FileSlice:
 def _plain_slice(group: FileGroupId, line: str, source: str | None) -> FileSlice:
     """Return the slice of one base file, and of its source."""
     try:
-        base = _base(group, *line[1:].split("\t"))
+        rest, size = line[1:].split("\t")
+        base = _base(group, rest, size)
         behind = None if source is None else _source(*source.split("\t", 2))
     except (ValueError, TypeError) as error:
         raise _corrupt(group, error) from error

@@ -13,7 +13,8 @@ __all__ = ["BaseFileName", "LogFileName", "instant_of"]
 _FILE_ID: Final = re.compile(r"[^_/.\x00-\x1f]+")
 _TOKEN: Final = re.compile(r"[0-9]+-[0-9]+-[0-9]+")
 _INSTANT: Final = re.compile(r"[0-9]{1,17}")
-_BASE_FIELDS: Final = ("file_id", "write_token", "instant", "extension")
+_new: Final = object.__new__
+_set: Final = object.__setattr__
 _EXTENSION: Final = re.compile(r"parquet|orc|hfile")
 _BASE: Final = re.compile(
     f"({_FILE_ID.pattern})_({_TOKEN.pattern})_({_INSTANT.pattern})[.]({_EXTENSION.pattern})"
@@ -58,9 +59,12 @@ class BaseFileName:
         found = _BASE.fullmatch(name)
         if found is None:
             return None
-        parsed = object.__new__(cls)  # what matched needs no second look, and there are very many
-        for field, value in zip(_BASE_FIELDS, found.groups(), strict=True):
-            object.__setattr__(parsed, field, value)
+        parsed = _new(cls)  # what matched needs no second look, and there are very many
+        file_id, write_token, instant, extension = found.groups()
+        _set(parsed, "file_id", file_id)
+        _set(parsed, "write_token", write_token)
+        _set(parsed, "instant", instant)
+        _set(parsed, "extension", extension)
         return parsed
 
 
