@@ -57,7 +57,7 @@ browser: setup ## the HTML report in a headless Chromium; skipped, with the reas
 	$(PYTEST) -m browser $(PYTEST_ARGS)
 
 spark: setup java ## what needs a JVM, and a sample of the crash tests
-	$(PYTEST) -m "(spark or crash) and not full and not interop" $(PYTEST_ARGS)
+	$(PYTEST) -n 2 --dist loadfile -m "(spark or crash) and not full and not interop" $(PYTEST_ARGS)
 
 test: unit long spark ## all tests but the judge's
 
@@ -65,7 +65,7 @@ demo: setup java ## adopt 336,776 real flights and show the gate at work
 	@$(BIN)/python tools/demo.py
 
 older-spark: setup judge ## the Spark tests on PySpark 3.5
-	$(JUDGE_PYTEST) -m "spark and not crash and not full and not interop" tests/spark $(PYTEST_ARGS)
+	$(JUDGE_PYTEST) -n 2 --dist loadfile -m "spark and not crash and not full and not interop" tests/spark $(PYTEST_ARGS)
 
 interop: setup judge ## Apache Hudi reads and continues our tables (a sample)
 	$(JUDGE_PYTEST) -m "interop and not full" $(PYTEST_ARGS)
