@@ -16,6 +16,9 @@ __all__ = ["JSON", "Answer", "Request", "RequestRefusedError", "parameters"]
 
 JSON: Final = (b"content-type", b"application/json")
 
+_ENDS_CONNECTION: Final = frozenset({408, 413})
+"""After these nobody reads what is left of the body."""
+
 Headers = tuple[tuple[bytes, bytes], ...]
 
 
@@ -68,7 +71,9 @@ class RequestRefusedError(Exception):
 
     def answer(self) -> Answer:
         """Return what is sent back."""
-        return Answer.of({"error": self.message}, status=self.status)
+        ends = self.status in _ENDS_CONNECTION
+        headers: Headers = ((b"connection", b"close"),) if ends else ()
+        return Answer.of({"error": self.message}, status=self.status, headers=headers)
 
 
 def parameters(query: str) -> dict[str, str]:

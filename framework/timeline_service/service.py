@@ -132,7 +132,7 @@ class Service:
             version = table.view.version
             text = route.handler(table, said, request.body)
             answer = Answer(body=text.encode(), headers=(JSON, *table.headers))
-            if request.method == "GET" and "fileid" not in said and version == table.view.version:
+            if _is_kept(request, said) and version == table.view.version:
                 self._keep(f"{request.path}?{request.query}", _Kept(table, version, answer))
         return answer
 
@@ -179,3 +179,8 @@ class Service:
         name = request.path.rstrip("/") if route else verb if verb in VERBS else "other"
         self.metrics.count(name, answer.status)
         return answer
+
+
+def _is_kept(request: Request, said: dict[str, str]) -> bool:
+    """Return whether an answer may be sent again: to who tells a timeline, and not of one group."""
+    return request.method == "GET" and "fileid" not in said and bool(said.get("timelinehash"))
