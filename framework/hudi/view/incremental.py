@@ -346,6 +346,8 @@ def _counting(facts: TableFacts) -> Callable[[FileGroup], FileGroup]:
         bases = tuple(each for each in group.bases if done(each.name.instant))
         times = ((each, each.name.base_instant) for each in group.logs)
         logs = tuple(each for each, time in times if done(time) or time in facts.compacting)
+        if len(bases) == len(group.bases) and len(logs) == len(group.logs):
+            return group  # as nearly always
         return replace(group, bases=bases, logs=logs)
 
     return kept
