@@ -30,6 +30,7 @@ YEARS = range(1992, 1999)
 FILES_PER_YEAR = 10
 WIDE_FILES, WIDE_ROWS, WIDE_REGIONS = 64, 39_062, 8
 MANY_PARTITIONS, MANY_FILES, MANY_ROWS = 3_500, 3, 200
+GROUPS_IN_ALL, FIRST_DAY = 250_000, date(2015, 1, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +62,7 @@ class DataSet:
 
 
 def data_set(name: str, *, scale: int, data_dir: Path) -> DataSet:
-    """Describe a set: `lineitem` at a TPC-H scale, `wide`, `many`, or `tiny-<files>`."""
+    """Describe a set: `lineitem` at a scale, `wide`, `many`, `tiny-<files>` or `groups-<files>`."""
     if name == "lineitem":
         return DataSet(
             name=f"lineitem-sf{scale}",
@@ -82,7 +83,8 @@ def data_set(name: str, *, scale: int, data_dir: Path) -> DataSet:
             measure="d0",
             point={"id": 42},
         )
-    partition, kind = {"wide": ("region", "int"), "many": ("day", "date")}[name]
+    kinds = {"wide": ("region", "int"), "many": ("day", "date"), "groups": ("day", "date")}
+    partition, kind = kinds[name.partition("-")[0]]
     return DataSet(
         name=name,
         path=data_dir / name,
@@ -176,9 +178,8 @@ def _make_many(path: Path, scale: int) -> None:
     """Write 3,500 daily partitions of three files with 200 rows each."""
     del scale
     random = np.random.default_rng(11)
-    first_day = date(2015, 1, 1)
     for place in range(MANY_PARTITIONS):
-        folder = path / f"day={first_day + timedelta(days=place)}"
+        folder = path / f"day={FIRST_DAY + timedelta(days=place)}"
         folder.mkdir()
         for number in range(MANY_FILES):
             start = (place * MANY_FILES + number) * MANY_ROWS
@@ -190,8 +191,21 @@ def _make_tiny(path: Path, files: int) -> None:
     for number in range(files):
         folder = path / f"bucket={number // 100}"
         folder.mkdir(exist_ok=True)
-        rows = pa.table({"id": [number], "d0": [float(number)], "s0": [f"name-{number % 997}"]})
-        _write(rows, folder / f"part-{number:06d}.parquet")
+        _write(_one_row(number), folder / f"part-{number:06d}.parquet")
+
+
+def _make_groups(path: Path, files: int) -> None:
+    """Write files of one row, evenly over daily partitions: 3,500 for 250,000 files."""
+    days = max(1, files * MANY_PARTITIONS // GROUPS_IN_ALL)
+    for number in range(files):
+        folder = path / f"day={FIRST_DAY + timedelta(days=number * days // files)}"
+        folder.mkdir(exist_ok=True)
+        _write(_one_row(number), folder / f"part-{number:06d}.parquet")
+
+
+def _one_row(number: int) -> pa.Table:
+    """Return the row of one tiny file."""
+    return pa.table({"id": [number], "d0": [float(number)], "s0": [f"name-{number % 997}"]})
 
 
 def _small_rows(random: np.random.Generator, first: int) -> pa.Table:
@@ -217,6 +231,7 @@ MAKERS: Mapping[str, Callable[[Path, int], None]] = {
     "wide": _make_wide,
     "many": _make_many,
     "tiny": _make_tiny,
+    "groups": _make_groups,
 }
 
 
