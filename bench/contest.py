@@ -18,8 +18,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 JUDGE = ROOT / ".venv-judge"
 ENGINES = ROOT / ".venv-rivals"
+HUDI = "org.apache.hudi_hudi-spark3.5-bundle_2.12-1.2.0.jar"
 RIVALS = {
-    "hudi": "org.apache.hudi_hudi-spark3.5-bundle_2.12-1.2.0.jar",
+    "hudi": HUDI,
+    "timeline_hudi": HUDI,
     "iceberg": "org.apache.iceberg_iceberg-spark-runtime-3.5_2.12-1.10.0.jar",
 }
 """Those that need a jar; they always run on Spark 3.5."""

@@ -9,7 +9,7 @@ import os
 from collections import defaultdict
 from pathlib import Path
 
-__all__ = ["cpu_s", "driver_peaks_mb", "peak_mb", "reset_peaks", "task_peak_mb"]
+__all__ = ["cpu_s", "driver_peaks_mb", "peak_mb", "reset_peaks", "resident_mb", "task_peak_mb"]
 
 PROC = Path("/proc")
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -32,6 +32,11 @@ def reset_peaks(root: int) -> None:
 def peak_mb(root: int) -> float:
     """Return the sum of the members' resident high-water marks: an upper bound of the peak."""
     return sum(_status_kb(pid, "VmHWM") for pid in _members(root)) / 1024
+
+
+def resident_mb(root: int) -> float:
+    """Return the sum of what the members have resident now; pages that they share count twice."""
+    return sum(_status_kb(pid, "VmRSS") for pid in _members(root)) / 1024
 
 
 def driver_peaks_mb(root: int) -> tuple[float, float]:

@@ -1,0 +1,112 @@
+"""Apache Hudi's own timeline service, in a JVM that does nothing else.
+
+The service's `main` returns at once and leaves only daemon threads, so that its JVM ends after some
+seconds; here the gateway of py4j holds it open. Spark's jars are on its class path, but no Spark
+runs.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyspark
+from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["start"]
+
+STORES: Mapping[str, str] = {
+    "memory": "MEMORY",
+    "spillable": "SPILLABLE_DISK",
+    "embedded_kv": "EMBEDDED_KV_STORE",
+}
+"""Our names of the stores to Apache Hudi's."""
+OPENED = (
+    "java.base/java.lang",
+    "java.base/java.lang.invoke",
+    "java.base/java.io",
+    "java.base/java.net",
+    "java.base/java.nio",
+    "java.base/java.util",
+    "java.base/java.util.concurrent",
+    "java.base/sun.nio.ch",
+)
+"""Without these RocksDB's store answers 500 on Java 17."""
+
+
+def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
+    """Return the actions `serve`, `heap` and `stop`; one server at a time."""
+    held: list[tuple[JavaGateway, subprocess.Popen[bytes], Any]] = []
+    folder = Path(settings["work_dir"]) / "view"
+
+    def serve(store: str, bound_mb: int) -> dict[str, int]:
+        """Start a server with an empty view on a free port; return its port and process."""
+        stop()
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        gateway, process = _gateway(settings)
+        service = _service(gateway.jvm, STORES[store], bound_mb, folder)
+        held.append((gateway, process, service))
+        return {"port": service.startService(), "pid": process.pid}
+
+    def heap() -> float:
+        """Collect garbage, and return the megabytes of the JVM's heap that are in use."""
+        runtime = held[0][0].jvm.java.lang.Runtime.getRuntime()
+        runtime.gc()
+        used: int = runtime.totalMemory() - runtime.freeMemory()
+        return used / (1 << 20)
+
+    def stop() -> None:
+        """Close the service and end its JVM."""
+        while held:
+            gateway, process, service = held.pop()
+            service.close()
+            gateway.shutdown()
+            _end(process)
+
+    return {"serve": serve, "heap": heap, "stop": stop}
+
+
+def _gateway(settings: Mapping[str, str]) -> tuple[JavaGateway, subprocess.Popen[bytes]]:
+    """Start a JVM that ends when this process does."""
+    jars = Path(pyspark.__file__).parent / "jars"
+    opened = [f"--add-opens={each}=ALL-UNNAMED" for each in OPENED]
+    with (Path(settings["work_dir"]) / "server.log").open("ab") as log:
+        port, process = launch_gateway(
+            classpath=f"{settings['jar']}:{jars}/*",
+            javaopts=[f"-Xmx{settings['memory']}", "-Duser.timezone=UTC", *opened],
+            die_on_exit=True,
+            redirect_stderr=log,
+            return_proc=True,
+        )
+    parameters = GatewayParameters(port=port, auto_convert=True)
+    return JavaGateway(gateway_parameters=parameters), process
+
+
+def _service(jvm: Any, store: str, bound_mb: int, folder: Path) -> Any:
+    """Return the service as its `main` makes it; `bound_mb` counts where views spill to disk."""
+    service = jvm.org.apache.hudi.timeline.service.TimelineService
+    types = jvm.org.apache.hudi.common.table.view.FileSystemViewStorageType
+    asked = service.Config.builder().serverPort(0).viewStorageType(types.valueOf(store))
+    asked = asked.maxViewMemPerTableInMB(bound_mb)
+    asked = asked.baseStorePathForFileGroups(str(folder)).rocksDBPath(str(folder))
+    config = asked.build()
+    hadoop = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConf()
+    views = service.buildFileSystemViewManager(config, hadoop.newInstance())
+    return service(hadoop.newInstance(), config, views)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Wait for a JVM that was told to end; kill it where it does not."""
+    if process.stdin:
+        process.stdin.close()
+    try:
+        process.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
