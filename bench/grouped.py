@@ -140,12 +140,15 @@ def grouped_table(groups: int, options: argparse.Namespace) -> GroupedTable:
 
 
 def _found_pairs(path: Path) -> Sequence[tuple[str, str]]:
-    """Return all groups as (partition path, file id), in order; lists every partition."""
+    """Return all groups as (partition path, file id), in order.
+
+    Looks at every file, so that no server finds the folders colder than the next one does.
+    """
     folders = [each for each in sorted(path.iterdir()) if each.name != ".hoodie"]
     return [
         (folder.name, name.partition("_")[0])
         for folder in folders
-        for name in sorted(file.name for file in folder.iterdir())
+        for name in sorted(file.name for file in folder.iterdir() if file.stat().st_size)
         if name.endswith(f"_{BOOTSTRAP}.parquet")
     ]
 

@@ -15,6 +15,7 @@ __all__ = [
     "KEY_TARGETS",
     "READ_TARGETS",
     "SCALE_TARGETS",
+    "TIMELINE_TARGETS",
     "VALIDATE_TARGETS",
     "WRITE_TARGETS",
     "Target",
@@ -226,6 +227,59 @@ AUDIT_TARGETS: Mapping[str, Sequence[Target]] = {
     ),
 }
 """By part of `bench/audit.py`."""
+
+
+def _share(name: str, part: str, row: str, rival: str, **more: Any) -> Target:
+    """Return a target on the second row's measure over the first's."""
+    return Target(name=name, set=part, ours=rival, rival=row, **more)
+
+
+TIMELINE_TARGETS: Sequence[Target] = (
+    *(
+        _pair(
+            f"touch, {number}: seconds",
+            "touch",
+            f"ours {number}/hudi {number}",
+            5.0,
+            measure="seconds",
+        )
+        for number in (1, 8, 32)
+    ),
+    *(
+        _share(
+            f"look-ups, {number}: a second",
+            "lookups",
+            f"ours {number}",
+            f"hudi {number}",
+            measure="rate",
+            least=1.0,
+        )
+        for number in (1, 8, 32)
+    ),
+    *(
+        _pair(
+            f"look-ups, {number}: p99",
+            "lookups",
+            f"ours {number}/hudi {number}",
+            1.0,
+            measure="p99_us",
+        )
+        for number in (1, 8, 32)
+    ),
+    _share("batches: groups a second", "batches", "ours", "hudi", measure="rate", least=5.0),
+    _pair("resident memory in memory", "memory", "ours/hudi", 4.0, measure="loaded_mb"),
+    _at_most("spillable: resident of the bound", "stores", "ours spillable", "of_bound", 1.2),
+    _at_most("embedded_kv: p99 in us", "stores", "ours embedded_kv", "p99_us", 1_000),
+    _share(
+        "sync: first answer, large table over small",
+        "sync",
+        "ours large",
+        "ours small",
+        measure="first_ms",
+        most=1.5,
+    ),
+)
+"""Rows with a number are of that many connections."""
 
 
 def print_row(data: str, row: str, samples: Sequence[Any], cost: Any) -> None:

@@ -1,0 +1,152 @@
+"""A timeline service under load: what a bench asks of it, and what that costs."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.request import Request, urlopen
+
+import process_tree
+from load_client import Answered, Load
+from side_process import SideError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grouped import GroupedTable
+    from side_process import Side
+
+__all__ = ["LoadCost", "Served", "median_load", "print_load", "serving"]
+
+VIEW = "/v1/hoodie/view/"
+ONE_GROUP, ONE_PARTITION = "slices/file/latest/", "slices/partition/latest/"
+_PATIENCE_S = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadCost:
+    """What one load came to; times in microseconds, `server_us` is CPU time for each answer."""
+
+    requests: int
+    seconds: float
+    rate: float
+    p50_us: float
+    p99_us: float
+    max_us: float
+    client_us: float
+    server_us: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """A server that answers, in a process of its own."""
+
+    side: Side
+    port: int
+    pid: int
+
+    def resident_mb(self) -> float:
+        """Return what the server's process has resident now."""
+        return process_tree.resident_mb(self.pid)
+
+    def touch(self, table: GroupedTable, connections: int = 1) -> LoadCost:
+        """Ask for the latest slices of each partition once."""
+        target = f"{VIEW}{ONE_PARTITION}?{table.query()}"
+        asked = Load(
+            port=self.port, target=target, pairs=str(table.firsts), connections=connections
+        )
+        return self._under(asked)
+
+    def look_up(
+        self, table: GroupedTable, *, seconds: float, connections: int = 1, seed: int = 0
+    ) -> LoadCost:
+        """Ask for the latest slices of one group after another, over and over."""
+        asked = Load(
+            port=self.port,
+            target=f"{VIEW}{ONE_GROUP}?{table.query()}",
+            pairs=str(table.pairs),
+            connections=connections,
+            seconds=seconds,
+            seed=seed,
+        )
+        return self._under(asked)
+
+    def look_up_one(self, table: GroupedTable, partition: str, file_id: str) -> LoadCost:
+        """Ask for the latest slice of one group once."""
+        with tempfile.NamedTemporaryFile("w", suffix=".tsv") as pairs:
+            pairs.write(f"{partition}\t{file_id}\n")
+            pairs.flush()
+            target = f"{VIEW}{ONE_GROUP}?{table.query()}"
+            return self._under(Load(port=self.port, target=target, pairs=pairs.name))
+
+    def ask(self, route: str, table: GroupedTable, more: str = "", method: str = "GET") -> bytes:
+        """Return the body of one answer."""
+        url = f"http://127.0.0.1:{self.port}{VIEW}{route}?{table.query()}{more}"
+        asked = Request(url, method=method)
+        with urlopen(asked, timeout=_PATIENCE_S) as answer:  # noqa: S310 - the scheme is written above
+            body: bytes = answer.read()
+            return body
+
+    def timed(self, route: str, table: GroupedTable, method: str = "GET") -> tuple[float, int]:
+        """Return the seconds until one answer is there, and its bytes."""
+        begun = time.perf_counter()
+        size = len(self.ask(route, table, method=method))
+        return time.perf_counter() - begun, size
+
+    def _under(self, load: Load) -> LoadCost:
+        """Run the client and return the cost.
+
+        Raises:
+            SideError: an answer was not what was asked for.
+        """
+        client = str(Path(__file__).with_name("load_client.py"))
+        command = [sys.executable, client, json.dumps(asdict(load))]
+        before = process_tree.cpu_s(self.pid)
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+        cpu_s = process_tree.cpu_s(self.pid) - before
+        found = Answered(**json.loads(done.stdout))
+        if found.errors or found.wrong:
+            message = f"{found.errors} errors and {found.wrong} wrong answers to {load}"
+            raise SideError(message)
+        kept = {each.name for each in fields(LoadCost)} & set(asdict(found))
+        measured = {name: getattr(found, name) for name in kept}
+        return LoadCost(**measured, server_us=cpu_s / found.requests * 1e6)
+
+
+@contextmanager
+def serving(side: Side, store: str, bound_mb: int) -> Iterator[Served]:
+    """Start a side's server with an empty view, and stop it afterwards."""
+    address = side.run("serve", store=store, bound_mb=bound_mb).value
+    try:
+        yield Served(side=side, port=address["port"], pid=address["pid"])
+    finally:
+        side.run("stop")
+
+
+def median_load(samples: Sequence[LoadCost]) -> LoadCost:
+    """Return the medians of each figure."""
+    names = [each.name for each in fields(LoadCost)]
+    found = {name: statistics.median(getattr(each, name) for each in samples) for name in names}
+    return LoadCost(**{**found, "requests": int(found["requests"])})
+
+
+def print_load(part: str, row: str, samples: Sequence[LoadCost]) -> LoadCost:
+    """Print a row of medians, and return them."""
+    cost = median_load(samples)
+    rates = [each.rate for each in samples]
+    print(
+        f"{part:10} {row:20} n={len(samples)} {cost.seconds:7.2f} s  "
+        f"{cost.rate:8.0f}/s [{min(rates):.0f}-{max(rates):.0f}]  "
+        f"p50 {cost.p50_us:8.0f}  p99 {cost.p99_us:8.0f}  max {cost.max_us:8.0f} us  "
+        f"server {cost.server_us:7.1f}  client {cost.client_us:5.1f} us CPU",
+        flush=True,
+    )
+    return cost

@@ -1,0 +1,158 @@
+"""Lakestrap's timeline service, and the client that asks it for many groups at once.
+
+`server_command` and `batch_client` are the two places that know the service; all the rest of the
+bench asks over HTTP as Apache Hudi's clients do.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from framework.hudi.filegroup.slices import FileSlice
+
+__all__ = ["SERVICE", "batch_client", "server_command", "start"]
+
+SERVICE = "framework.timeline_service"
+"""The package of the service; while it is not there, benches measure the rival alone."""
+_PATIENCE_S = 60.0
+_WARM_UP_BATCHES = 3
+
+
+def server_command(store: str, bound_mb: int, folder: Path, port: int) -> Sequence[str]:
+    """Return the command that runs the service until SIGTERM, as arguments after the interpreter.
+
+    It has to answer `/v1/hoodie/view/…` on this port of 127.0.0.1, for any base path below the
+    bench's data, with an empty view at first; benches take the process that runs the command, with
+    all below it, for the server.
+
+    Args:
+        store: `memory`, `spillable` or `embedded_kv`.
+        bound_mb: megabytes of memory that `spillable` may have; the others heed no bound.
+        folder: empty, for what a store keeps on disk.
+        port: free, chosen by the bench.
+    """
+    raise NotImplementedError(store, bound_mb, folder, port)
+
+
+def batch_client(
+    port: int, table: str
+) -> Callable[[Sequence[tuple[str, str]]], Sequence[FileSlice]]:
+    """Return what asks the service for the latest slices of (partition path, file id) pairs.
+
+    Each call is one request, answered with one slice for each pair, in no set order. The client
+    keeps its connection; Spark's tasks make one each.
+
+    Args:
+        port: of the service on 127.0.0.1.
+        table: base path.
+    """
+    raise NotImplementedError(port, table)
+
+
+def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
+    """Return the actions `serve`, `batches` and `stop`; one server at a time."""
+    held: list[subprocess.Popen[bytes]] = []
+    work = Path(settings["work_dir"])
+    folder = work / "view"
+
+    def serve(store: str, bound_mb: int) -> dict[str, int]:
+        """Start a server with an empty view; return its port and process when it answers."""
+        stop()
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        port = _free_port()
+        command = [sys.executable, *server_command(store, bound_mb, folder, port)]
+        with (work / "server.log").open("ab") as log:
+            held.append(subprocess.Popen(command, stdout=log, stderr=log))
+        _await_port(port, held[0])
+        return {"port": port, "pid": held[0].pid}
+
+    def stop() -> None:
+        """End the server."""
+        while held:
+            _end(held.pop())
+
+    return {"serve": serve, "batches": _ask_batches, "stop": stop}
+
+
+def _ask_batches(port: int, table: str, pairs: str, size: int, seconds: float) -> dict[str, float]:
+    """Ask for batches of groups for some seconds; return pairs a second and times in ms."""
+    batches = _batches([_pair(line) for line in Path(pairs).read_text().splitlines()], size)
+    ask = batch_client(port, table)
+    for _ in range(_WARM_UP_BATCHES):
+        ask(next(batches))
+    took: list[float] = []
+    while sum(took) < seconds:
+        asked = next(batches)
+        begun = time.perf_counter()
+        found = ask(asked)
+        took.append(time.perf_counter() - begun)
+        _check(asked, found)
+    return {
+        "rate": size * len(took) / sum(took),
+        "p50_ms": sorted(took)[len(took) // 2] * 1e3,
+        "max_ms": max(took) * 1e3,
+    }
+
+
+def _check(asked: Sequence[tuple[str, str]], found: Sequence[FileSlice]) -> None:
+    """Raise where an answer is missing, or is another's."""
+    groups = {(each.group.partition_path, each.group.file_id) for each in found}
+    if groups != set(asked):
+        message = f"{len(groups)} groups in answer to {len(asked)}"
+        raise ValueError(message)
+
+
+def _batches(pairs: Sequence[tuple[str, str]], size: int) -> Iterator[Sequence[tuple[str, str]]]:
+    """Yield batches that each range over the whole table, without end."""
+    step = max(1, len(pairs) // size)
+    while True:
+        for first in range(step):
+            yield pairs[first::step][:size]
+
+
+def _pair(line: str) -> tuple[str, str]:
+    """Return one line of a list of groups."""
+    partition, _, file_id = line.partition("\t")
+    return partition, file_id
+
+
+def _free_port() -> int:
+    """Return a port that nothing listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port: int = found.getsockname()[1]
+        return port
+
+
+def _await_port(port: int, process: subprocess.Popen[bytes]) -> None:
+    """Wait until something listens.
+
+    Raises:
+        TimeoutError: nothing did for a minute, or the server ended.
+    """
+    until = time.monotonic() + _PATIENCE_S
+    while process.poll() is None and time.monotonic() < until:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.05)
+    raise TimeoutError
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Tell a server to end; kill it where it does not."""
+    process.terminate()
+    try:
+        process.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,356 @@
+"""Lakestrap's timeline service beside Apache Hudi's, on 250,000 file groups in 3,500 partitions.
+
+The same requests by the same client, from 1, 8 and 32 connections: each partition once on a server
+that has just started, then single look-ups on one that knows them all; batches of a thousand groups
+against as many single look-ups; memory; the stores; the first answer after a commit, on two sizes
+of table; and what tasks of Spark pay that carry all groups with them. Sides alternate, median of
+the runs; client and server share the cores. Every answer has to name what was asked for.
+The last line is one JSON object `{bench, ratios, targets, missed}`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from carried import carried
+from contest import HERE, ROOT, start_side
+from grouped import GroupedTable, grouped_table
+from report import TIMELINE_TARGETS, finish
+from served import print_load, serving
+from side_process import SideError
+from side_timeline_ours import SERVICE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from served import LoadCost, Served
+    from side_process import Side
+
+__all__ = ["main"]
+
+SIDES = ("ours", "hudi")
+STORES = ("memory", "spillable", "embedded_kv")
+_MANY = 8
+"""Connections of loads that only prepare."""
+
+Costs = dict[tuple[str, str], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contest:
+    """Who takes part, and on what."""
+
+    sides: Mapping[str, Side]
+    table: GroupedTable
+    options: argparse.Namespace
+
+    @property
+    def connections(self) -> list[int]:
+        """Numbers of connections that ask at the same time."""
+        return [int(each) for each in self.options.connections.split(",")]
+
+    def loaded(self, stack: ExitStack, side: str, store: str = "memory") -> Served:
+        """Return a server that knows all partitions and was asked for a while."""
+        server = stack.enter_context(serving(self.sides[side], store, self.options.bound_mb))
+        server.touch(self.table, _MANY)
+        server.look_up(self.table, seconds=self.options.warm_up, connections=_MANY)
+        return server
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batched:
+    """Groups that were answered a second."""
+
+    rate: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resident:
+    """Megabytes of a server with nothing known, with all partitions, and after look-ups."""
+
+    idle_mb: float
+    loaded_mb: float
+    end_mb: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreCost:
+    """Warm look-ups from one connection, and memory when all is known; `of_bound` is its share."""
+
+    p50_us: float
+    p99_us: float
+    loaded_mb: float
+    of_bound: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncCost:
+    """Milliseconds of the first answer after a commit; seconds of touching all partitions then."""
+
+    first_ms: float
+    again_s: float
+
+
+def main() -> int:
+    """Run the bench; with `--check`, 1 when a target is missed."""
+    options = _options()
+    table = grouped_table(options.groups, options)
+    print(f"{table.groups} groups in {table.partitions} partitions: {table.path}", flush=True)
+    costs: Costs = {}
+    with ExitStack() as stack:
+        names = [name for name in options.sides.split(",") if _is_there(name)]
+        sides = {
+            name: stack.enter_context(start_side(f"timeline_{name}", options)) for name in names
+        }
+        for part in options.part.split(","):
+            costs |= PARTS[part](Contest(sides=sides, table=table, options=options))
+    ratios = {t.name: t.ratio(costs) for t in TIMELINE_TARGETS if t.applies(costs, 1)}
+    missed = finish("timeline_service", ratios, TIMELINE_TARGETS)
+    return int(bool(missed) and options.check)
+
+
+def _options() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--part", default=",".join(PARTS), help="comma list of parts")
+    parser.add_argument("--sides", default=",".join(SIDES), help="comma list of sides")
+    parser.add_argument("--runs", type=int, default=3, help="measured runs of each row")
+    parser.add_argument("--connections", default="1,8,32", help="comma list of numbers")
+    parser.add_argument("--seconds", type=float, default=5.0, help="of each load of look-ups")
+    parser.add_argument("--warm-up", type=float, default=20.0, help="seconds of look-ups before")
+    parser.add_argument("--groups", type=int, default=250_000, help="file groups of the table")
+    parser.add_argument("--small", type=int, default=2_500, help="of the one that `sync` adds")
+    parser.add_argument("--bound-mb", type=int, default=128, help="memory of `spillable`")
+    parser.add_argument("--tasks", type=int, default=16, help="tasks of Spark in `closure`")
+    parser.add_argument("--data", type=Path, default=HERE / "data")
+    parser.add_argument("--work", type=Path, default=HERE / "data" / "work")
+    parser.add_argument("--cores", default="2")
+    parser.add_argument("--memory", default="4g", help="of each JVM")
+    parser.add_argument("--ours", type=Path, default=ROOT / ".venv", help="our environment")
+    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
+    options = parser.parse_args()
+    options.work = options.work.resolve()
+    options.data = options.data.resolve()
+    return options
+
+
+def _is_there(side: str) -> bool:
+    """Return whether a side can be measured."""
+    there = side != "ours" or find_spec(SERVICE) is not None
+    if not there:
+        print(f"{SERVICE} is not there: no figures of ours", flush=True)
+    return there
+
+
+def _touch(contest: Contest) -> Costs:
+    """Return what it costs to touch all partitions of servers that have just started."""
+    costs: Costs = {}
+    for number in contest.connections:
+        found: dict[str, list[LoadCost]] = {name: [] for name in contest.sides}
+        for _ in range(contest.options.runs):
+            for name, side in contest.sides.items():
+                with serving(side, "memory", contest.options.bound_mb) as server:
+                    found[name].append(server.touch(contest.table, number))
+        costs |= _rows("touch", {f"{name} {number}": each for name, each in found.items()})
+    for name, side in contest.sides.items():
+        with serving(side, "memory", contest.options.bound_mb) as server:
+            seconds, _ = server.timed("loadallpartitions/", contest.table, method="POST")
+            print(f"touch      {name} loadallpartitions/ {seconds:.2f} s", flush=True)
+    return costs
+
+
+def _look_up(contest: Contest) -> Costs:
+    """Return what single look-ups cost on servers that know all partitions."""
+    costs: Costs = {}
+    with ExitStack() as stack:
+        servers = {name: contest.loaded(stack, name) for name in contest.sides}
+        for number in contest.connections:
+            found: dict[str, list[LoadCost]] = {name: [] for name in servers}
+            for run in range(contest.options.runs):
+                for name, server in servers.items():
+                    found[name].append(_once(contest, server, number, run))
+            costs |= _rows("lookups", {f"{name} {number}": each for name, each in found.items()})
+    return costs
+
+
+def _once(contest: Contest, server: Served, connections: int, seed: int) -> LoadCost:
+    """Return the cost of one load of look-ups."""
+    seconds = contest.options.seconds
+    return server.look_up(contest.table, seconds=seconds, connections=connections, seed=seed)
+
+
+def _rows(part: str, found: Mapping[str, list[LoadCost]]) -> Costs:
+    """Print rows, and return their medians."""
+    return {(part, row): print_load(part, row, samples) for row, samples in found.items()}
+
+
+def _batch(contest: Contest) -> Costs:
+    """Return how many groups are answered a second: ours in batches, Apache Hudi's one by one."""
+    rates: dict[str, list[float]] = {name: [] for name in contest.sides}
+    with ExitStack() as stack:
+        servers = {name: contest.loaded(stack, name) for name in contest.sides}
+        for run in range(contest.options.runs):
+            for name, server in servers.items():
+                if name == "ours":
+                    rates[name].append(_batches(contest, server))
+                else:
+                    rates[name].append(_once(contest, server, 1, run).rate)
+    for name, each in rates.items():
+        print(f"batches    {name:20} n={len(each)} {statistics.median(each):8.0f} groups/s")
+    return {
+        ("batches", name): Batched(rate=statistics.median(each)) for name, each in rates.items()
+    }
+
+
+def _batches(contest: Contest, server: Served) -> float:
+    """Return the groups that our client has as slices a second, by a thousand in one request."""
+    found = server.side.run(
+        "batches",
+        port=server.port,
+        table=str(contest.table.path),
+        pairs=str(contest.table.pairs),
+        size=1_000,
+        seconds=contest.options.seconds,
+    ).value
+    print(
+        f"batches    of 1,000: p50 {found['p50_ms']:.1f}, max {found['max_ms']:.1f} ms", flush=True
+    )
+    rate: float = found["rate"]
+    return rate
+
+
+def _memory(contest: Contest) -> Costs:
+    """Return what servers have resident, and what the whole table costs in one answer."""
+    costs: Costs = {}
+    for name, side in contest.sides.items():
+        with serving(side, "memory", contest.options.bound_mb) as server:
+            idle_mb = server.resident_mb()
+            server.touch(contest.table)
+            loaded_mb = server.resident_mb()
+            _once(contest, server, _MANY, 0)
+            end_mb = server.resident_mb()
+            cost = Resident(idle_mb=idle_mb, loaded_mb=loaded_mb, end_mb=end_mb)
+            print(
+                f"memory     {name:20} resident MB: idle {idle_mb:.0f}, loaded {loaded_mb:.0f}, "
+                f"after look-ups {end_mb:.0f}",
+                flush=True,
+            )
+            _whole(name, server, contest.table)
+            _print_heap(name, side)
+            costs["memory", name] = cost
+    return costs
+
+
+def _print_heap(name: str, side: Side) -> None:
+    """Print what a JVM's heap holds without garbage, which is less than what stays resident."""
+    if name == "hudi":
+        print(
+            f"memory     {name:20} heap without garbage {side.run('heap').value:.0f} MB", flush=True
+        )
+
+
+def _whole(name: str, server: Served, table: GroupedTable) -> None:
+    """Print what it costs to ask for all base files at once, three times."""
+    asked = [server.timed("datafiles/all/latest/", table) for _ in range(3)]
+    took = ", ".join(f"{seconds:.2f}" for seconds, _ in asked)
+    print(
+        f"memory     {name:20} datafiles/all/latest/ {took} s, {asked[0][1] / 1e6:.1f} MB, "
+        f"then resident {server.resident_mb():.0f} MB",
+        flush=True,
+    )
+
+
+def _stores(contest: Contest) -> Costs:
+    """Return what each store costs: warm look-ups from one connection, and memory."""
+    costs: Costs = {}
+    for store in STORES:
+        for name in contest.sides:
+            with ExitStack() as stack:
+                server = contest.loaded(stack, name, store)
+                loaded_mb = server.resident_mb()
+                found = [_once(contest, server, 1, run) for run in range(contest.options.runs)]
+                cost = print_load("stores", f"{name} {store}", found)
+                loaded_mb = max(loaded_mb, server.resident_mb())
+            print(f"stores     {name} {store}: resident {loaded_mb:.0f} MB", flush=True)
+            costs["stores", f"{name} {store}"] = StoreCost(
+                p50_us=cost.p50_us,
+                p99_us=cost.p99_us,
+                loaded_mb=loaded_mb,
+                of_bound=loaded_mb / contest.options.bound_mb,
+            )
+    return costs
+
+
+def _sync(contest: Contest) -> Costs:
+    """Return what the first answer after a commit costs, on the table and on a small one."""
+    costs: Costs = {}
+    small = grouped_table(contest.options.small, contest.options)
+    for size, table in (("small", small), ("large", contest.table)):
+        each_size = Contest(sides=contest.sides, table=table, options=contest.options)
+        for name in contest.sides:
+            with ExitStack() as stack:
+                stack.callback(table.remove_commits)
+                costs["sync", f"{name} {size}"] = _synced(each_size, name, stack)
+    return costs
+
+
+def _synced(contest: Contest, name: str, stack: ExitStack) -> SyncCost:
+    """Add commits one after another, and ask for the changed group each time."""
+    server = contest.loaded(stack, name)
+    pairs = contest.table.some_pairs(max(1, contest.table.groups // contest.options.runs))
+    first = []
+    for partition, file_id in pairs[: contest.options.runs]:
+        instant = contest.table.add_commit(partition, file_id)
+        first.append(server.look_up_one(contest.table, partition, file_id).p50_us / 1e3)
+        _expect_commit(server, contest.table, (partition, file_id), instant)
+    again_s = server.touch(contest.table).seconds
+    cost = SyncCost(first_ms=statistics.median(first), again_s=again_s)
+    print(
+        f"sync       {name:6} {contest.table.groups:6} groups n={len(first)} first answer "
+        f"{cost.first_ms:8.2f} ms [{min(first):.2f}-{max(first):.2f}], all partitions again "
+        f"{again_s:6.2f} s",
+        flush=True,
+    )
+    return cost
+
+
+def _expect_commit(
+    server: Served, table: GroupedTable, pair: tuple[str, str], instant: str
+) -> None:
+    """Raise unless the newest slice of a group is that of a commit."""
+    more = f"&partition={pair[0]}&fileid={pair[1]}"
+    slices = json.loads(server.ask("slices/file/latest/", table, more))
+    if [each["baseInstant"] for each in slices] != [instant]:
+        message = f"{pair} is not as of {instant}: {slices}"
+        raise SideError(message)
+
+
+def _carry(contest: Contest) -> Costs:
+    """Return what Spark's tasks pay that carry the groups, or ask for them."""
+    with ExitStack() as stack:
+        port = contest.loaded(stack, "ours").port if "ours" in contest.sides else 0
+        found = carried(contest.table, contest.options, port)
+    return {("closure", way): cost for way, cost in found.items()}
+
+
+PARTS: Mapping[str, Callable[[Contest], Costs]] = {
+    "touch": _touch,
+    "lookups": _look_up,
+    "batches": _batch,
+    "memory": _memory,
+    "stores": _stores,
+    "sync": _sync,
+    "closure": _carry,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
