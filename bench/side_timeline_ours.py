@@ -6,6 +6,7 @@ bench asks over HTTP as Apache Hudi's clients do.
 
 from __future__ import annotations
 
+import json
 import shutil
 import socket
 import subprocess
@@ -14,6 +15,14 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.request import urlopen
+
+from framework.hudi.storage.local import LocalStorage
+from framework.hudi.timeline.hashing import timeline_hash
+from framework.hudi.timeline.timeline import load_timeline
+from framework.hudi.view.port import Query, Selection
+from framework.hudi.view.remote import RemoteView, ServiceAddress
+from framework.timeline_service.tables import table_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,7 +50,8 @@ def server_command(store: str, bound_mb: int, folder: Path, port: int) -> Sequen
         folder: empty, for what a store keeps on disk.
         port: free, chosen by the bench.
     """
-    raise NotImplementedError(store, bound_mb, folder, port)
+    script = Path(__file__).parent / "serve_any.py"
+    return [str(script), store, str(bound_mb), str(folder), str(port)]
 
 
 def batch_client(
@@ -56,7 +66,32 @@ def batch_client(
         port: of the service on 127.0.0.1.
         table: base path.
     """
-    raise NotImplementedError(port, table)
+    with urlopen(f"http://127.0.0.1:{port}/health") as answer:
+        driver = json.load(answer)["driver"]
+    timeline = load_timeline(LocalStorage(table))
+    address = ServiceAddress(
+        host="127.0.0.1",
+        port=port,
+        token="",
+        driver=driver,
+        table=table_id(table),
+        instant=timeline.last_requested_time or "",
+        timeline=timeline_hash(timeline),
+        seconds=60.0,
+    )
+    view = RemoteView(address)
+
+    def ask(pairs: Sequence[tuple[str, str]]) -> Sequence[FileSlice]:
+        by_path: dict[str, list[str]] = {}
+        for path, file_id in pairs:
+            by_path.setdefault(path, []).append(file_id)
+        queries = [
+            Query(selection=Selection.LATEST, partition_path=path, file_ids=tuple(ids))
+            for path, ids in by_path.items()
+        ]
+        return [each for answer in view.select_many(queries) for each in answer]
+
+    return ask
 
 
 def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:

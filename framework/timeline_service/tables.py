@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from framework.hudi.view.incremental import IncrementalView
     from framework.timeline_service.messages import Headers
 
-__all__ = ["ServedTable", "Tables"]
+__all__ = ["ServedTable", "Tables", "table_id"]
 
 _EMPTY: Final = "0"
 """What a client without an instant says."""
@@ -144,6 +144,11 @@ class ServedTable:
         return claims.first is not None and last_instant < claims.first
 
 
+def table_id(location: str) -> str:
+    """Return the id under which a table at a location is served, whatever its spelling."""
+    return hashlib.sha256(_plain_path(location).encode()).hexdigest()[:16]
+
+
 class Tables:
     """The registered tables, by id and by base path; a path that is not registered is unknown.
 
@@ -158,8 +163,7 @@ class Tables:
 
     def register(self, location: str, view: IncrementalView) -> ServedTable:
         """Serve a table from now on; the same location again is served by the new view."""
-        path = _plain_path(location)
-        id_ = hashlib.sha256(path.encode()).hexdigest()[:16]
+        path, id_ = _plain_path(location), table_id(location)
         table = ServedTable(id_=id_, location=location, view=view, driver=self.driver)
         self._by_id[id_] = self._by_path[path] = table
         return table

@@ -1,0 +1,60 @@
+"""Lakestrap's timeline service for benches: `serve_any.py STORE BOUND_MB FOLDER PORT`.
+
+Serves every table that it is asked for, as Apache Hudi's does; the product serves registered ones.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from framework.hudi.storage.local import LocalStorage
+from framework.hudi.view.incremental import IncrementalView
+from framework.timeline_service.access import Access
+from framework.timeline_service.server import EmbeddedServer
+from framework.timeline_service.service import Service
+from framework.timeline_service.stores import store_of
+from framework.timeline_service.tables import ServedTable, Tables
+from framework.vocabulary import ServiceAuth, ViewStore
+
+_UNBOUNDED = 1 << 40
+
+
+class AnyTables(Tables):
+    """Registers a table when it is first asked for."""
+
+    def __init__(self, store: ViewStore, bound: int, folder: Path) -> None:
+        super().__init__()
+        self._make = (store, bound, folder)
+
+    def by_path(self, base_path: str) -> ServedTable:
+        """Return the table of a base path."""
+        found = self.find(base_path)
+        if found is None:
+            store, bound, folder = self._make
+            mine = folder / str(len(self.all()))
+            mine.mkdir()
+            location = "/" + base_path.removeprefix("file:").lstrip("/")
+            view = IncrementalView(LocalStorage(location), store_of(store, bound, str(mine)))
+            found = self.register(location, view)
+        return found
+
+
+def main() -> int:
+    """Serve until SIGTERM."""
+    store, bound_mb, folder, port = sys.argv[1:]
+    kind = ViewStore(store)
+    bound = int(bound_mb) << 20 if kind is not ViewStore.MEMORY else _UNBOUNDED
+    tables = AnyTables(kind, bound, Path(folder))
+    service = Service(tables, Access(auth=ServiceAuth.LOOPBACK))
+    server = EmbeddedServer(service, port=int(port))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    server.start().wait()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
