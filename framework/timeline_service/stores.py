@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
-from framework.errors import NotYetBuiltError
+from framework.hudi.view.stores.embedded_kv import EmbeddedKvStore
 from framework.hudi.view.stores.memory import MemoryStore
+from framework.hudi.view.stores.spillable import SpillableStore
 from framework.vocabulary import ViewStore
 
 if TYPE_CHECKING:
@@ -22,6 +23,12 @@ def store_of(kind: ViewStore, memory_bytes: int, folder: str) -> GroupStore:
         memory_bytes: bound of what it holds in memory.
         folder: an empty folder for its files; it is left to the caller to remove.
     """
-    if kind is ViewStore.MEMORY:
-        return MemoryStore(memory_bytes)
-    raise NotYetBuiltError("timeline-service/store", f"{kind} in {folder} is not built yet")
+    match kind:
+        case ViewStore.MEMORY:
+            return MemoryStore(memory_bytes)
+        case ViewStore.SPILLABLE:
+            return SpillableStore(memory_bytes, folder)
+        case ViewStore.EMBEDDED_KV:
+            return EmbeddedKvStore(memory_bytes, folder)
+        case _:
+            assert_never(kind)

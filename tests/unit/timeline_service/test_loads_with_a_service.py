@@ -69,9 +69,17 @@ def lake(tmp_path: Path, kind: TableType) -> Lake:
     return Lake(folder=folder, type=kind, ordering="ts")
 
 
-@pytest.fixture(params=[ViewStore.MEMORY])
-def views(request: pytest.FixtureRequest) -> Iterator[EmbeddedViews]:
+@pytest.fixture
+def views() -> Iterator[EmbeddedViews]:
     """Views of a service of its own."""
+    found = EmbeddedViews.of(TimelineServiceSpec())
+    yield found
+    found.stop()
+
+
+@pytest.fixture(params=list(ViewStore))
+def stored_views(request: pytest.FixtureRequest) -> Iterator[EmbeddedViews]:
+    """The same, with each store."""
     found = EmbeddedViews.of(TimelineServiceSpec(store=request.param))
     yield found
     found.stop()
@@ -83,9 +91,10 @@ def warnings(told: list[Event]) -> list[str]:
 
 
 def test_loads_with_a_service_make_the_same_table_and_list_nothing_again(
-    lake: Lake, views: EmbeddedViews, expected: list[tuple[Any, ...]]
+    lake: Lake, stored_views: EmbeddedViews, expected: list[tuple[Any, ...]]
 ) -> None:
     """The first load that finds a table lists it once; later ones follow the timeline."""
+    views = stored_views
     told: list[Event] = []
     load(lake, UPSERT, rows(range(30), 1), views=views, events=told.append)
     load(lake, UPSERT, rows(range(10, 40), 2), views=views, events=told.append)
