@@ -44,6 +44,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "quarantine drop": ("framework.cli.quarantine.drop", "Remove rows set aside, for good."),
     "preview": ("framework.cli.preview", "Show the first rows that a spec would load."),
     "sql": ("framework.cli.sql", "Show the rows of a query over a table."),
+    "serve": ("framework.cli.serve", "Serve views of tables over HTTP, with a status page."),
     "schema": ("framework.cli.schema", "Print the JSON Schema of specs, projects, plans."),
     "doctor": ("framework.cli.doctor", "Check this machine: Python, Java, Spark, memory, disk."),
 }

@@ -14,7 +14,7 @@ from framework.timeline_service.metrics import Metrics
 from framework.timeline_service.own_routes import OWN_PREFIX, VERBS, claims_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from framework.timeline_service.access import Access
     from framework.timeline_service.messages import Request
@@ -39,15 +39,25 @@ class Service:
         tables: those that are served.
         access: who may ask.
         kept_bytes: bound of the answers that are kept to be sent again.
+        further: what answers routes that are not the view's, by the beginning of their path; the
+            same access is asked for.
 
     Attributes:
         metrics: what was answered.
     """
 
-    def __init__(self, tables: Tables, access: Access, *, kept_bytes: int = 8 << 20) -> None:
+    def __init__(
+        self,
+        tables: Tables,
+        access: Access,
+        *,
+        kept_bytes: int = 8 << 20,
+        further: Mapping[str, Callable[[Request], Answer]] | None = None,
+    ) -> None:
         self.tables = tables
         self.access = access
         self.metrics = Metrics()
+        self._further = dict(further or {})
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._kept_bound = kept_bytes
         self._kept_bytes = 0
@@ -112,7 +122,7 @@ class Service:
         if request.path.startswith(OWN_PREFIX):
             return self._own(request)
         if not request.path.startswith(HUDI_PREFIX):
-            return None
+            return self._from_further(request)
         route = hudi_route(request.path)
         if route is None:
             return None
@@ -123,6 +133,13 @@ class Service:
         if route.syncs and said.get("refreshoff", "") != "true":
             table.catch_up(said.get("lastinstantts", ""), said.get("timelinehash", ""))
         return self._told(request, table, route, said)
+
+    def _from_further(self, request: Request) -> Answer | None:
+        """Answer a route that is not the view's, None where there is none."""
+        for prefix, answering in self._further.items():
+            if request.path.startswith(prefix):
+                return answering(request)
+        return None
 
     def _told(
         self, request: Request, table: ServedTable, route: Route, said: dict[str, str]

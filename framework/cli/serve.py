@@ -1,0 +1,152 @@
+"""`run-pipeline serve`: the timeline service by itself, with its status page."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from framework.cli.options import Target, Variables, pairs
+from framework.cli.places import tables_of
+from framework.cli.render.console import clean, err, write
+from framework.cli.usage import usage_error
+from framework.errors import FrameworkError
+from framework.hudi.storage.opening import open_storage
+from framework.hudi.table.properties import read_properties
+from framework.plan.words import count_text
+from framework.spec.sizes import parse_size
+from framework.timeline_service.serving import DEFAULT_PORT, Served, ServiceOrder, serving
+from framework.vocabulary import ServiceAuth, ViewStore
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["command"]
+
+_ENDED = "The service has ended; no table was changed."
+
+
+def command(
+    place: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="SPEC|LOCATION",
+            help="Specs, or folders of tables; none means all specs below this folder.",
+        ),
+    ] = None,
+    target: Target = None,
+    var: Variables = None,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int,
+        typer.Option("--port", metavar="N", min=0, max=65535, help="TCP port; 0: a free one."),
+    ] = DEFAULT_PORT,
+    auth: Annotated[
+        ServiceAuth,
+        typer.Option("--auth", help="What callers show: the token, or nothing (this host only)."),
+    ] = ServiceAuth.TOKEN,
+    store: Annotated[
+        ViewStore, typer.Option("--store", help="Where file groups are kept.")
+    ] = ViewStore.MEMORY,
+    memory: Annotated[
+        str | None,
+        typer.Option("--memory", metavar="SIZE", help="What all stores may hold, such as 256MB."),
+    ] = None,
+    token_file: Annotated[
+        Path | None,
+        typer.Option("--token-file", metavar="FILE", help="Write the token there, mode 600."),
+    ] = None,
+) -> int:
+    """Serve tables to Apache Hudi's clients and ours, with a status page, until Ctrl-C.
+
+    Tables are read only, and need not be there yet. Starts no Spark and no Java.
+    """
+    order = ServiceOrder(
+        host=host, port=port, auth=auth, store=store, memory_bytes=_size(memory) if memory else None
+    )
+    if token_file is not None and auth is ServiceAuth.LOOPBACK:
+        raise usage_error(
+            "no-token", "--token-file: with --auth loopback there is no token", "leave it out"
+        )
+    locations = _locations(place, target, var)
+    try:
+        with serving(locations, order) as served:
+            if token_file is not None and served.token is not None:
+                _write_token(token_file, served.token)
+            _tell(served, locations, token_file)
+            served.server.wait()
+    except KeyboardInterrupt as stop:
+        stop.add_note(_ENDED)
+        raise
+    return 0
+
+
+def _locations(
+    places: list[str] | None, target: str | None, var: list[str] | None
+) -> tuple[str, ...]:
+    """Return the location of each table meant, each once."""
+    variables = pairs(var, "--var")
+    asked: list[str | None] = [*places] if places else [None]
+    named = [table for each in asked for table in tables_of(each, target, variables)]
+    return tuple(dict.fromkeys(each.location for each in named))
+
+
+def _size(text: str) -> int:
+    """Return a size in bytes.
+
+    Raises:
+        SpecError: `usage/bad-value`.
+    """
+    try:
+        found = parse_size(int(text) if text.isascii() and text.isdigit() else text)
+    except ValueError as error:
+        raise usage_error("bad-value", f"--memory {text!r} is no size", "such as 256MB") from error
+    if not found:
+        raise usage_error("bad-value", "--memory 0 leaves no room", "such as 256MB")
+    return found
+
+
+def _write_token(file: Path, token: str) -> None:
+    """Put the token into a file of mode 600 at once: nobody sees half of it, or may read it.
+
+    Raises:
+        SpecError: `usage/token-file`.
+    """
+    scratch = None
+    try:
+        number, scratch = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+        with os.fdopen(number, "w", encoding="ascii") as out:
+            out.write(f"{token}\n")
+        Path(scratch).replace(file)
+    except OSError as error:
+        if scratch is not None:
+            Path(scratch).unlink(missing_ok=True)
+        raise usage_error("token-file", f"--token-file {file}: {error.strerror}") from error
+
+
+def _tell(served: Served, locations: Sequence[str], token_file: Path | None) -> None:
+    """Say where the service is, and what it serves."""
+    console = err()
+    listens = f"{served.server.host}:{served.server.port}"
+    count = count_text(len(locations), "table")
+    write(console, Text.assemble(("serving", "bold green"), f" {count} on {listens}"))
+    for each in locations:
+        write(console, Text(f"  {clean(each)}{_note(each)}", style="dim"), hang=4)
+    write(console, Text.assemble(("page  ", "cyan"), served.page), hang=6)
+    if token_file is not None:
+        write(console, Text.assemble(("token ", "cyan"), clean(token_file)), hang=6)
+    write(console, Text("Ctrl-C ends it.", style="dim"))
+
+
+def _note(location: str) -> str:
+    """Return what is to be said beside a location where no sound table is."""
+    try:
+        return "" if read_properties(open_storage(location)) else "  (no table yet)"
+    except FrameworkError as error:
+        return f"  (cannot be read: {clean(error.message)} [{error.condition}])"

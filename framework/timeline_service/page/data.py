@@ -1,0 +1,124 @@
+"""The page's data, in JSON: `GET /v1/lakestrap/page/tables`, and below it by a table's id.
+
+`…/tables` and `…/tables/<id>` take `offset` and `limit`; `…/tables/<id>/partitions` also `like`, a
+piece of the path; `…/tables/<id>/slices` wants `partition`. Each answer has a `fingerprint`; who
+sends it back as `known` gets `{"fingerprint": …, "same": true}` as long as nothing is new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from framework.timeline_service.messages import JSON, Answer, RequestRefusedError, parameters
+from framework.timeline_service.page.asking import Part
+from framework.timeline_service.page.told_table import ToldTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from framework.timeline_service.messages import Request
+    from framework.timeline_service.tables import Tables
+
+__all__ = ["PAGE_PREFIX", "PageData"]
+
+PAGE_PREFIX: Final = "/v1/lakestrap/page/"
+_TABLES: Final = "tables"
+_USUAL: Final = 50
+_READERS: Final = 2
+_HEADERS: Final = (
+    JSON,
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+)
+
+
+class PageData:
+    """Answers what the page asks.
+
+    Args:
+        tables: those that are served.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._pool = ThreadPoolExecutor(_READERS, thread_name_prefix="page-reading")
+        self._told: dict[str, ToldTable] = {}
+        self._lock = Lock()
+
+    def answer(self, request: Request) -> Answer:
+        """Answer one request below `PAGE_PREFIX`; it may take as long as a partition's listing.
+
+        Raises:
+            RequestRefusedError: no such route, table or partition; another method than GET.
+            FrameworkError: the table cannot be read.
+        """
+        if request.method not in {"GET", "HEAD"}:
+            raise RequestRefusedError(405, "this route is called by GET")
+        said = parameters(request.query)
+        return _answer(self._found(request.path, said), said.get("known", ""))
+
+    def close(self) -> None:
+        """Let go of threads; what is being read is read no further."""
+        for each in self._told.values():
+            each.close()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _found(self, path: str, said: Mapping[str, str]) -> dict[str, Any]:
+        """Return what lies at a path."""
+        head, *rest = path.removeprefix(PAGE_PREFIX).rstrip("/").split("/")
+        if head == _TABLES and not rest:
+            return self._list(Part.of(said, _USUAL))
+        handler = _OF_A_TABLE.get("/".join(rest[1:])) if head == _TABLES else None
+        if handler is None:
+            raise RequestRefusedError(404, "there is no such route")
+        return handler(self._table(rest[0]), said)
+
+    def _list(self, part: Part) -> dict[str, Any]:
+        """Return a part of the tables, by location."""
+        every = self._tables.all()
+        items = [self._table(each.id).in_short() for each in part.of_list(every)]
+        return {"driver": self._tables.driver, **part.told(items, len(every))}
+
+    def _table(self, id_: str) -> ToldTable:
+        """Return a table of this id."""
+        table = self._tables.by_id(id_)
+        with self._lock:
+            told = self._told.get(id_)
+            if told is None or told.table is not table:
+                told = self._told[id_] = ToldTable(table, self._pool)
+        return told
+
+
+def _full(table: ToldTable, said: Mapping[str, str]) -> dict[str, Any]:
+    return table.in_full(Part.of(said, _USUAL))
+
+
+def _partitions(table: ToldTable, said: Mapping[str, str]) -> dict[str, Any]:
+    return table.counts.partitions(said.get("like", ""), Part.of(said, _USUAL))
+
+
+def _slices(table: ToldTable, said: Mapping[str, str]) -> dict[str, Any]:
+    if "partition" not in said:
+        raise RequestRefusedError(400, "partition is missing; it may be empty")
+    return table.counts.slices(said["partition"], Part.of(said, _USUAL))
+
+
+_OF_A_TABLE: Final[Mapping[str, Callable[[ToldTable, Mapping[str, str]], dict[str, Any]]]] = (
+    MappingProxyType({"": _full, "partitions": _partitions, "slices": _slices})
+)
+"""What may be asked of a table, by what follows its id."""
+
+
+def _answer(found: Mapping[str, Any], known: str) -> Answer:
+    """Return an answer, or that it is the one which the caller has."""
+    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    fingerprint = hashlib.sha256(text.encode()).hexdigest()[:16]
+    more = {"same": True} if fingerprint == known else found
+    told = {"fingerprint": fingerprint, **more}
+    body = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
+    return Answer(body=body, headers=_HEADERS)

@@ -1,0 +1,165 @@
+"""Commits of one table, each read once, on a thread that no answer waits for long.
+
+A commit of a large table is many megabytes of JSON. So an answer gives what was read so far, and
+says how much is left; the page asks again.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import TimeoutError as NotYet
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+
+from framework.errors import FrameworkError
+from framework.hudi.commit.intent import WRITE_ID_KEY
+from framework.hudi.timeline.commit_metadata import read_commit, read_commit_head, read_replaced
+from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant
+from framework.timeline_service.page.gate import gate_of
+from framework.timeline_service.page.growth import Growth, Size, Written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from concurrent.futures import Executor, Future
+
+    from framework.hudi.storage.port import Storage
+    from framework.hudi.timeline.commit_metadata import CommitHead, WriteStat
+    from framework.hudi.view.known import Identity, Known
+
+__all__ = ["CommitFacts", "CommitReading"]
+
+_NOTHING: Final = Written()
+_HEADS: Final = 1_000
+_HEAD_BYTES: Final = 4 << 20
+"""Whoever waits for a head does not wait for a larger file: other writers put it last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitFacts:
+    """What one commit says.
+
+    Attributes:
+        operation: Hudi's name of the write operation.
+        run: the run of ours that wrote it, None where another writer did.
+        gate: what its gate found, as of `gate_of`.
+        written: what it wrote.
+        size: the table after it, None where that is not known.
+        fault: why it cannot be read, None where it can.
+    """
+
+    operation: str = ""
+    run: str | None = None
+    gate: Mapping[str, Any]
+    written: Written = _NOTHING
+    size: Size | None = None
+    fault: str | None = None
+
+
+class CommitReading:
+    """Reads the commits of one table.
+
+    Args:
+        storage: of the table.
+        pool: carries the reading.
+    """
+
+    def __init__(self, storage: Storage, pool: Executor) -> None:
+        self._storage = storage
+        self._pool = pool
+        self._lock = Lock()
+        self._task: Future[None] | None = None
+        self._growth = Growth()
+        self._facts: dict[tuple[Instant, Identity], CommitFacts] = {}
+        self._heads: dict[tuple[Instant, Identity], CommitHead] = {}
+        self._is_closed = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the sizes count all groups of the table."""
+        return self._growth.is_whole
+
+    def facts(self, known: Known, wait_s: float) -> Mapping[Instant, CommitFacts]:
+        """Return what the completed commits say; those that are still to be read are missing.
+
+        Args:
+            known: the timeline, as one look saw it.
+            wait_s: how long to wait for those that are missing.
+        """
+        wanted = _commits(known)
+        with self._lock:
+            if self._task is None or self._task.done():
+                missing = list(self._facts) != wanted
+                self._task = self._pool.submit(self._read, wanted) if missing else None
+            task = self._task
+        if task is not None:
+            with suppress(NotYet):
+                task.result(wait_s)
+        found = dict(self._facts)
+        return {key[0]: found[key] for key in wanted if key in found}
+
+    def head(self, instant: Instant, known: Known) -> CommitHead | None:
+        """Return what an instant says besides its files, at once; None where it cannot be told.
+
+        So it is where it is no commit, where its file is large, gone by now, or damaged.
+        """
+        identity = known.files.get(instant.file_name)
+        if identity is None or instant.action not in DATA_ACTIONS or identity[0] > _HEAD_BYTES:
+            return None
+        key = (instant, identity)
+        if key not in self._heads:
+            if len(self._heads) >= _HEADS:
+                self._heads.clear()
+            try:
+                self._heads[key] = read_commit_head(self._storage, instant.path)
+            except FrameworkError:
+                return None
+        return self._heads.get(key)
+
+    def close(self) -> None:
+        """Read no further."""
+        self._is_closed = True
+
+    def _read(self, wanted: list[tuple[Instant, Identity]]) -> None:
+        """Take in what is missing; all, where what was taken in is no longer the beginning."""
+        if list(self._facts) != wanted[: len(self._facts)]:
+            self._facts, self._growth = {}, Growth()
+        for key in wanted[len(self._facts) :]:
+            if self._is_closed:
+                return
+            self._facts[key] = self._read_one(key[0])
+
+    def _read_one(self, instant: Instant) -> CommitFacts:
+        """Read one commit."""
+        growth = self._growth
+        try:
+            head = read_commit_head(self._storage, instant.path)
+            replaces = instant.action is Action.REPLACECOMMIT
+            replaced = read_replaced(self._storage, instant.path) if replaces else None
+            written = growth.take(self._stats(instant), replaced)
+        except FrameworkError as error:
+            growth.give_up()
+            return CommitFacts(gate=gate_of({}), fault=f"{error.message} [{error.condition}]")
+        return CommitFacts(
+            operation=head.operation,
+            run=head.extra.get(WRITE_ID_KEY),
+            gate=gate_of(head.extra),
+            written=written,
+            size=growth.size,
+        )
+
+    def _stats(self, instant: Instant) -> Iterator[WriteStat]:
+        """Yield the files of a commit until it is told to end."""
+        for stat in read_commit(self._storage, instant.path):
+            if self._is_closed:
+                return
+            yield stat
+
+
+def _commits(known: Known) -> list[tuple[Instant, Identity]]:
+    """Return the completed instants that wrote files, oldest first, with their identities."""
+    return [
+        (each, known.files[each.file_name])
+        for each in known.timeline.completed
+        if each.action in DATA_ACTIONS
+    ]

@@ -1,0 +1,86 @@
+// What happens now: instants under way, and for a while those that have just ended.
+
+import { foreign, h, keep, say } from "./drawing.js";
+import { badge, deed, lasting, took, utc } from "./words.js";
+
+const STEPS = ["requested", "inflight", "completed"];
+const LINGER_MS = 20000;
+
+export function nowSection() {
+  const list = h("ul", { class: "now" });
+  const note = h("p", { class: "soft" });
+  const element = h("section", { "aria-labelledby": "now-title", hidden: true },
+    h("h2", { id: "now-title" }, "Now"), note, list);
+  const watched = new Map();
+
+  function draw(table) {
+    for (const each of table.pending) watch(each);
+    const pending = new Set(table.pending.map((each) => each.instant));
+    for (const [name, entry] of watched) {
+      if (!pending.has(name)) end(entry, table);
+      if (entry.until && entry.until < Date.now()) watched.delete(name);
+    }
+    const shown = [...watched.values()].sort((a, b) => (a.instant.instant < b.instant.instant ? 1 : -1));
+    note.textContent = noteOf(table);
+    keep(list, shown.map(({ instant, end }) => ({ instant, end })), {
+      key: ({ instant }) => instant.instant,
+      make: () => h("li", { class: "card" }),
+      update: (place, { instant, end }) => place.replaceChildren(...card(instant, end)),
+    });
+    element.hidden = shown.length === 0;
+  }
+
+  function watch(instant) {
+    const before = watched.get(instant.instant);
+    if (before?.instant.state !== instant.state) {
+      say(`${deed(instant)} ${instant.instant} is ${instant.state}`);
+    }
+    watched.set(instant.instant, { instant, end: "", until: 0 });
+  }
+
+  function end(entry, table) {
+    if (entry.until) return;
+    const found = table.instants.items.find((each) => each.instant === entry.instant.instant);
+    entry.end = found?.state === "completed" ? "completed" : "undone";
+    if (found) entry.instant = found;
+    entry.until = Date.now() + LINGER_MS;
+    say(`${deed(entry.instant)} ${entry.instant.instant} is ${entry.end}`);
+    setTimeout(() => {
+      watched.delete(entry.instant.instant);
+      element.hidden = watched.size === 0;
+      [...list.children].find((each) => each.dataset.key === entry.instant.instant)?.remove();
+    }, LINGER_MS);
+  }
+
+  return { element, draw, isOpen: () => watched.size > 0 };
+}
+
+function noteOf(table) {
+  if (!table.pending.length) return "";
+  if (table.at_work) return `At work: ${table.at_work}.`;
+  return "No run of ours is at work. Another writer may be; else a run was cut off, and "
+    + "run-pipeline run goes on with it or undoes it.";
+}
+
+function card(instant, end) {
+  const reached = end === "completed" ? 2 : STEPS.indexOf(instant.state);
+  const begun = instant.times.requested ?? instant.times.inflight;
+  const over = instant.times.completed;
+  return [
+    h("div", { class: "head" },
+      h("h3", {}, deed(instant), " ", foreign(instant.instant, { class: "mono soft" })),
+      end === "undone" ? badge(["bad", "✕ undone"])
+        : end ? badge(["good", "✓ completed"]) : badge(["caution", `● ${instant.state}`])),
+    h("ol", { class: "steps" }, STEPS.map((step, place) => h("li", {
+      class: place < reached || (end === "completed" && place === reached) ? "done"
+        : place === reached && !end ? "current" : "",
+      "aria-current": place === reached && !end ? "step" : null,
+    },
+    h("span", { class: "step" }, step),
+    h("span", { class: "soft" }, instant.times[step] ? utc(instant.times[step]).slice(11) : "–")))),
+    end === "undone"
+      ? h("p", {}, "It is gone from the timeline: nothing of it was published.")
+      : h("p", {}, over && begun ? `Took ${took(over - begun)}.`
+        : begun ? ["Under way for ", lasting(begun), "."] : "Under way."),
+  ];
+}

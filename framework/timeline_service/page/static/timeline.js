@@ -1,0 +1,129 @@
+// The timeline: instants newest first, each with what it wrote and what its gate found.
+
+import { facts, foreign, h, keep, pager } from "./drawing.js";
+import { share } from "./pictures.js";
+import { OUTCOMES, STATES, VERDICTS, badge, count, deed, number, plain, since, size, took, utc }
+  from "./words.js";
+
+const ON_FAIL = { abort: "refuses", quarantine: "sets rows aside", drop: "drops rows", warn: "tells" };
+
+export function timelineSection(turn) {
+  const intro = h("p", { class: "intro" });
+  const list = h("ol", { class: "instants" });
+  const pages = h("div");
+  const element = h("section", { "aria-labelledby": "timeline-title" },
+    h("h2", { id: "timeline-title" }, "Timeline"), intro, list, pages);
+
+  function draw(table) {
+    const { total } = table.instants;
+    const left = table.unread ? ` ${count(table.unread, "commit")} still to be read.` : "";
+    intro.textContent = total ? `${count(total, "instant")}, newest first.${left}` : "No instant yet.";
+    keep(list, table.instants.items, {
+      key: (each) => `${each.instant}.${each.action}`,
+      make: () => h("li", {}, h("details", {}, h("summary"), h("div", { class: "inside" }))),
+      update: (place, each) => {
+        const [summary, inside] = place.firstChild.children;
+        summary.replaceChildren(...summaryOf(each));
+        inside.replaceChildren(...insideOf(each));
+      },
+    });
+    const turned = pager(table.instants, "instants", turn);
+    const focused = pages.contains(document.activeElement) ? document.activeElement.textContent : "";
+    pages.replaceChildren(...(turned ? [turned] : []));
+    if (focused) {
+      [...pages.querySelectorAll("button")].find((each) => each.textContent === focused)?.focus();
+    }
+  }
+
+  return { element, draw };
+}
+
+function summaryOf(each) {
+  const at = each.times.completed ?? each.times.inflight ?? each.times.requested;
+  return [
+    h("span", { class: "what" }, h("span", { class: "name" }, deed(each)),
+      foreign(each.instant, { class: "mono soft" })),
+    h("span", { class: "when" }, at ? since(at) : ""),
+    h("span", { class: "count" }, countOf(each)),
+    stateOf(each),
+  ];
+}
+
+function stateOf({ state, commit }) {
+  if (state !== "completed") return badge(STATES[state]);
+  if (commit?.fault) return badge(["bad", "✕ unreadable"]);
+  return badge(commit ? VERDICTS[commit.gate.verdict] : ["plain", state]);
+}
+
+function countOf({ commit, unread }) {
+  if (unread) return "reading…";
+  if (!commit || commit.fault) return "";
+  return `${count(commit.rows, "row")}, ${size(commit.bytes)}`;
+}
+
+function insideOf(each) {
+  const { commit, times } = each;
+  const begun = times.requested ?? times.inflight;
+  return [
+    facts([
+      ["Action", each.action],
+      ["State", each.state],
+      ["Requested", times.requested ? utc(times.requested) : null],
+      ["Inflight", times.inflight ? utc(times.inflight) : null],
+      ["Completed", times.completed ? utc(times.completed) : null],
+      ["Took", begun && times.completed ? took(times.completed - begun) : null],
+      ["Files written", commit ? number(commit.files) : null],
+      ["Rows written", commit ? number(commit.rows) : null],
+      ["Inserted", commit?.inserts ? number(commit.inserts) : null],
+      ["Updated", commit?.updates ? number(commit.updates) : null],
+      ["Deleted", commit?.deletes ? number(commit.deletes) : null],
+      ["Bytes written", commit ? size(commit.bytes) : null],
+      ["Run", commit?.run ? foreign(commit.run, { class: "mono" }) : null],
+    ]),
+    ...(commit?.fault ? [h("p", { class: "note" }, foreign(commit.fault))] : []),
+    ...(commit && !commit.fault ? gateOf(commit) : []),
+  ];
+}
+
+function gateOf({ gate, run }) {
+  if (gate.verdict === "none") {
+    return [h("p", { class: "soft" }, run ? "Its facts hold no proof of a gate."
+      : "No gate of ours saw it: it was written by another writer.")];
+  }
+  return [
+    h("h3", {}, "Gate"),
+    keys(gate.keys),
+    gate.fate ? fate(gate.fate) : null,
+    gate.checks.length ? checks(gate) : h("p", { class: "soft" }, "No check was asked for."),
+  ].filter(Boolean);
+}
+
+function keys(proof) {
+  if (!proof) return null;
+  const names = proof.columns.length ? `(${proof.columns.join(", ")})` : "automatic key";
+  return h("p", {}, h("strong", {}, "Proven: "), foreign(names),
+    ` unique in ${proof.scope}, not null; ${count(proof.rows, "key")}.`);
+}
+
+function fate({ input, published, quarantined, dropped }) {
+  const parts = [["good", published, "published"], ["aside", quarantined, "set aside"],
+    ["caution", dropped, "dropped"]];
+  const words = parts.filter(([, rows]) => rows).map(([, rows, word]) => `${number(rows)} ${word}`);
+  const text = `Of ${count(input, "row")} that came in: ${words.join(", ") || "none published"}.`;
+  return h("div", { class: "fate" },
+    share(parts.map(([tone, rows]) => [tone, rows / Math.max(1, input)]), text), h("p", {}, text));
+}
+
+function checks({ checks: found, more }) {
+  const left = Object.entries(more).map(([word, n]) => `${number(n)} ${word}`);
+  return h("div", { class: "wide" },
+    h("table", {},
+      h("thead", {}, h("tr", {}, ["Check", "Outcome", "Found", "On failure"].map((word) =>
+        h("th", { scope: "col" }, word)))),
+      h("tbody", {}, found.map((each) => h("tr", {},
+        h("th", { scope: "row" }, foreign(each.name), h("span", { class: "kind" }, plain(each.kind))),
+        h("td", {}, badge(OUTCOMES[each.outcome])),
+        h("td", {}, `${number(each.failed)} of ${count(each.rows, "row")}`),
+        h("td", {}, ON_FAIL[each.on_fail] ?? foreign(each.on_fail)))))),
+    left.length ? h("p", { class: "soft" }, `and ${left.join(", ")} more`) : null);
+}
