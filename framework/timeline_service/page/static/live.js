@@ -30,8 +30,8 @@ export function follow(look, refused) {
       heard = Date.now();
       if (!stopped) pulse("live", soon ? "live, every second" : "live");
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      if (!stopped && !quiet(error)) {
+      if (!(error instanceof Refused)) fail(error);
+      else if (!stopped && !quiet(error)) {
         stopped = true;
         refused(error);
       }
@@ -62,6 +62,7 @@ function quiet(error) {
     const last = heard ? ` It last did at ${new Date(heard).toISOString().slice(11, 19)} UTC.` : "";
     trouble(`The service does not answer.${last} What you see is from then. Trying again.`);
     pulse("gone", "no answer");
+    document.body.classList.add("stale");
     return true;
   }
   if (error.kind === "fault") {
@@ -74,6 +75,13 @@ function quiet(error) {
   return false;
 }
 
+// A fault of the page itself: told, so that nobody takes what stands there for the truth.
+function fail(error) {
+  console.error(error);
+  trouble(`This page has a fault of its own, so what it shows may be old: ${error}`);
+  pulse("gone", "trouble");
+}
+
 export function trouble(text) {
   const place = document.getElementById("trouble");
   if (place.textContent !== text) place.textContent = text;
@@ -84,7 +92,7 @@ export function pulse(kind, word) {
   const place = document.getElementById("pulse");
   place.className = `pulse ${kind}`;
   document.getElementById("pulse-word").textContent = word;
-  document.body.classList.toggle("stale", kind === "gone");
+  document.body.classList.remove("stale");
   if (kind === "live") trouble("");
 }
 

@@ -4,6 +4,7 @@ import { foreign, h, keep, say } from "./drawing.js";
 import { badge, deed, lasting, took, utc } from "./words.js";
 
 const STEPS = ["requested", "inflight", "completed"];
+const TONES = { "": "caution", completed: "good", undone: "bad" };
 const LINGER_MS = 20000;
 
 export function nowSection() {
@@ -25,7 +26,10 @@ export function nowSection() {
     keep(list, shown.map(({ instant, end }) => ({ instant, end })), {
       key: ({ instant }) => instant.instant,
       make: () => h("li", { class: "card" }),
-      update: (place, { instant, end }) => place.replaceChildren(...card(instant, end)),
+      update: (place, { instant, end }) => {
+        place.className = `card ${TONES[end]}`;
+        place.replaceChildren(...card(instant, end));
+      },
     });
     element.hidden = shown.length === 0;
   }

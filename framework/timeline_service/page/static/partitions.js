@@ -6,12 +6,12 @@ import { trouble } from "./live.js";
 import { share } from "./pictures.js";
 import { badge, count, number, size, utc } from "./words.js";
 
-const SHOWN = 50;
-const SLICES = 50;
+const SHOWN = 20;
+const SLICES = 20;
 const KINDS = {
-  skeletons: ["boot", "skeleton", "skeletons, their data in the source"],
-  full: ["base", "base file", "whole base files"],
-  log_only: ["logs", "logs only", "of logs only"],
+  skeletons: ["boot", "skeleton", "skeletons", "skeleton: data in the source"],
+  full: ["base", "base file", "base files", "base file"],
+  log_only: ["logs", "slice of logs only", "slices of logs only", "logs only"],
 };
 
 export function partitionsSection(id, refused) {
@@ -20,11 +20,11 @@ export function partitionsSection(id, refused) {
   const button = h("button", { type: "button", onclick: () => count_all() });
   const form = h("form", { class: "row tools", onsubmit: (event) => event.preventDefault() },
     h("label", { for: "like" }, "Name has"), field, button);
-  const legend = h("p", { class: "legend" }, Object.values(KINDS).map(([tone, , word]) =>
+  const legend = h("p", { class: "legend" }, Object.values(KINDS).map(([tone, , , word]) =>
     h("span", { class: tone }, word)));
   const list = h("ul", { class: "partitions" });
   const pages = h("div");
-  const element = h("section", { "aria-labelledby": "partitions-title" },
+  const element = h("section", { "aria-labelledby": "partitions-title", hidden: true },
     h("h2", { id: "partitions-title" }, "Partitions and slices"), intro, form, legend, list, pages);
   const state = { offset: 0, known: "", instant: null, most: 1, round: 0, typing: 0 };
 
@@ -147,7 +147,7 @@ export function partitionsSection(id, refused) {
 
 function countsText(counts) {
   const words = Object.entries(KINDS).filter(([kind]) => counts[kind])
-    .map(([kind, [, , word]]) => `${number(counts[kind])} ${word}`);
+    .map(([kind, [, one, many]]) => count(counts[kind], one, many));
   return words.join(", ") || "no slice";
 }
 

@@ -56,8 +56,8 @@ export function growthSection() {
 }
 
 function introOf({ points, commits, is_whole, is_known }, unread) {
-  const said = [`As ${count(commits, "commit")} tell, one step for each.`];
-  if (points.length && points.length < commits) said[0] = `${count(commits, "commit")}, some left out.`;
+  const said = [commits === 1 ? "One commit so far." : `One step for each of ${number(commits)} commits.`];
+  if (points.length && points.length < commits) said[0] = `${number(commits)} commits, some left out.`;
   if (unread) said.push(`${count(unread, "commit")} still to be read.`);
   if (!is_whole) said.push("Older commits are archived: only groups written since are counted.");
   if (!is_known) said.push("From some commit on the sizes are not known: it cannot be read, or the "

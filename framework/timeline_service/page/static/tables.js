@@ -3,7 +3,7 @@
 import { ask } from "./asking.js";
 import { foreign, h, keep, pager } from "./drawing.js";
 import { follow } from "./live.js";
-import { VERDICTS, badge, count, deed, plain, since } from "./words.js";
+import { badge, count, deed, lastGate, nameOf, plain, since } from "./words.js";
 
 export function showTables(main, refused) {
   document.title = "Tables · Lakestrap";
@@ -44,10 +44,9 @@ export function showTables(main, refused) {
 }
 
 function line(table) {
-  const name = table.name ?? table.location.split("/").filter(Boolean).pop() ?? table.location;
   return [
     h("div", { class: "head" },
-      h("h2", {}, h("a", { href: `#/table/${table.id}` }, foreign(name))),
+      h("h2", {}, h("a", { href: `#/table/${table.id}` }, foreign(nameOf(table)))),
       state(table)),
     h("p", { class: "mono soft" }, foreign(table.location)),
     table.fault
@@ -60,8 +59,7 @@ function state(table) {
   if (table.fault) return badge(["bad", "✕ cannot be read"]);
   if (table.pending_count) return badge(["caution", `● ${table.pending_count} under way`]);
   if (!table.last) return badge(["plain", "no table yet"]);
-  const verdict = VERDICTS[table.last.verdict];
-  return verdict ? badge(verdict, { title: "The gate of the last commit" }) : null;
+  return lastGate(table.last.verdict);
 }
 
 function last(table) {
@@ -69,7 +67,7 @@ function last(table) {
   const at = table.last.times.completed;
   return [
     table.type ? `${plain(table.type)}, ` : "",
-    `${count(table.commits, "commit")}, the last a ${deed(table.last)} `,
-    at ? since(at) : "",
+    `${count(table.commits, "commit")}, the last: ${deed(table.last)}`,
+    ...(at ? [" ", since(at)] : []),
   ];
 }

@@ -11,11 +11,12 @@ export function timelineSection(turn) {
   const intro = h("p", { class: "intro" });
   const list = h("ol", { class: "instants" });
   const pages = h("div");
-  const element = h("section", { "aria-labelledby": "timeline-title" },
+  const element = h("section", { "aria-labelledby": "timeline-title", hidden: true },
     h("h2", { id: "timeline-title" }, "Timeline"), intro, list, pages);
 
   function draw(table) {
     const { total } = table.instants;
+    element.hidden = false;
     const left = table.unread ? ` ${count(table.unread, "commit")} still to be read.` : "";
     intro.textContent = total ? `${count(total, "instant")}, newest first.${left}` : "No instant yet.";
     keep(list, table.instants.items, {

@@ -3,7 +3,7 @@
 import { h } from "./drawing.js";
 
 const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
-const STEPS = [[86400, "day"], [3600, "hour"], [60, "minute"]];
+const STEPS = [[86400, " d"], [3600, " h"], [60, " min"]];
 
 export function number(value) {
   return value.toLocaleString("en");
@@ -47,9 +47,9 @@ function ago(ms) {
   const seconds = Math.max(0, Math.round((Date.now() - ms) / 1000));
   if (seconds < 5) return "just now";
   for (const [step, word] of STEPS) {
-    if (seconds >= step) return `${count(Math.floor(seconds / step), word)} ago`;
+    if (seconds >= step) return `${number(Math.floor(seconds / step))}${word} ago`;
   }
-  return `${count(seconds, "second")} ago`;
+  return `${seconds} s ago`;
 }
 
 // A time, how long ago it was, kept up by `tickTimes`.
@@ -100,6 +100,18 @@ export const STATES = {
 
 export function badge([tone, word], more = {}) {
   return h("span", { class: `badge ${tone}`, ...more }, word);
+}
+
+// The verdict of the last gate, as a heading has it.
+export function lastGate(verdict) {
+  if (!VERDICTS[verdict]) return null;
+  if (verdict === "none") return badge(VERDICTS.none);
+  return h("p", {}, h("span", { class: "soft" }, "last gate "), badge(VERDICTS[verdict]));
+}
+
+// A table's name, or where there is no table the name of its folder.
+export function nameOf(table) {
+  return table.name ?? table.location.split("/").filter(Boolean).pop() ?? table.location;
 }
 
 // What an instant does, as a heading says it.
