@@ -53,7 +53,7 @@ unit: setup ## every quick test that needs no JVM
 long: setup ## what takes many seconds without a JVM: kills at every step, many random loads
 	$(PYTEST) -n 2 -m long $(PYTEST_ARGS)
 
-browser: setup ## the HTML report in a headless Chromium; skipped, with the reason, where there is none
+browser: setup ## the HTML report and the status page in a headless Chromium; skipped, with the reason, where there is none
 	$(PYTEST) -m browser $(PYTEST_ARGS)
 
 spark: setup java ## what needs a JVM, and a sample of the crash tests

@@ -1,7 +1,7 @@
 """The service in this process, on a thread of its own (RFC-03: embedded in the driver).
 
-It listens on an address that is bound before the thread begins, so the port is known at once, and
-no other process can take it in between.
+It listens on its address before the thread begins, so the port is known at once, no other process
+can take it in between, and nobody who was told of it is turned away.
 """
 
 from __future__ import annotations
@@ -114,21 +114,19 @@ class EmbeddedServer:
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    """Return a socket that is listened on.
+    """Return a socket that listens: who connects before the thread begins waits for it.
+
+    With `SO_REUSEADDR` two may bind one port; only one of them may listen.
 
     Raises:
         PlanError: `timeline-service/address`.
     """
     try:
-        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        found = socket.socket(family, kind)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(address)
-        found.listen(_BACKLOG)  # who calls before the thread runs waits, and is not refused
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address, family=family, backlog=_BACKLOG)
     except OSError as error:
         raise PlanError(
             "timeline-service/address",
             f"the service cannot listen on {host}:{port}: {error}",
             remedy="Choose another host or port; port 0 takes a free one.",
         ) from error
-    return found

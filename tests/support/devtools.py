@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Tab", "a_tab"]
 
-_PATIENCE_S = 30.0
+_PATIENCE_S = 20.0
 _WITH_PIPES = (
     "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); "
     "os.execv(sys.argv[3], sys.argv[3:])"
@@ -113,9 +113,7 @@ class Tab:
 
     def picture(self, file: Path, *, whole: bool = True) -> Path:
         """Keep a picture of the page as PNG; `whole`: also what is below the screen."""
-        found = self._call(
-            "Page.captureScreenshot", format="png", captureBeyondViewport=whole
-        )
+        found = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         file.write_bytes(base64.b64decode(found["data"]))
         return file
 
