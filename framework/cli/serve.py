@@ -55,9 +55,8 @@ def command(
         ViewStore, typer.Option("--store", help="Where file groups are kept.")
     ] = ViewStore.MEMORY,
     memory: Annotated[
-        str | None,
-        typer.Option("--memory", metavar="SIZE", help="What all stores may hold, such as 256MB."),
-    ] = None,
+        str, typer.Option("--memory", metavar="SIZE", help="What all stores may hold.")
+    ] = "256MB",
     token_file: Annotated[
         Path | None,
         typer.Option("--token-file", metavar="FILE", help="Write the token there, mode 600."),
@@ -67,9 +66,7 @@ def command(
 
     Tables are read only, and need not be there yet. Starts no Spark and no Java.
     """
-    order = ServiceOrder(
-        host=host, port=port, auth=auth, store=store, memory_bytes=_size(memory) if memory else None
-    )
+    order = ServiceOrder(host=host, port=port, auth=auth, store=store, memory_bytes=_size(memory))
     if token_file is not None and auth is ServiceAuth.LOOPBACK:
         raise usage_error(
             "no-token", "--token-file: with --auth loopback there is no token", "leave it out"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import tempfile
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -37,14 +38,14 @@ class ServiceOrder:
         port: of TCP; 0 takes a free one.
         auth: what a caller has to show.
         store: where file groups are kept.
-        memory_bytes: bound of all stores together, None for their own default.
+        memory_bytes: bound of all stores together.
     """
 
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
     auth: ServiceAuth = ServiceAuth.TOKEN
     store: ViewStore = ViewStore.MEMORY
-    memory_bytes: int | None = None
+    memory_bytes: int = 256 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +82,11 @@ def serving(locations: Sequence[str], order: ServiceOrder) -> Iterator[Served]:
         NotYetBuiltError: a store or a scheme that this version refuses.
     """
     tables = Tables()
+    folder = tempfile.TemporaryDirectory(prefix="timeline-service-")
     try:
         for location in locations:
-            tables.register(location, _view(location, order, len(locations)))
+            mine = tempfile.mkdtemp(dir=folder.name)
+            tables.register(location, _view(location, order, len(locations), mine))
         access = Access(auth=order.auth, hosts=_names_of(order.host))
         data = PageData(tables)
         try:
@@ -96,12 +99,13 @@ def serving(locations: Sequence[str], order: ServiceOrder) -> Iterator[Served]:
             data.close()
     finally:
         tables.close()
+        folder.cleanup()
 
 
-def _view(location: str, order: ServiceOrder, tables: int) -> IncrementalView:
+def _view(location: str, order: ServiceOrder, tables: int, folder: str) -> IncrementalView:
     """Return the view of a table, with its share of the memory."""
-    share = None if order.memory_bytes is None else max(1, order.memory_bytes // tables)
-    return IncrementalView(open_storage(location), store_of(order.store, share, None))
+    share = max(1, order.memory_bytes // tables)
+    return IncrementalView(open_storage(location), store_of(order.store, share, folder))
 
 
 def _names_of(host: str) -> frozenset[str]:

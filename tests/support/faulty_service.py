@@ -200,7 +200,7 @@ FAULTS: Final[dict[str, Callable[[socket.socket, FaultyServer], None]]] = {
     "cuts its answer off": _cut,
     "is behind": _replacing(b"x-lakestrap-timeline", b"0" * 64),
     "serves another table": _replacing(b"x-lakestrap-table", b"0" * 16),
-    "is another driver on a re-used port": _replacing(b"x-lakestrap-driver", b"0" * 16),
+    "is another driver on the same port": _replacing(b"x-lakestrap-driver", b"0" * 16),
     "sends no JSON": _no_json,
     "sends broken records": _broken_records,
 }
