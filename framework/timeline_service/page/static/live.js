@@ -4,7 +4,7 @@ import { Refused } from "./asking.js";
 import { tickTimes } from "./words.js";
 
 const SOON_MS = 1000;
-const SELDOM_MS = 5000;
+const SELDOM_MS = 3000;
 
 let heard = null;
 

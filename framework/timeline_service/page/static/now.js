@@ -13,9 +13,11 @@ export function nowSection() {
   const element = h("section", { "aria-labelledby": "now-title", hidden: true },
     h("h2", { id: "now-title" }, "Now"), note, list);
   const watched = new Map();
+  let before = null;
 
   function draw(table) {
     for (const each of table.pending) watch(each);
+    watchUnseen(table.last);
     const pending = new Set(table.pending.map((each) => each.instant));
     for (const [name, entry] of watched) {
       if (!pending.has(name)) end(entry, table);
@@ -34,6 +36,15 @@ export function nowSection() {
     element.hidden = shown.length === 0;
   }
 
+  // A commit that began and completed between two looks.
+  function watchUnseen(last) {
+    const name = last?.instant ?? "";
+    if (before !== null && name > before && !watched.has(name)) {
+      watched.set(name, { instant: last, end: "", until: 0 });
+    }
+    before = name;
+  }
+
   function watch(instant) {
     const before = watched.get(instant.instant);
     if (before?.instant.state !== instant.state) {
@@ -44,7 +55,8 @@ export function nowSection() {
 
   function end(entry, table) {
     if (entry.until) return;
-    const found = table.instants.items.find((each) => each.instant === entry.instant.instant);
+    const name = entry.instant.instant;
+    const found = [...table.instants.items, table.last].find((each) => each?.instant === name);
     entry.end = found?.state === "completed" ? "completed" : "undone";
     if (found) entry.instant = found;
     entry.until = Date.now() + LINGER_MS;

@@ -28,13 +28,11 @@ def told(served: Served, below: str = "", **more: str) -> Any:
     """Return what the only table's route tells, once all its commits are read."""
     (table,) = ask(served, PAGE).json["items"]
     query = "&".join(f"{name}={quote(value, safe='')}" for name, value in more.items())
-    target = f"{PAGE}/{table['id']}{below}?{query}"
-    for _ in range(50):
-        found = ask(served, target)
+    while True:
+        found = ask(served, f"{PAGE}/{table['id']}{below}?{query}")
         assert found.status == 200, found.body
         if not found.json.get("unread"):
-            break
-    return ask(served, target).json
+            return found.json
 
 
 def test_tables_are_listed_with_their_last_commit(served: Served, orders: WrittenTable) -> None:

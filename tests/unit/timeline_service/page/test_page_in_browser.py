@@ -53,7 +53,8 @@ def open_table(tab: Tab, served: Served, name: str) -> None:
     )
     tab.wait_for(f"Boolean({link})")
     tab.value(f"{link}.click()")
-    tab.wait_for("document.querySelectorAll('.instants li, .partitions li').length > 1")
+    for part in (".instants li", ".partitions li"):
+        tab.wait_for(f"document.querySelector('{part}') !== null")
     tab.wait_for(f"!{seen('still to be read')}")
 
 
@@ -193,6 +194,16 @@ def test_instant_under_way_is_followed_to_its_end(
     kept = "document.activeElement.closest('details').innerText"
     assert tab.value("document.querySelectorAll('.instants details[open]').length") == 1
     assert "20261101000000000" in tab.value(kept)
+
+
+def test_commit_between_two_looks_is_told_too(
+    tab: Tab, served: Served, orders: WrittenTable
+) -> None:
+    """It was never seen under way."""
+    open_table(tab, served, "sales.orders")
+    orders.commit(THIRD, [a_file(5, THIRD)])
+    tab.wait_for(seen("✓ completed"))
+    assert tab.value("document.querySelector('.now').innerText.includes('20261103000000000')")
 
 
 def test_instant_that_is_undone_is_told(tab: Tab, served: Served, orders: WrittenTable) -> None:
