@@ -1,4 +1,4 @@
-"""Lakestrap's timeline service for benches: `serve_any.py STORE BOUND_MB FOLDER PORT`.
+"""Lakestrap's timeline service for benches: `serve_any.py STORE BOUND_MB PORT`.
 
 Serves every table that it is asked for, as Apache Hudi's does; the product serves registered ones.
 """
@@ -26,29 +26,27 @@ _UNBOUNDED = 1 << 40
 class AnyTables(Tables):
     """Registers a table when it is first asked for."""
 
-    def __init__(self, store: ViewStore, bound: int, folder: Path) -> None:
+    def __init__(self, store: ViewStore, bound: int) -> None:
         super().__init__()
-        self._make = (store, bound, folder)
+        self._make = (store, bound)
 
     def by_path(self, base_path: str) -> ServedTable:
         """Return the table of a base path."""
         found = self.find(base_path)
         if found is None:
-            store, bound, folder = self._make
-            mine = folder / str(len(self.all()))
-            mine.mkdir()
+            store, bound = self._make
             location = "/" + base_path.removeprefix("file:").lstrip("/")
-            view = IncrementalView(LocalStorage(location), store_of(store, bound, str(mine)))
+            view = IncrementalView(LocalStorage(location), store_of(store, bound))
             found = self.register(location, view)
         return found
 
 
 def main() -> int:
     """Serve until SIGTERM."""
-    store, bound_mb, folder, port = sys.argv[1:]
+    store, bound_mb, port = sys.argv[1:]
     kind = ViewStore(store)
     bound = int(bound_mb) << 20 if kind is not ViewStore.MEMORY else _UNBOUNDED
-    tables = AnyTables(kind, bound, Path(folder))
+    tables = AnyTables(kind, bound)
     service = Service(tables, Access(auth=ServiceAuth.LOOPBACK))
     server = EmbeddedServer(service, port=int(port))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

@@ -7,7 +7,6 @@ bench asks over HTTP as Apache Hudi's clients do.
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import subprocess
 import sys
@@ -37,7 +36,7 @@ _PATIENCE_S = 60.0
 _WARM_UP_BATCHES = 3
 
 
-def server_command(store: str, bound_mb: int, folder: Path, port: int) -> Sequence[str]:
+def server_command(store: str, bound_mb: int, port: int) -> Sequence[str]:
     """Return the command that runs the service until SIGTERM, as arguments after the interpreter.
 
     It has to answer `/v1/hoodie/view/…` on this port of 127.0.0.1, for any base path below the
@@ -47,11 +46,10 @@ def server_command(store: str, bound_mb: int, folder: Path, port: int) -> Sequen
     Args:
         store: `memory`, `spillable` or `embedded_kv`.
         bound_mb: megabytes of memory that `spillable` may have; the others heed no bound.
-        folder: empty, for what a store keeps on disk.
         port: free, chosen by the bench.
     """
     script = Path(__file__).parent / "serve_any.py"
-    return [str(script), store, str(bound_mb), str(folder), str(port)]
+    return [str(script), store, str(bound_mb), str(port)]
 
 
 def batch_client(
@@ -98,15 +96,12 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
     """Return the actions `serve`, `batches` and `stop`; one server at a time."""
     held: list[subprocess.Popen[bytes]] = []
     work = Path(settings["work_dir"])
-    folder = work / "view"
 
     def serve(store: str, bound_mb: int) -> dict[str, int]:
         """Start a server with an empty view; return its port and process when it answers."""
         stop()
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
         port = _free_port()
-        command = [sys.executable, *server_command(store, bound_mb, folder, port)]
+        command = [sys.executable, *server_command(store, bound_mb, port)]
         with (work / "server.log").open("ab") as log:
             held.append(subprocess.Popen(command, stdout=log, stderr=log))
         _await_port(port, held[0])

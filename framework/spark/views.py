@@ -7,7 +7,6 @@ of the one before, and lists nothing. It begins when the first load needs it.
 from __future__ import annotations
 
 import atexit
-import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
@@ -108,8 +107,7 @@ class EmbeddedViews:
             location = table.storage.location
             found = service.tables.find(location)
             if found is None:
-                folder = tempfile.mkdtemp(dir=service.folder.name)
-                store = store_of(self._spec.store, self._spec.memory, folder)
+                store = store_of(self._spec.store, self._spec.memory)
                 view = IncrementalView(table.storage, store, incremental=self._spec.incremental)
                 found = service.tables.register(location, view)
             return found
@@ -121,7 +119,6 @@ class EmbeddedViews:
         if running is not None:
             running.server.stop()
             running.tables.close()
-            running.folder.cleanup()
 
     def _service(self) -> _Running:
         """Return the service; the first use begins it."""
@@ -131,8 +128,7 @@ class EmbeddedViews:
                 access = Access(auth=self._spec.auth, hosts=frozenset({self._host}))
                 service = Service(tables, access)
                 server = EmbeddedServer(service, host=self._host, port=self._spec.port)
-                folder = tempfile.TemporaryDirectory(prefix="timeline-service-")
-                self._running = _Running(tables, access, server.start(), folder)
+                self._running = _Running(tables, access, server.start())
             return self._running
 
 
@@ -143,7 +139,6 @@ class _Running:
     tables: Tables
     access: Access
     server: EmbeddedServer
-    folder: tempfile.TemporaryDirectory[str]
 
 
 _LOCK: Final = Lock()

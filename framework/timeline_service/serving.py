@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import tempfile
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -82,11 +81,9 @@ def serving(locations: Sequence[str], order: ServiceOrder) -> Iterator[Served]:
         NotYetBuiltError: a store or a scheme that this version refuses.
     """
     tables = Tables()
-    folder = tempfile.TemporaryDirectory(prefix="timeline-service-")
     try:
         for location in locations:
-            mine = tempfile.mkdtemp(dir=folder.name)
-            tables.register(location, _view(location, order, len(locations), mine))
+            tables.register(location, _view(location, order, len(locations)))
         access = Access(auth=order.auth, hosts=_names_of(order.host))
         data = PageData(tables)
         try:
@@ -99,13 +96,12 @@ def serving(locations: Sequence[str], order: ServiceOrder) -> Iterator[Served]:
             data.close()
     finally:
         tables.close()
-        folder.cleanup()
 
 
-def _view(location: str, order: ServiceOrder, tables: int, folder: str) -> IncrementalView:
+def _view(location: str, order: ServiceOrder, tables: int) -> IncrementalView:
     """Return the view of a table, with its share of the memory."""
     share = max(1, order.memory_bytes // tables)
-    return IncrementalView(open_storage(location), store_of(order.store, share, folder))
+    return IncrementalView(open_storage(location), store_of(order.store, share))
 
 
 def _names_of(host: str) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from typing import TYPE_CHECKING, assert_never
 
 from framework.hudi.view.stores.embedded_kv import EmbeddedKvStore
@@ -15,20 +16,24 @@ if TYPE_CHECKING:
 __all__ = ["store_of"]
 
 
-def store_of(kind: ViewStore, memory_bytes: int, folder: str) -> GroupStore:
-    """Return a new, empty store.
+def store_of(kind: ViewStore, memory_bytes: int) -> GroupStore:
+    """Return a new, empty store; its files are temporary, and go when it is closed.
 
     Args:
         kind: which.
         memory_bytes: bound of what it holds in memory.
-        folder: an empty folder for its files; it is left to the caller to remove.
     """
     match kind:
         case ViewStore.MEMORY:
             return MemoryStore(memory_bytes)
         case ViewStore.SPILLABLE:
-            return SpillableStore(memory_bytes, folder)
+            return SpillableStore(memory_bytes, _folder())
         case ViewStore.EMBEDDED_KV:
-            return EmbeddedKvStore(memory_bytes, folder)
+            return EmbeddedKvStore(memory_bytes, _folder())
         case _:
             assert_never(kind)
+
+
+def _folder() -> str:
+    """Return a new folder for a store's files."""
+    return tempfile.mkdtemp(prefix="timeline-service-")

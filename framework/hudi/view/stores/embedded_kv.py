@@ -35,7 +35,7 @@ class EmbeddedKvStore:
 
     Args:
         memory_bytes: bound of its caches and buffers; the process has the rest of it.
-        folder: for its files; what is in it of an earlier store is lost.
+        folder: for its files alone; it is removed with them.
     """
 
     def __init__(self, memory_bytes: int, folder: str) -> None:
@@ -126,11 +126,11 @@ class EmbeddedKvStore:
         )
 
     def close(self) -> None:
-        """Close the files and remove them."""
+        """Close the files, and remove them with their folder."""
         if self._db is not None:
             self._db.close()
             self._db = None
-            shutil.rmtree(self._path, ignore_errors=True)
+            shutil.rmtree(self._path.parent, ignore_errors=True)
 
     def _scan(self, partition_path: str) -> Iterator[tuple[str, bytes]]:
         """Yield file id and record of each group of a partition."""

@@ -7,6 +7,7 @@ and a file that is left over is made anew.
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -41,7 +42,7 @@ class SpillableStore:
 
     Args:
         memory_bytes: bound of what is held in memory, pages of the file included.
-        folder: for the file; what is in it of an earlier store is lost.
+        folder: for the file alone; it is removed with it.
     """
 
     def __init__(self, memory_bytes: int, folder: str) -> None:
@@ -151,11 +152,11 @@ class SpillableStore:
         )
 
     def close(self) -> None:
-        """Close the file and remove it."""
+        """Close the file, and remove it with its folder."""
         if self._db is not None:
             self._db.close()
             self._db = None
-            self._path.unlink(missing_ok=True)
+            shutil.rmtree(self._path.parent, ignore_errors=True)
 
     @property
     def _open(self) -> sqlite3.Connection:
