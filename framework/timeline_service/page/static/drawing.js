@@ -55,6 +55,17 @@ export function facts(pairs, attributes = {}) {
     h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }
 
+// A table by the names of its columns; on a narrow screen each row becomes a block, in which the
+// names stand beside the values. The roles say what that form would hide from a screen reader.
+export function table(names, rows) {
+  return h("table", { role: "table" },
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, names.map((name) =>
+      h("th", { scope: "col", role: "columnheader" }, name)))),
+    h("tbody", { role: "rowgroup" }, rows.map(([first, ...others]) => h("tr", { role: "row" },
+      h("th", { scope: "row", role: "rowheader" }, first),
+      others.map((each, place) => h("td", { role: "cell", "data-name": names[place + 1] }, each))))));
+}
+
 // Buttons that turn the pages of a list; null where all of it is shown.
 export function pager({ offset, limit, total, items }, word, turn) {
   if (total <= limit && offset === 0) return null;

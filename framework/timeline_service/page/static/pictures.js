@@ -1,6 +1,6 @@
 // Pictures in SVG, drawn here: how the table grew, and shares of a whole.
 
-import { foreign, h, svg } from "./drawing.js";
+import { foreign, h, svg, table } from "./drawing.js";
 import { count, number, short, size, utc } from "./words.js";
 
 const HEIGHT = 170;
@@ -27,11 +27,8 @@ export function growthSection() {
     chart("Bytes", (point) => point.bytes, size, "of base and log files"),
     chart("Rows", (point) => point.rows, number, "in the newest slices"),
   ];
-  const rows = h("tbody");
-  const numbers = h("details", { class: "numbers" }, h("summary", {}, "The same in numbers"),
-    h("div", { class: "inside wide" }, h("table", {},
-      h("thead", {}, h("tr", {}, ["Instant", "Completed", "File groups", "Rows", "Bytes"].map((word) =>
-        h("th", { scope: "col" }, word)))), rows)));
+  const inside = h("div", { class: "inside" });
+  const numbers = h("details", { class: "numbers" }, h("summary", {}, "The same in numbers"), inside);
   const element = h("section", { "aria-labelledby": "growth-title", hidden: true },
     h("h2", { id: "growth-title" }, "Size after each commit"), intro,
     h("div", { class: "charts" }, charts.map((each) => each.element)), numbers);
@@ -46,10 +43,11 @@ export function growthSection() {
     if (JSON.stringify(points) === JSON.stringify(growth.points)) return;
     points = growth.points;
     charts.forEach((each) => each.draw(points));
-    rows.replaceChildren(...points.slice(-TABLE_ROWS).reverse().map((each) => h("tr", {},
-      h("th", { scope: "row" }, foreign(each.instant, { class: "mono" })),
-      h("td", {}, each.at ? utc(each.at) : ""),
-      h("td", {}, number(each.groups)), h("td", {}, number(each.rows)), h("td", {}, size(each.bytes)))));
+    inside.replaceChildren(table(["Instant", "Completed", "File groups", "Rows", "Bytes"],
+      points.slice(-TABLE_ROWS).reverse().map((each) => [
+        foreign(each.instant, { class: "mono" }), each.at ? utc(each.at) : "",
+        number(each.groups), number(each.rows), size(each.bytes),
+      ])));
   }
 
   return { element, draw, stop: () => seen.disconnect() };

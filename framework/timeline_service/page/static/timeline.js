@@ -1,6 +1,6 @@
 // The timeline: instants newest first, each with what it wrote and what its gate found.
 
-import { facts, foreign, h, keep, pager } from "./drawing.js";
+import { facts, foreign, h, keep, pager, table } from "./drawing.js";
 import { share } from "./pictures.js";
 import { OUTCOMES, STATES, VERDICTS, badge, count, deed, number, plain, since, size, took, utc }
   from "./words.js";
@@ -14,12 +14,12 @@ export function timelineSection(turn) {
   const element = h("section", { "aria-labelledby": "timeline-title", hidden: true },
     h("h2", { id: "timeline-title" }, "Timeline"), intro, list, pages);
 
-  function draw(table) {
-    const { total } = table.instants;
+  function draw(found) {
+    const { total } = found.instants;
     element.hidden = false;
-    const left = table.unread ? ` ${count(table.unread, "commit")} still to be read.` : "";
+    const left = found.unread ? ` ${count(found.unread, "commit")} still to be read.` : "";
     intro.textContent = total ? `${count(total, "instant")}, newest first.${left}` : "No instant yet.";
-    keep(list, table.instants.items, {
+    keep(list, found.instants.items, {
       key: (each) => `${each.instant}.${each.action}`,
       make: () => h("li", {}, h("details", {}, h("summary"), h("div", { class: "inside" }))),
       update: (place, each) => {
@@ -28,7 +28,7 @@ export function timelineSection(turn) {
         inside.replaceChildren(...insideOf(each));
       },
     });
-    const turned = pager(table.instants, "instants", turn);
+    const turned = pager(found.instants, "instants", turn);
     const focused = pages.contains(document.activeElement) ? document.activeElement.textContent : "";
     pages.replaceChildren(...(turned ? [turned] : []));
     if (focused) {
@@ -117,14 +117,12 @@ function fate({ input, published, quarantined, dropped }) {
 
 function checks({ checks: found, more }) {
   const left = Object.entries(more).map(([word, n]) => `${number(n)} ${word}`);
-  return h("div", { class: "wide" },
-    h("table", {},
-      h("thead", {}, h("tr", {}, ["Check", "Outcome", "Found", "On failure"].map((word) =>
-        h("th", { scope: "col" }, word)))),
-      h("tbody", {}, found.map((each) => h("tr", {},
-        h("th", { scope: "row" }, foreign(each.name), h("span", { class: "kind" }, plain(each.kind))),
-        h("td", {}, badge(OUTCOMES[each.outcome])),
-        h("td", {}, `${number(each.failed)} of ${count(each.rows, "row")}`),
-        h("td", {}, ON_FAIL[each.on_fail] ?? foreign(each.on_fail)))))),
+  return h("div", { class: "rows" },
+    table(["Check", "Outcome", "Found", "On failure"], found.map((each) => [
+      [foreign(each.name), h("span", { class: "kind" }, plain(each.kind))],
+      badge(OUTCOMES[each.outcome]),
+      `${number(each.failed)} of ${count(each.rows, "row")}`,
+      ON_FAIL[each.on_fail] ?? foreign(each.on_fail),
+    ])),
     left.length ? h("p", { class: "soft" }, `and ${left.join(", ")} more`) : null);
 }

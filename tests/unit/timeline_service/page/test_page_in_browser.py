@@ -27,7 +27,7 @@ pytestmark = [
 THIRD = "20261103000000000"
 HOSTILE = "<img src=x onerror=alert(1)>&amp;\u202e"
 WIDE = """[...document.body.querySelectorAll("*")].filter((e) =>
-  !e.closest("svg") && !e.closest(".wide") && !e.matches(".skip, .unseen")
+  !e.closest("svg") && !e.matches(".skip, .unseen")
   && Math.ceil(e.getBoundingClientRect().right) > document.documentElement.clientWidth)
   .map((e) => e.outerHTML.slice(0, 120))"""
 
