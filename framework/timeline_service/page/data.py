@@ -90,6 +90,8 @@ class PageData:
         with self._lock:
             told = self._told.get(id_)
             if told is None or told.table is not table:
+                if told is not None:
+                    told.close()
                 told = self._told[id_] = ToldTable(table, self._pool)
         return told
 

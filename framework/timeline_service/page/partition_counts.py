@@ -49,12 +49,13 @@ class PartitionCounts:
             found = [each for each in every if like in each]
             items = [self._partition(each) for each in part.of_list(found)]
             usage = view.usage()
+            instant = view.facts.timeline.last_requested_time
         return {
             **part.told(items, len(found)),
             "partitions": len(every),
             "loaded": usage.partitions,
             "groups": usage.groups,
-            "instant": view.facts.timeline.last_requested_time,
+            "instant": instant,
         }
 
     def slices(self, path: str, part: Part) -> dict[str, Any]:
