@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from framework.errors import NotYetBuiltError
+from framework.hudi.view.stores.embedded_kv import EmbeddedKvStore
 from framework.hudi.view.stores.memory import MemoryStore
+from framework.hudi.view.stores.spillable import SpillableStore
 from framework.timeline_service.stores import store_of
 from framework.vocabulary import ViewStore
 
+KINDS = {
+    ViewStore.MEMORY: MemoryStore,
+    ViewStore.SPILLABLE: SpillableStore,
+    ViewStore.EMBEDDED_KV: EmbeddedKvStore,
+}
 
-def test_memory_store_is_made_anew_each_time() -> None:
-    """A store is one view's alone."""
-    first, second = (store_of(ViewStore.MEMORY, 1000, None) for _ in range(2))
-    assert isinstance(first, MemoryStore)
-    assert first is not second
 
-
-@pytest.mark.parametrize("kind", [ViewStore.SPILLABLE, ViewStore.EMBEDDED_KV])
-def test_store_that_is_not_built_is_refused_by_name(kind: ViewStore) -> None:
-    """Never replaced by another in silence."""
-    with pytest.raises(NotYetBuiltError, match=kind.value) as caught:
-        store_of(kind, None, None)
-    assert caught.value.condition == "timeline-service/store-not-built"
+@pytest.mark.parametrize("kind", list(ViewStore))
+def test_store_is_of_its_kind_and_one_views_alone(kind: ViewStore) -> None:
+    """What one is told another does not know."""
+    first, second = (store_of(kind, 16 << 20) for _ in range(2))
+    try:
+        assert isinstance(first, KINDS[kind])
+        first.put("p", {"a": b"r"})
+        assert first.record("p", "a") == b"r"
+        assert not second.is_loaded("p")
+    finally:
+        first.close()
+        second.close()

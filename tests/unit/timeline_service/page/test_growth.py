@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from framework.hudi.timeline.commit_metadata import LogAppend, WriteStat
 from framework.timeline_service.page.growth import Growth, Size
-from tests.support.served import a_file, file_id
+from tests.support.served_page import a_file, file_id
 
 FIRST = "20261101000000000"
 SECOND = "20261102000000000"
