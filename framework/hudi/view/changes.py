@@ -131,10 +131,14 @@ def _restored(storage: Storage, instant: Instant) -> InstantChanges:
 
 
 def _roll_back(record: Mapping[str, Any], found: dict[str, PartitionChanges]) -> frozenset[str]:
-    """Add what one rollback did; return the instants that it rolled back."""
+    """Add what one rollback did; return the instants that it rolled back.
+
+    A file that could not be deleted is no part of the table either.
+    """
     for partition, said in record["partitionMetadata"].items():
         part = found[partition]
-        part.gone |= {name_of(path) for path in said["successDeleteFiles"]}
+        for member in ("successDeleteFiles", "failedDeleteFiles"):
+            part.gone |= {name_of(path) for path in said[member]}
         for member in ("logFilesFromFailedCommit", "rollbackLogFiles"):
             for path, size in (said.get(member) or {}).items():
                 _add(part, f"{partition}/{name_of(path)}" if partition else name_of(path), size)
