@@ -94,11 +94,9 @@ def _written(storage: Storage, instant: Instant) -> InstantChanges:
     """What a commit, deltacommit or replacecommit wrote."""
     found: dict[str, PartitionChanges] = defaultdict(PartitionChanges)
     for stat in read_commit(storage, instant.path):
-        part = found[stat.partition_path]
         if parent_of(stat.path) != stat.partition_path:
-            part.is_unclear = True
-        else:
-            _add(part, stat.path, stat.size)
+            raise ValueError(f"{stat.path!r} does not lie in {stat.partition_path!r}")
+        _add(found[stat.partition_path], stat.path, stat.size)
     return InstantChanges(partitions=found)
 
 

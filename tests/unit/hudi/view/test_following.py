@@ -103,6 +103,17 @@ def test_rollback_that_could_not_delete_a_file_leaves_it_out(scene: Scene) -> No
     assert scene.view.counts.resets == 0
 
 
+def test_commit_of_a_file_outside_of_its_partition_begins_anew(scene: Scene) -> None:
+    """Where the file belongs cannot be told, so nothing is taken for known."""
+    put(scene.storage, "q/.hoodie_partition_metadata")
+    assert scene.shown("q") == {}
+    scene.write("q/b_0-0-0_2.parquet")
+    scene.commit("2.commit", "q/b_0-0-0_2.parquet")
+    scene.view.sync()
+    assert scene.view.counts.resets == 1
+    assert scene.shown("q") == {"b": [("b_0-0-0_2.parquet", 2)]}
+
+
 def _stat(path: str, size: int, partition: str) -> WriteStat:
     """Return what a commit says of a file."""
     log = LogFileName.parse(name_of(path))
