@@ -266,6 +266,7 @@ class IncrementalView:
     def _changes(self, found: Step) -> list[InstantChanges] | None:
         """Read what new instants did, None where that does not tell all."""
         if self._partitions is None and not any(True for _ in self._store.loaded()):
+            self._close_index()  # nobody reads now whether it became another
             return []
         if not self._incremental and (found.new or found.lost):
             return None
@@ -298,9 +299,11 @@ class IncrementalView:
         """Change one partition."""
         if self._partitions is not None:
             (self._partitions.discard if part.is_dropped else self._partitions.add)(path)
+        skeletons = any(_is_skeleton(each) for each in part.added.values())
+        if skeletons:
+            self._close_index()
         if not self._store.is_loaded(path):
             return
-        skeletons = any(_is_skeleton(each) for each in part.added.values())
         if part.is_unclear or part.is_dropped or skeletons:
             self._store.drop(path)
             self._count(rebuilt=1)

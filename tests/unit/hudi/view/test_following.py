@@ -14,6 +14,7 @@ from framework.hudi.filegroup.names import LogFileName
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import (
     BOOTSTRAP_FILEIDS_INDEX,
+    BOOTSTRAP_INSTANT,
     BOOTSTRAP_PARTITIONS_INDEX,
     name_of,
 )
@@ -112,6 +113,43 @@ def test_commit_of_a_file_outside_of_its_partition_begins_anew(scene: Scene) -> 
     scene.view.sync()
     assert scene.view.counts.resets == 1
     assert scene.shown("q") == {"b": [("b_0-0-0_2.parquet", 2)]}
+
+
+@pytest.mark.parametrize("asked", ["p", "none"])
+def test_bootstrap_that_the_view_saw_unfinished_has_its_sources(asked: str) -> None:
+    """The index is opened again once skeletons complete, whatever was loaded before."""
+    scene = Scene()
+    scene.say(f"{BOOTSTRAP_INSTANT}.inflight")
+    assert scene.shown(asked) == {}
+    scene.view.forget()
+    assert scene.shown(asked) == {}
+    skeleton = f"p/a_0-0-0_{BOOTSTRAP_INSTANT}.parquet"
+    scene.write(skeleton)
+    _write_index(scene.storage)
+    scene.commit(f"{BOOTSTRAP_INSTANT}.commit", skeleton)
+    scene.view.sync()
+    (found,) = scene.view.latest_slices("p")
+    assert found.bootstrap is not None
+    assert found.bootstrap.uri == f"{BASE_URI}/p/a.parquet"
+    scene.storage.forget()
+
+
+def test_table_made_anew_while_nothing_was_loaded_has_its_own_index() -> None:
+    """An index that was opened for a table that is gone is not asked about the next."""
+    scene = Scene()
+    skeleton = f"p/a_0-0-0_{BOOTSTRAP_INSTANT}.parquet"
+    for size in (7, 8):
+        scene.write(skeleton)
+        _write_index(scene.storage, size)
+        scene.commit(f"{BOOTSTRAP_INSTANT}.commit", skeleton)
+        scene.view.sync()
+        (found,) = scene.view.latest_slices("p")
+        assert found.bootstrap is not None
+        assert found.bootstrap.size == size
+        scene.view.store.clear()  # as a store may at any time
+        scene.storage.delete(".hoodie", skeleton)
+        scene.view.sync()
+    scene.storage.forget()
 
 
 def _stat(path: str, size: int, partition: str) -> WriteStat:
