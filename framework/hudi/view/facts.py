@@ -125,6 +125,7 @@ def read_facts(
     planned = [each for each in timeline.pending if each.action in _PLANNED]
     clustering = [each for each in timeline.pending if each.action is Action.REPLACECOMMIT]
     known = before or TableFacts(timeline=timeline)
+    # A plan's file may have been seen before it was written, so one without a word is read again.
     return TableFacts(
         timeline=timeline,
         replacing={
@@ -133,14 +134,10 @@ def read_facts(
             else read_replaced(storage, each.path)
             for each in replacing
         },
-        plans={
-            each: known.plans[each] if each in known.plans else _plan(storage, each)
-            for each in planned
-        },
+        plans={each: known.plans.get(each) or _plan(storage, each) for each in planned},
         clustering={
-            each: known.clustering[each]
-            if each in known.clustering
-            else read_clustered_groups(storage, _requested(each).path)
+            each: known.clustering.get(each)
+            or read_clustered_groups(storage, _requested(each).path)
             for each in clustering
         },
     )

@@ -25,7 +25,9 @@ from framework.hudi.view.stores.memory import MemoryStore
 from tests.support.bootstrap_index import BASE_URI, CREATED_MS
 from tests.support.storage_suite import put
 from tests.support.timeline_metadata import (
+    Operation,
     RolledBack,
+    compaction_plan_bytes,
     rollback_bytes,
 )
 
@@ -150,6 +152,20 @@ def test_table_made_anew_while_nothing_was_loaded_has_its_own_index() -> None:
         scene.storage.delete(".hoodie", skeleton)
         scene.view.sync()
     scene.storage.forget()
+
+
+def test_plan_that_was_seen_before_it_was_written_counts_once_it_is(scene: Scene) -> None:
+    """A file that is made and then filled says nothing at first; that is not remembered."""
+    scene.write(LOG)
+    scene.commit("2.deltacommit", LOG)
+    scene.say("3.compaction.requested")
+    scene.view.sync()
+    assert not scene.view.facts.compactions
+    scene.unsay("3.compaction.requested")
+    operation = Operation(partition_path="p", file_id="a", base_instant="1")
+    scene.say("3.compaction.requested", compaction_plan_bytes([operation]))
+    scene.view.sync()
+    assert [each.file_id for each in scene.view.facts.compactions] == ["a"]
 
 
 def _stat(path: str, size: int, partition: str) -> WriteStat:
