@@ -4,26 +4,42 @@ Timelines are compared as sets, never by what comes "after the last": an instant
 others, and one that leaves the active timeline was either archived, so it still counts, or rolled
 back. A completed instant's file never changes, so one of another size or age is another instant
 under the same name: the table was made anew.
+
+Instants may complete and be archived between two looks, and then nothing tells what they did. Of
+those that write, the oldest go first: never one that is pending, nor what is newer than that, nor
+the newest of all; those under a savepoint stay behind. So nothing was missed where one that was
+there before, in whatever state, is there still and not held, or where none is there that was not.
+Cleans and rollbacks are archived apart from them, of each action the oldest first and never down to
+one. So nothing was missed where one of the look before is left, or where the first of all is there.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from framework.hudi.table.layout import HOODIE
-from framework.hudi.timeline.instant import DATA_ACTIONS, Instant
+from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant
 from framework.hudi.timeline.timeline import Timeline, timeline_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from framework.hudi.storage.port import Storage
 
 __all__ = ["Known", "Step", "look", "step"]
 
+_END: Final = "9" * 17
+_SERVICES: Final = frozenset({Action.CLEAN, Action.ROLLBACK, Action.RESTORE})
+_WRITES_LOGS: Final = frozenset({Action.DELTACOMMIT, Action.LOGCOMPACTION, Action.COMPACTION})
+"""Log files of a slice may be listed before their writer completes, and those of a plan are moved
+where it is taken back; base files are never taken for there before that."""
+
 Identity: TypeAlias = tuple[int, int]
 """Size in bytes and last modification in nanoseconds."""
+
+_TRIED_AGAIN: Final = frozenset({Action.COMPACTION, Action.LOGCOMPACTION, Action.REPLACECOMMIT})
+"""Their plans stay when an attempt is rolled back, so a rollback does not tell their end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +61,9 @@ class Step:
 
     Attributes:
         new: instants that completed since, by requested time.
-        lost: completed data instants that are gone and not archived; a rollback has to tell of
-            them.
+        lost: times of instants that are gone and not archived, completed ones and those that may
+            have left log files, and of those that were pending and may be archived; unless a
+            rollback tells of them, they are missed.
         begins_anew: whether no step leads from the one to the other: the table was made anew, or
             instants completed and were archived in between.
     """
@@ -75,22 +92,52 @@ def step(before: Known, after: Known) -> Step:
         for each in old
         if each.file_name in shared
     )
-    if remade or _has_gap(before, after):
+    if remade or _has_gap(before.timeline, after.timeline):
         return Step(begins_anew=True)
-    counted = {each.requested_time for each in old if each.action in DATA_ACTIONS}
     return Step(
         new=tuple(sorted(new - old)),
-        lost=frozenset(t for t in counted if not after.timeline.is_completed(t)),
+        lost=frozenset(_lost(before.timeline, after.timeline)),
     )
 
 
-def _has_gap(before: Known, after: Known) -> bool:
+def _lost(before: Timeline, after: Timeline) -> set[str]:
+    """Return the times of instants that may have left files and are gone."""
+    left = _times(before.pending, _WRITES_LOGS) - _times(after.instants, DATA_ACTIONS)
+    left |= _times(before.completed, DATA_ACTIONS)
+    return _missed(before, after) | {each for each in left if not after.is_completed(each)}
+
+
+def _missed(before: Timeline, after: Timeline) -> set[str]:
+    """Return the times of pending instants that are gone, and may have completed before that."""
+    there = _times(after.instants, DATA_ACTIONS)
+    first = min(there - _held(before, after), default=_END)
+    return {each for each in _times(before.pending, DATA_ACTIONS) - there if each < first}
+
+
+def _has_gap(before: Timeline, after: Timeline) -> bool:
     """Return whether instants may have completed and been archived unseen."""
-    first = after.timeline.first_active
-    if first is None:
-        return False
-    times = [e.requested_time for e in before.timeline.completed if e.action in DATA_ACTIONS]
-    unseen = {e.requested_time for e in before.timeline.pending if e.action in DATA_ACTIONS}
-    there = {e.requested_time for e in after.timeline.instants}
-    archived = any(time < first and time not in there for time in unseen)
-    return archived or (bool(times) and first > max(times))
+    if _times(before.pending, _SERVICES) - _times(after.instants, _SERVICES):
+        return True
+    if any(_is_broken(before, after, each) for each in _SERVICES):
+        return True
+    if _missed(before, after) & _times(before.pending, _TRIED_AGAIN):
+        return True
+    seen, there = (_times(each.instants, DATA_ACTIONS) for each in (before, after))
+    return not seen & there - _held(before, after) and not there <= seen
+
+
+def _held(before: Timeline, after: Timeline) -> frozenset[str]:
+    """Return the times of instants that were or are under a savepoint."""
+    return _times((*before.completed, *after.completed), frozenset({Action.SAVEPOINT}))
+
+
+def _is_broken(before: Timeline, after: Timeline, action: Action) -> bool:
+    """Return whether completed instants of an action may have been archived unseen."""
+    old = _times(before.completed, frozenset({action}))
+    new = _times(after.completed, frozenset({action}))
+    return not old & new and len(new) > (0 if old else 1)
+
+
+def _times(instants: Iterable[Instant], actions: frozenset[Action]) -> frozenset[str]:
+    """Return the times of the instants of some actions."""
+    return frozenset(each.requested_time for each in instants if each.action in actions)
