@@ -66,11 +66,15 @@ class FileGroup:
     def with_files(self, added: Iterable[BaseFile | LogFile], gone: frozenset[str]) -> FileGroup:
         """Return the group with some files more, and without those of the names `gone`.
 
-        A file that is there is replaced: its size is that of the one that was added.
+        A base file that is there is replaced. A log file never shrinks: of two sizes the larger
+        holds, since whoever tells of one last need not have written last.
         """
-        files: dict[str, BaseFile | LogFile] = {
-            str(each.name): each for each in (*self.bases, *self.logs, *added)
-        }
+        there: tuple[BaseFile | LogFile, ...] = (*self.bases, *self.logs)
+        files = {str(each.name): each for each in there}
+        for file in added:
+            known = files.get(str(file.name))
+            if not (isinstance(known, LogFile) and known.size > file.size):
+                files[str(file.name)] = file
         kept = [file for name, file in files.items() if name not in gone]
         return FileGroup(
             group=self.group,

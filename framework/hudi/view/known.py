@@ -60,7 +60,7 @@ class Step:
     """From one look to the next.
 
     Attributes:
-        new: instants that completed since, by requested time.
+        new: instants that completed since, in that order, which is that of their files' age.
         lost: times of instants that are gone and not archived, completed ones and those that may
             have left log files, and of those that were pending and may be archived; unless a
             rollback tells of them, they are missed.
@@ -95,7 +95,7 @@ def step(before: Known, after: Known) -> Step:
     if remade or _has_gap(before.timeline, after.timeline):
         return Step(begins_anew=True)
     return Step(
-        new=tuple(sorted(new - old)),
+        new=tuple(sorted(new - old, key=lambda each: (after.files[each.file_name][1], each))),
         lost=frozenset(_lost(before.timeline, after.timeline)),
     )
 

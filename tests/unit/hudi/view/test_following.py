@@ -242,6 +242,28 @@ def test_commit_that_is_gone_without_a_rollback_is_followed(scene: Scene) -> Non
     assert scene.view.counts.resets == resets
 
 
+def test_instants_are_followed_in_the_order_in_which_they_completed(scene: Scene) -> None:
+    """A writer that began before a rollback may write the name that the rollback freed."""
+    scene.say("2.deltacommit.requested")
+    scene.say("3.deltacommit.requested")
+    scene.view.sync()
+    scene.unsay("2.deltacommit.requested")
+    scene.say("4.rollback", rollback_bytes("4", ["2"], {"p": RolledBack(deleted=[LOG])}))
+    scene.write(LOG)
+    scene.commit("3.deltacommit", LOG)
+    scene.view.sync()
+    assert scene.shown()["a"] == [("a_0-0-0_1.parquet", 2), (name_of(LOG), 2)]
+
+
+def test_log_file_of_which_two_writers_tell_is_as_large_as_the_larger_says(scene: Scene) -> None:
+    """Whoever completes last need not have written last; a log file never shrinks."""
+    scene.write(LOG)
+    scene.commit("3.deltacommit", LOG, size=9)
+    scene.commit("2.deltacommit", LOG, size=5)
+    scene.view.sync()
+    assert scene.shown()["a"][1] == (name_of(LOG), 9)
+
+
 @pytest.mark.parametrize("pending", ["", "1.commit.requested"])
 def test_first_commits_that_were_archived_unseen_begin_anew(pending: str) -> None:
     """A view that saw a table without a completed instant cannot know how many there were."""
