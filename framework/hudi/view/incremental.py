@@ -21,7 +21,7 @@ from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.filegroup.group import decode_group, encode_group
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.hudi.filegroup.slices import BaseFile, FileGroupId
-from framework.hudi.table.layout import BOOTSTRAP_INSTANT
+from framework.hudi.table.layout import BOOTSTRAP_INSTANT, PARTITION_METADATA, join
 from framework.hudi.view.changes import read_changes
 from framework.hudi.view.facts import TableFacts, read_facts
 from framework.hudi.view.known import Known, Step, look, step
@@ -298,7 +298,8 @@ class IncrementalView:
     def _change(self, path: str, part: PartitionChanges) -> None:
         """Change one partition."""
         if self._partitions is not None:
-            (self._partitions.discard if part.is_dropped else self._partitions.add)(path)
+            is_gone = part.is_dropped and not self._is_partition(path)
+            (self._partitions.discard if is_gone else self._partitions.add)(path)
         skeletons = any(_is_skeleton(each) for each in part.added.values())
         if skeletons:
             self._close_index()
@@ -309,6 +310,10 @@ class IncrementalView:
             self._count(rebuilt=1)
             return
         self._store.change(path, dict(self._changed(path, part)))
+
+    def _is_partition(self, path: str) -> bool:
+        """Return whether a partition that was removed is there: it may have been made again."""
+        return self._storage.stat(join(path, PARTITION_METADATA)) is not None
 
     def _changed(self, path: str, part: PartitionChanges) -> Iterator[tuple[str, bytes | None]]:
         """Yield the records of the groups that an instant touched; None for one without files."""

@@ -264,6 +264,27 @@ def test_log_file_of_which_two_writers_tell_is_as_large_as_the_larger_says(scene
     assert scene.shown()["a"][1] == (name_of(LOG), 9)
 
 
+def test_partition_that_was_made_again_while_it_was_cleaned_away_is_there(scene: Scene) -> None:
+    """A clean deletes a partition before it completes; a commit in between makes a new one."""
+    assert scene.shown(None)
+    scene.write("p/b_0-0-0_3.parquet")
+    scene.commit("3.commit", "p/b_0-0-0_3.parquet")
+    scene.storage.delete(BASE)
+    scene.say("2.clean", clean_bytes("2", {"p": Cleaned(deleted=[BASE], dropped=True)}))
+    scene.view.sync()
+    assert scene.shown(None) == {"b": [("b_0-0-0_3.parquet", 2)]}
+
+
+def test_partition_that_was_cleaned_away_is_gone(scene: Scene) -> None:
+    """Its folder is not there any more."""
+    assert scene.shown(None)
+    scene.storage.delete("p")
+    scene.say("2.clean", clean_bytes("2", {"p": Cleaned(deleted=[BASE], dropped=True)}))
+    scene.view.sync()
+    assert list(scene.view.partitions()) == []
+    assert scene.view.counts.resets == 0
+
+
 @pytest.mark.parametrize("pending", ["", "1.commit.requested"])
 def test_first_commits_that_were_archived_unseen_begin_anew(pending: str) -> None:
     """A view that saw a table without a completed instant cannot know how many there were."""
