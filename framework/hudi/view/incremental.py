@@ -22,6 +22,7 @@ from framework.hudi.filegroup.group import decode_group, encode_group
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.hudi.filegroup.slices import BaseFile, FileGroupId
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, PARTITION_METADATA, join
+from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.view.changes import read_changes
 from framework.hudi.view.facts import TableFacts, read_facts
 from framework.hudi.view.known import Known, Step, look, step
@@ -344,16 +345,27 @@ class IncrementalView:
 
 
 def _counting(facts: TableFacts) -> Callable[[FileGroup], FileGroup]:
-    """Return what leaves of a listed group the files of instants that count.
+    """Return what takes out of a listed group the files of instants under way.
 
-    Others are named by their instant once it completes.
+    These, and those that began later, are named by their instant once it completes. Others that do
+    not count now may do so later, as with a listing: when they are older than all instants.
     """
+    timeline = facts.timeline
+    last = timeline.last_requested_time or ""
+    pending = {each.requested_time for each in timeline.pending if each.action in DATA_ACTIONS}
 
     def kept(group: FileGroup) -> FileGroup:
-        done = facts.timeline.is_completed
-        bases = tuple(each for each in group.bases if done(each.name.instant))
+        bases = tuple(
+            each
+            for each in group.bases
+            if each.name.instant not in pending and each.name.instant <= last
+        )
         times = ((each, each.name.base_instant) for each in group.logs)
-        logs = tuple(each for each, time in times if done(time) or time in facts.compacting)
+        logs = tuple(
+            each
+            for each, time in times
+            if time <= last and (time not in pending or time in facts.compacting)
+        )
         if len(bases) == len(group.bases) and len(logs) == len(group.logs):
             return group  # as nearly always
         return replace(group, bases=bases, logs=logs)

@@ -285,6 +285,24 @@ def test_partition_that_was_cleaned_away_is_gone(scene: Scene) -> None:
     assert scene.view.counts.resets == 0
 
 
+def test_file_that_was_listed_while_its_instant_counted_for_nothing_counts_later(
+    scene: Scene,
+) -> None:
+    """Archived instants behind one that was held count for nothing once it is not held."""
+    for time in "2345":
+        scene.write(f"p/f{time}_0-0-0_{time}.parquet")
+        scene.commit(f"{time}.commit", f"p/f{time}_0-0-0_{time}.parquet")
+    scene.say("2.savepoint")
+    scene.unsay("1.commit", "3.commit")
+    scene.unsay("2.savepoint")
+    scene.view.sync()
+    scene.view.forget()
+    assert set(scene.shown()) == {"a", "f2", "f4", "f5"}
+    scene.unsay("2.commit")
+    scene.view.sync()
+    assert set(scene.shown()) == {"a", "f2", "f3", "f4", "f5"}
+
+
 @pytest.mark.parametrize("pending", ["", "1.commit.requested"])
 def test_first_commits_that_were_archived_unseen_begin_anew(pending: str) -> None:
     """A view that saw a table without a completed instant cannot know how many there were."""
