@@ -166,7 +166,8 @@ class IncrementalView:
                 listing = ListingView(self._storage, facts.timeline)
                 self._partitions = set(listing.partitions())
                 self._count(listings=listing.listings)
-            yield from sorted(self._partitions, key=partition_order)
+            found = sorted(self._partitions, key=partition_order)
+        return iter(found)
 
     def select(self, query: Query) -> list[FileSlice]:
         """Return the slices that a query asks for; costs one listing for each new partition."""
@@ -181,9 +182,16 @@ class IncrementalView:
     def groups(
         self, partition_path: str, file_ids: Sequence[str] | None = None
     ) -> Iterator[FileGroup]:
-        """Yield the groups of a partition by file id; lists it where it is not loaded."""
-        records = self.records(partition_path)
-        for each in sorted(records if file_ids is None else records.keys() & set(file_ids)):
+        """Yield the groups of a partition by file id; lists it where it is not loaded.
+
+        Groups that are named are looked up one by one, whatever the partition's size is.
+        """
+        if file_ids is None:
+            records = self.records(partition_path)
+        else:
+            named = ((each, self.record(partition_path, each)) for each in set(file_ids))
+            records = {file_id: found for file_id, found in named if found is not None}
+        for each in sorted(records):
             id_ = FileGroupId(partition_path=partition_path, file_id=each)
             yield decode_group(id_, records[each])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -342,6 +343,25 @@ def test_compaction_that_was_rolled_back_and_then_archived_unseen_begins_anew(sc
     scene.commit("4.deltacommit")
     scene.view.sync()
     assert scene.shown() == {"a": [("a_0-0-0_2.parquet", 2)]}
+
+
+def test_table_made_anew_takes_over_no_facts(scene: Scene) -> None:
+    """A replacecommit of the same name may replace other groups."""
+    for file_id in "ab":
+        scene.storage.delete(".hoodie")
+        scene.write("p/b_0-0-0_1.parquet")
+        scene.commit("1.commit", BASE)
+        scene.say("2.replacecommit", _replacing(file_id))
+        scene.view.sync()
+        assert scene.view.facts.replaced == {"p": {file_id: "2"}}
+
+
+def test_partitions_can_be_asked_for_without_holding_the_lock(scene: Scene) -> None:
+    """Whoever stops half way through them keeps nobody waiting."""
+    found = scene.view.partitions()
+    assert next(found) == "p"
+    with ThreadPoolExecutor(1) as other:
+        assert other.submit(scene.view.lock.acquire, blocking=False).result()
 
 
 def _stat(path: str, size: int, partition: str) -> WriteStat:
