@@ -89,18 +89,27 @@ def _answer(table: ServedTable, query: Query) -> Iterator[tuple[str, str, str]]:
         yield from _selected(table, query)
         return
     view = table.view
-    records = view.records(path)
     done = view.facts.timeline.is_completed
-    for file_id in sorted(records if query.file_ids is None else set(query.file_ids)):
-        record = records.get(file_id)
-        if record is None:
-            continue
+    for file_id, record in _records(table, path, query.file_ids):
         text = record.decode()
         if _is_plain(text) and done(_instant(text)) and not view.is_special(path, file_id):
             yield path, file_id, text
         else:
             one = Query(selection=query.selection, partition_path=path, file_ids=(file_id,))
             yield from _selected(table, one)
+
+
+def _records(
+    table: ServedTable, path: str, file_ids: tuple[str, ...] | None
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the records of a partition's groups by file id, of all or of those that are named."""
+    if file_ids is None:
+        yield from sorted(table.view.records(path).items())
+        return
+    for file_id in sorted(set(file_ids)):
+        record = table.view.record(path, file_id)
+        if record is not None:
+            yield file_id, record
 
 
 def _selected(table: ServedTable, query: Query) -> Iterator[tuple[str, str, str]]:
