@@ -2,8 +2,8 @@
 
 Timelines are compared as sets, never by what comes "after the last": an instant may complete behind
 others, and one that leaves the active timeline was either archived, so it still counts, or rolled
-back. A completed instant's file never changes, so one of another size or age is another instant
-under the same name: the table was made anew.
+back. A completed instant's file never changes, so one of another size, age or action is another
+instant at the same time: the table was made anew.
 
 Instants may complete and be archived between two looks, and then nothing tells what they did. Of
 those that write, the oldest go first: never one that is pending, nor what is newer than that, nor
@@ -86,18 +86,22 @@ def look(storage: Storage) -> Known:
 def step(before: Known, after: Known) -> Step:
     """Return what happened between two looks. Pure."""
     old, new = set(before.timeline.completed), set(after.timeline.completed)
-    shared = before.files.keys() & after.files.keys()
-    remade = any(
-        before.files[each.file_name] != after.files[each.file_name]
-        for each in old
-        if each.file_name in shared
-    )
-    if remade or _has_gap(before.timeline, after.timeline):
+    if _is_remade(before, after) or _has_gap(before.timeline, after.timeline):
         return Step(begins_anew=True)
     return Step(
         new=tuple(sorted(new - old, key=lambda each: (after.files[each.file_name][1], each))),
         lost=frozenset(_lost(before.timeline, after.timeline)),
     )
+
+
+def _is_remade(before: Known, after: Known) -> bool:
+    """Return whether a completed instant is another now: its file is, or its action."""
+    shared = before.files.keys() & after.files.keys()
+    old, new = set(before.timeline.completed), set(after.timeline.completed)
+    if _times(old - new, DATA_ACTIONS) & _times(new - old, DATA_ACTIONS):
+        return True
+    names = (each.file_name for each in old)
+    return any(before.files[each] != after.files[each] for each in names if each in shared)
 
 
 def _lost(before: Timeline, after: Timeline) -> set[str]:

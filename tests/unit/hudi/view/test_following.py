@@ -356,6 +356,15 @@ def test_table_made_anew_takes_over_no_facts(scene: Scene) -> None:
         assert scene.view.facts.replaced == {"p": {file_id: "2"}}
 
 
+def test_table_made_anew_at_the_same_time_by_another_action_is_seen(scene: Scene) -> None:
+    """The instant's name is not there any more, yet its time counts."""
+    scene.storage.delete(".hoodie", BASE)
+    scene.commit("1.deltacommit")
+    scene.view.sync()
+    assert scene.view.counts.resets == 1
+    assert scene.shown() == {}
+
+
 def test_partitions_can_be_asked_for_without_holding_the_lock(scene: Scene) -> None:
     """Whoever stops half way through them keeps nobody waiting."""
     found = scene.view.partitions()
