@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 PYTEST := $(BIN)/python -m pytest -q
 JUDGE_PYTEST := $(JUDGE)/bin/python -m pytest -q
 
-.PHONY: help setup hooks java judge rivals format lint types unit long browser spark test demo older-spark interop interop-full bench coverage schemas crash check ci clean
+.PHONY: help setup hooks java judge rivals format lint types unit long long-full browser spark test demo older-spark interop interop-full bench coverage schemas crash check ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1|/' | awk -F'|' '{printf "  %-13s %s\n", $$1, $$2}'
@@ -48,10 +48,13 @@ types: setup ## mypy, strict
 	$(BIN)/mypy
 
 unit: setup ## every quick test that needs no JVM
-	$(PYTEST) -n 2 -m "not spark and not interop and not crash and not browser and not long" $(PYTEST_ARGS)
+	$(PYTEST) -n 2 -m "not spark and not interop and not crash and not browser and not long and not full" $(PYTEST_ARGS)
 
 long: setup ## what takes many seconds without a JVM: kills at every step, many random loads
-	$(PYTEST) -n 2 -m long $(PYTEST_ARGS)
+	$(PYTEST) -n 2 -m "long and not full" $(PYTEST_ARGS)
+
+long-full: setup ## the same, with many more random lives; not in CI
+	$(PYTEST) -n 2 -m "full and not interop and not crash and not spark" $(PYTEST_ARGS)
 
 browser: setup ## the HTML report and the status page in a headless Chromium; skipped, with the reason, where there is none
 	$(PYTEST) -m browser $(PYTEST_ARGS)
