@@ -100,7 +100,7 @@ def test_quarantine_that_may_not_be_written_publishes_nothing(tmp_path: Path) ->
         "run", gate.written(document), "--master", "local[1]", "--format", "json", prefix=AS_NOBODY
     )
     assert told.code == 5, told.err
-    assert told.error["condition"] == "task/failed"
+    assert told.error["condition"] == "task/failed", told.error
     assert str(aside) in told.error["message"]
     assert list(tables.iterdir()) == list(aside.iterdir()) == []
 
