@@ -87,7 +87,7 @@ class EmbeddedViews:
         with listing_view(table) as listed:
             yield listed
 
-    def address(self, table: Table) -> ServiceAddress | None:
+    def address(self, table: Table) -> ServiceAddress:
         """Return where tasks ask for this table, as of its timeline."""
         service = self._service()
         return ServiceAddress(
@@ -111,6 +111,12 @@ class EmbeddedViews:
                 view = IncrementalView(table.storage, store, incremental=self._spec.incremental)
                 found = service.tables.register(location, view)
             return found
+
+    def serves(self, location: str) -> bool:
+        """Return whether a table's view is kept."""
+        with self._lock:
+            running = self._running
+            return running is not None and running.tables.find(location) is not None
 
     def stop(self) -> None:
         """Serve no more; what was kept is gone."""

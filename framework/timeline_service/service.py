@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from framework.errors import FrameworkError
 from framework.timeline_service.hudi_routes import HUDI_PREFIX, Route, hudi_route
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from framework.timeline_service.tables import ServedTable, Tables
 
 __all__ = ["Service"]
+
+_QUICK_GROUPS: Final = 256
+"""A partition with more is answered on a thread: others are not to wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,8 @@ class Service:
         try:
             fresh = table.is_fresh(said.get("lastinstantts", ""), said.get("timelinehash", ""))
             if not fresh or not view.store.is_loaded(path):
+                return None
+            if "fileid" not in said and len(view.records(path)) > _QUICK_GROUPS:
                 return None
             return self._told(request, table, route, said)
         finally:

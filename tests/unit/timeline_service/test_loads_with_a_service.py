@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -137,6 +139,42 @@ def test_loads_with_a_faulty_service_make_the_same_table(
         assert server.calls > 0
     assert any("did not answer" in each for each in warnings(told))
     assert content(lake) == expected
+
+
+@pytest.mark.long
+def test_loads_beside_callers_that_are_half_open_or_slow_are_answered(
+    lake: Lake, views: EmbeddedViews, expected: list[tuple[Any, ...]]
+) -> None:
+    """A hundred connections that say nothing, or a byte a second, keep no task from its answer."""
+    told: list[Event] = []
+    load(lake, UPSERT, rows(range(30), 1), views=views, events=told.append)
+    address = views.address(open_table(lake.location))
+    callers = [socket.create_connection((address.host, address.port)) for _ in range(100)]
+    over = threading.Event()
+    dripping = threading.Thread(target=drip, args=(callers[:50], over))
+    dripping.start()
+    try:
+        load(lake, UPSERT, rows(range(10, 40), 2), views=views, events=told.append)
+        load(lake, UPSERT, rows(range(20, 50, 3), 3), views=views, events=told.append)
+    finally:
+        over.set()
+        dripping.join()
+        for each in callers:
+            each.close()
+    served = views.served(open_table(lake.location))
+    assert served.answers["select"] > 0
+    assert warnings(told) == []
+    assert content(lake) == expected
+
+
+def drip(callers: list[socket.socket], over: threading.Event) -> None:
+    """Send a byte of a request on each connection, again and again."""
+    for byte in b"GET /v1/hoodie/view/slices/all HTTP/1.1\r\nhost: localhost\r\nx: " + b"y" * 999:
+        for each in callers:
+            with suppress(OSError):
+                each.sendall(bytes([byte]))
+        if over.wait(1):
+            return
 
 
 def test_loads_with_a_dead_service_make_the_same_table(
