@@ -124,6 +124,16 @@ class IncrementalView:
         return self._known
 
     @property
+    def known_partitions(self) -> frozenset[str] | None:
+        """The partitions as of the last sync, None where nobody asked for them yet."""
+        return None if self._partitions is None else frozenset(self._partitions)
+
+    @property
+    def location(self) -> str:
+        """Where the table lies."""
+        return self._storage.location
+
+    @property
     def counts(self) -> ViewCounts:
         """What the view did so far."""
         return self._counts
