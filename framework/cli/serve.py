@@ -57,6 +57,10 @@ def command(
     memory: Annotated[
         str, typer.Option("--memory", metavar="SIZE", help="What all stores may hold.")
     ] = "256MB",
+    checkpoints: Annotated[
+        Path | None,
+        typer.Option("--checkpoints", metavar="DIR", help="Keep views there between starts."),
+    ] = None,
     token_file: Annotated[
         Path | None,
         typer.Option("--token-file", metavar="FILE", help="Write the token there, mode 600."),
@@ -66,7 +70,14 @@ def command(
 
     Tables are read only, and need not be there yet. Starts no Spark and no Java.
     """
-    order = ServiceOrder(host=host, port=port, auth=auth, store=store, memory_bytes=_size(memory))
+    order = ServiceOrder(
+        host=host,
+        port=port,
+        auth=auth,
+        store=store,
+        memory_bytes=_size(memory),
+        checkpoints=checkpoints,
+    )
     if token_file is not None and auth is ServiceAuth.LOOPBACK:
         raise usage_error(
             "no-token", "--token-file: with --auth loopback there is no token", "leave it out"
@@ -134,7 +145,9 @@ def _tell(served: Served, locations: Sequence[str], token_file: Path | None) -> 
     count = count_text(len(locations), "table")
     write(console, Text.assemble(("serving", "bold green"), f" {count} on {listens}"))
     for each in locations:
-        write(console, Text(f"  {clean(each)}{_note(each)}", style="dim"), hang=4)
+        refusal = served.refused.get(each)
+        anew = f"  ({refusal}: listed anew)" if refusal else ""
+        write(console, Text(f"  {clean(each)}{_note(each)}{anew}", style="dim"), hang=4)
     write(console, Text.assemble(("page  ", "cyan"), served.page), hang=6)
     if token_file is not None:
         write(console, Text.assemble(("token ", "cyan"), clean(token_file)), hang=6)

@@ -201,3 +201,35 @@ def test_no_spark_is_loaded() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False, timeout=60)
     assert done.returncode == 0
+
+
+def test_views_are_kept_between_starts_and_damaged_ones_are_told(
+    orders: WrittenTable, tmp_path: Path
+) -> None:
+    """The second start lists no partition; after damage the third says why it begins anew."""
+    kept = tmp_path / "kept"
+    words = (orders.folder, "--auth", "loopback", "--checkpoints", kept)
+    ask = f"/v1/hoodie/view/datafiles/all/latest/?basepath={orders.folder}"
+    with serving(tmp_path, *words) as first:
+        status, body = first.get(ask)
+        assert (status, len(json.loads(body))) == (200, 1)
+        assert listings(first) > 0
+        assert first.end(signal.SIGINT)[0] == 130
+    (file,) = kept.iterdir()
+    with serving(tmp_path, *words) as second:
+        assert second.get(ask) == (200, body)
+        assert listings(second) == 0
+        assert second.end(signal.SIGTERM)[0] == 143
+    file.write_bytes(file.read_bytes()[:-1])
+    with serving(tmp_path, *words) as third:
+        assert "the checkpoint is damaged: listed anew" in third.said
+        assert third.get(ask) == (200, body)
+        assert listings(third) > 0
+
+
+def listings(served: Serving) -> int:
+    """Return how many folders the service listed."""
+    _, text = served.get("/metrics")
+    found = re.search(rb"^lakestrap_view_listings_total{.*} (\d+)$", text, re.MULTILINE)
+    assert found
+    return int(found[1])
