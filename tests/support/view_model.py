@@ -18,6 +18,7 @@ from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import load_timeline
+from framework.hudi.view.checkpoint import Refusal, reopen, write_checkpoint
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.listing import ListingView, partition_order
 from framework.hudi.view.port import Query, Selection
@@ -32,6 +33,7 @@ from tests.support.view_writes import WRITES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from framework.hudi.view.facts import TableFacts
     from framework.hudi.view.stores.port import GroupStore
@@ -69,15 +71,19 @@ class Lab:
     Attributes:
         make_store: makes the store of a view.
         forgets: whether the store may forget what it was told.
+        checkpoint: where views are written to, and opened from at random moments; None for never.
         done: how often each action was done.
         plays: how many there were.
+        reopened: how often a view went on from a checkpoint.
         disturbed: plays in which a view forgot something.
     """
 
     make_store: Callable[[], GroupStore] = MemoryStore
     forgets: bool = False
+    checkpoint: Path | None = None
     done: Counter[str] = field(default_factory=Counter)
     plays: int = 0
+    reopened: int = 0
     disturbed: int = 0
 
     def play(self, seed: int) -> None:
@@ -95,7 +101,7 @@ class Lab:
         finally:
             play.close()
         self.plays += 1
-        self.disturbed += play.view.counts.rebuilt + play.view.counts.resets > 0
+        self.disturbed += play.was_disturbed
 
 
 class Play:
@@ -117,7 +123,10 @@ class Play:
         self._loaded: set[str] = set()
         self._disturbed = 0
         self._is_syncing = False
-        self.view = self._new_view()
+        self._is_reopening = False
+        self._saved: _Saved | None = None
+        self.was_disturbed = False
+        self.view = IncrementalView(self._watched, self._new_store())
 
     def run(self) -> None:
         """Let things happen, and compare now and then."""
@@ -132,7 +141,11 @@ class Play:
             if self.rng.random() < 0.1:
                 self._watched.meanwhile = self._act
                 self._sync()
+            if self.lab.checkpoint is not None and self.rng.random() < 0.5:
+                self._reopen(self.lab.checkpoint)
             self._compare()
+            if self.lab.checkpoint is not None and self.rng.random() < 0.7:
+                self._save(self.lab.checkpoint)
 
     def _happen(self, most: int) -> None:
         """Let some things happen."""
@@ -144,11 +157,36 @@ class Play:
         self.view.close()
         self._storage.forget()
 
-    def _new_view(self) -> IncrementalView:
-        """Return a view that knows nothing."""
-        return IncrementalView(
-            self._watched, WatchedStore(self.lab.make_store(), self._partition_loaded)
-        )
+    def _new_store(self) -> WatchedStore:
+        """Return an empty store."""
+        return WatchedStore(self.lab.make_store(), self._partition_loaded)
+
+    def _save(self, path: Path) -> None:
+        """Write the view to a file, and remember what it knew."""
+        self.trace.append("save")
+        write_checkpoint(self.view, path)
+        early = {path: dict(names) for path, names in self._early.items()}
+        self._saved = _Saved(early, self._told, set(self._loaded), set(self._table.seen))
+
+    def _reopen(self, path: Path) -> None:
+        """End the view, and go on with one that is opened from the file, however old that is."""
+        saved, listed = self._saved, self._watched.listings
+        if saved is None:
+            return
+        self.trace.append("reopen")
+        self.view.close()
+        self._is_reopening = True
+        found = reopen(self._watched, self._new_store(), path)
+        self._is_reopening = False
+        assert self._watched.listings == listed, "a checkpoint was opened by listing"
+        assert found.refusal in {None, Refusal.TOO_OLD}
+        self.view, self._disturbed = found.view, 0
+        self._early = {path: dict(names) for path, names in saved.early.items()}
+        self._told = self._seen = saved.told
+        self._loaded = set() if found.refusal else set(saved.loaded)
+        self._table.seen = set(saved.seen)
+        self.was_disturbed |= found.refusal is not None
+        self.lab.reopened += found.refusal is None
 
     def _adopt(self) -> None:
         """Begin with a bootstrap, which the view may see unfinished."""
@@ -170,7 +208,9 @@ class Play:
                 return
 
     def _note(self, name: str) -> None:
-        """Count an action."""
+        """Count an action; no checkpoint can tell that instants were held meanwhile."""
+        if name == "drop savepoint":
+            self._saved = None
         self.trace.append(name)
         self.lab.done[name] += 1
 
@@ -225,11 +265,15 @@ class Play:
 
     def _looked(self) -> None:
         """The view listed the timeline."""
+        if self._is_reopening:
+            return
         self._seen = len(self._table.deeds)
         self._table.seen = self._table.savepoints | {each.time for each in self._table.pending}
 
     def _partition_loaded(self, path: str) -> None:
         """The view listed a partition: it knows what is there, if it counts."""
+        if self._is_reopening:
+            return
         self._catch_up()
         truth = self._table.truth.get(path, {})
         there = {each.name: each.size for each in self._storage.list(path) if not each.is_folder}
@@ -256,6 +300,7 @@ class Play:
             found = self.view.select(query)
             self._reference = self._reference or self._listing()
             assert found == answer(query, self._reference), query
+        self.was_disturbed |= self.view.counts.rebuilt + self.view.counts.resets > 0
         partitions = list(self.view.partitions())
         assert partitions == sorted(partitions, key=partition_order)
         with_files = {path for path, names in self._table.truth.items() if names}
@@ -284,6 +329,16 @@ class Play:
             instants=frozenset(rng.sample(times, rng.randint(0, len(times)))),
             include_pending=rng.random() < 0.5,
         )
+
+
+@dataclass(frozen=True)
+class _Saved:
+    """What a view knew when it was written to a file."""
+
+    early: Files
+    told: int
+    loaded: set[str]
+    seen: set[str]
 
 
 def _counts(name: str, facts: TableFacts) -> bool:

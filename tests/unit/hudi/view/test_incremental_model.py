@@ -2,13 +2,59 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING
+
 import pytest
 
+from framework.hudi.view.stores.embedded_kv import EmbeddedKvStore
+from framework.hudi.view.stores.memory import MemoryStore
+from framework.hudi.view.stores.spillable import SpillableStore
 from tests.support.view_model import ACTIONS, Lab
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 PLAYS = 10_000
 SHARDS = 20
 QUICK_PLAYS = 200
+STORE_PLAYS = 400
+QUICK_STORE_PLAYS = 20
+SMALL_BYTES = 1_500
+KV_BYTES = 1 << 18
+
+
+def in_memory(folder: Path) -> Lab:
+    """Return plays of views whose groups are in memory."""
+    return Lab(checkpoint=folder / "view")
+
+
+def in_bounded_memory(folder: Path) -> Lab:
+    """Return plays of views that forget most of what they listed."""
+    make_store = partial(MemoryStore, SMALL_BYTES)
+    return Lab(make_store=make_store, forgets=True, checkpoint=folder / "view")
+
+
+def in_a_file(folder: Path) -> Lab:
+    """Return plays of views whose groups are mostly in a file."""
+    make_store = partial(SpillableStore, folder, SMALL_BYTES)
+    return Lab(make_store=make_store, checkpoint=folder / "view")
+
+
+def in_rocksdb(folder: Path) -> Lab:
+    """Return plays of views whose groups are in RocksDB."""
+    number = count()
+
+    def make_store() -> EmbeddedKvStore:
+        """Return a store in a folder of its own."""
+        return EmbeddedKvStore(folder / f"kv{next(number)}", KV_BYTES)
+
+    return Lab(make_store=make_store, checkpoint=folder / "view")
+
+
+KINDS = (in_memory, in_bounded_memory, in_a_file, in_rocksdb)
 
 
 def play_all(lab: Lab, seeds: range) -> None:
@@ -31,3 +77,25 @@ def test_view_that_follows_many_tables_answers_as_a_listing_does(shard: int) -> 
     """After each of very many random lives, to questions of every kind."""
     size = PLAYS // SHARDS
     play_all(Lab(), range(QUICK_PLAYS + shard * size, QUICK_PLAYS + (shard + 1) * size))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_view_over_any_store_that_is_opened_again_answers_as_a_listing_does(
+    kind: Callable[[Path], Lab], tmp_path: Path
+) -> None:
+    """Wherever its groups are, and though it ends and goes on from an older checkpoint."""
+    lab = kind(tmp_path)
+    for seed in range(QUICK_STORE_PLAYS):
+        lab.play(seed)
+    assert lab.reopened > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS)
+def test_views_over_any_store_that_are_opened_again_answer_as_a_listing_does(
+    kind: Callable[[Path], Lab], tmp_path: Path
+) -> None:
+    """After each of very many random lives."""
+    lab = kind(tmp_path)
+    play_all(lab, range(STORE_PLAYS))
+    assert lab.reopened > STORE_PLAYS / 5
