@@ -39,7 +39,14 @@ def in_bounded_memory(folder: Path) -> Lab:
 
 def in_a_file(folder: Path) -> Lab:
     """Return plays of views whose groups are mostly in a file."""
-    make_store = partial(SpillableStore, folder, SMALL_BYTES)
+    number = count()
+
+    def make_store() -> SpillableStore:
+        """Return a store in a folder of its own."""
+        mine = folder / f"file{next(number)}"
+        mine.mkdir()
+        return SpillableStore(SMALL_BYTES, str(mine))
+
     return Lab(make_store=make_store, checkpoint=folder / "view")
 
 
@@ -49,7 +56,9 @@ def in_rocksdb(folder: Path) -> Lab:
 
     def make_store() -> EmbeddedKvStore:
         """Return a store in a folder of its own."""
-        return EmbeddedKvStore(folder / f"kv{next(number)}", KV_BYTES)
+        mine = folder / f"kv{next(number)}"
+        mine.mkdir()
+        return EmbeddedKvStore(KV_BYTES, str(mine))
 
     return Lab(make_store=make_store, checkpoint=folder / "view")
 
