@@ -103,7 +103,10 @@ def asked(service: Service) -> dict[str, int]:
     }
 
 
-@pytest.mark.parametrize("kind", list(TableType))
+@pytest.mark.parametrize(
+    "kind",
+    [TableType.MERGE_ON_READ, pytest.param(TableType.COPY_ON_WRITE, marks=pytest.mark.full)],
+)
 def test_judge_writes_through_our_service_and_our_view_follows(
     kind: TableType,
     judge: Judge,
