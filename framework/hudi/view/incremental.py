@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Final
 from framework.errors import CorruptFileError, StorageError
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.filegroup.group import decode_group, encode_group
-from framework.hudi.filegroup.names import BaseFileName, LogFileName
-from framework.hudi.filegroup.slices import BaseFile, FileGroupId
-from framework.hudi.table.layout import BOOTSTRAP_INSTANT, PARTITION_METADATA, join
-from framework.hudi.timeline.instant import DATA_ACTIONS
+from framework.hudi.filegroup.slices import FileGroupId
+from framework.hudi.table.layout import PARTITION_METADATA, join
 from framework.hudi.view.changes import read_changes
+from framework.hudi.view.counted import counting, file_id_of, is_skeleton
 from framework.hudi.view.facts import TableFacts, read_facts
 from framework.hudi.view.known import Known, Step, look, step
 from framework.hudi.view.listing import ListingView, partition_order
@@ -31,10 +30,10 @@ from framework.hudi.view.port import Query, Selection
 from framework.hudi.view.selecting import answer, select
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from framework.hudi.filegroup.group import FileGroup
-    from framework.hudi.filegroup.slices import FileSlice, LogFile
+    from framework.hudi.filegroup.slices import FileSlice
     from framework.hudi.storage.port import Storage
     from framework.hudi.timeline.instant import Instant
     from framework.hudi.view.changes import InstantChanges, PartitionChanges
@@ -242,7 +241,7 @@ class IncrementalView:
         """List a partition and keep its groups, as far as their instants count."""
         facts = self.facts
         listing = ListingView(self._storage, facts.timeline, self._open_index())
-        groups = map(_counting(facts), listing.groups(partition_path))
+        groups = map(counting(facts), listing.groups(partition_path))
         records = {each.group.file_id: encode_group(each) for each in groups if not each.is_empty}
         self._count(listings=listing.listings)
         self._store.put(partition_path, records)
@@ -319,7 +318,7 @@ class IncrementalView:
         if self._partitions is not None:
             is_gone = part.is_dropped and not self._is_partition(path)
             (self._partitions.discard if is_gone else self._partitions.add)(path)
-        skeletons = any(_is_skeleton(each) for each in part.added.values())
+        skeletons = any(is_skeleton(each) for each in part.added.values())
         if skeletons:
             self._close_index()
         if not self._store.is_loaded(path):
@@ -340,7 +339,7 @@ class IncrementalView:
         for file in part.added.values():
             added[file.name.file_id].append(file)
         gone = frozenset(part.gone)
-        touched = added.keys() | {each for each in map(_file_id, gone) if each}
+        touched = added.keys() | {each for each in map(file_id_of, gone) if each}
         for file_id in touched:
             id_ = FileGroupId(partition_path=path, file_id=file_id)
             group = decode_group(id_, self._store.record(path, file_id) or b"")
@@ -360,43 +359,3 @@ class IncrementalView:
         """Add to the counts."""
         sums = {name: getattr(self._counts, name) + n for name, n in more.items()}
         self._counts = replace(self._counts, **sums)
-
-
-def _counting(facts: TableFacts) -> Callable[[FileGroup], FileGroup]:
-    """Return what takes out of a listed group the files of instants under way.
-
-    These, and those that began later, are named by their instant once it completes. Others that do
-    not count now may do so later, as with a listing: when they are older than all instants.
-    """
-    timeline = facts.timeline
-    last = timeline.last_requested_time or ""
-    pending = {each.requested_time for each in timeline.pending if each.action in DATA_ACTIONS}
-
-    def kept(group: FileGroup) -> FileGroup:
-        bases = tuple(
-            each
-            for each in group.bases
-            if each.name.instant not in pending and each.name.instant <= last
-        )
-        times = ((each, each.name.base_instant) for each in group.logs)
-        logs = tuple(
-            each
-            for each, time in times
-            if time <= last and (time not in pending or time in facts.compacting)
-        )
-        if len(bases) == len(group.bases) and len(logs) == len(group.logs):
-            return group  # as nearly always
-        return replace(group, bases=bases, logs=logs)
-
-    return kept
-
-
-def _is_skeleton(file: BaseFile | LogFile) -> bool:
-    """Whether a file may be a skeleton, whose source the index alone knows."""
-    return isinstance(file, BaseFile) and file.name.instant == BOOTSTRAP_INSTANT
-
-
-def _file_id(name: str) -> str | None:
-    """Return the file group in a file's name."""
-    found = BaseFileName.parse(name) or LogFileName.parse(name)
-    return None if found is None else found.file_id
