@@ -7,9 +7,22 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["cpu_s", "driver_peaks_mb", "peak_mb", "reset_peaks", "resident_mb", "task_peak_mb"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "cpu_s",
+    "driver_peaks_mb",
+    "peak_mb",
+    "pin",
+    "reset_peaks",
+    "resident_mb",
+    "task_peak_mb",
+]
 
 PROC = Path("/proc")
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -32,6 +45,14 @@ def reset_peaks(root: int) -> None:
 def peak_mb(root: int) -> float:
     """Return the sum of the members' resident high-water marks: an upper bound of the peak."""
     return sum(_status_kb(pid, "VmHWM") for pid in _members(root)) / 1024
+
+
+def pin(root: int, cores: Iterable[int]) -> None:
+    """Let every thread of the tree run on some cores alone; threads that it begins inherit that."""
+    for pid in _members(root):
+        for task in (PROC / str(pid) / "task").iterdir():
+            with suppress(ProcessLookupError):
+                os.sched_setaffinity(int(task.name), cores)
 
 
 def resident_mb(root: int) -> float:

@@ -234,6 +234,9 @@ def _share(name: str, part: str, row: str, rival: str, **more: Any) -> Target:
     return Target(name=name, set=part, ours=rival, rival=row, **more)
 
 
+_LOOK_UPS = ("1 one core", "1 two cores", "8 free", "32 free")
+"""Connections, and where server and client run: with one connection they take turns, and on free
+cores it is the kernel's choice of cores that is measured (see `served.FREE`)."""
 TIMELINE_TARGETS: Sequence[Target] = (
     *(
         _pair(
@@ -247,24 +250,24 @@ TIMELINE_TARGETS: Sequence[Target] = (
     ),
     *(
         _share(
-            f"look-ups, {number}: a second",
+            f"look-ups, {row}: a second",
             "lookups",
-            f"ours {number}",
-            f"hudi {number}",
+            f"ours {row}",
+            f"hudi {row}",
             measure="rate",
             least=1.0,
         )
-        for number in (1, 8, 32)
+        for row in _LOOK_UPS
     ),
     *(
         _pair(
-            f"look-ups, {number}: p99",
+            f"look-ups, {row}: p99",
             "lookups",
-            f"ours {number}/hudi {number}",
+            f"ours {row}/hudi {row}",
             1.0,
             measure="p99_us",
         )
-        for number in (1, 8, 32)
+        for row in _LOOK_UPS
     ),
     _share("batches: groups a second", "batches", "ours", "hudi", measure="rate", least=5.0),
     _pair("resident memory in memory", "memory", "ours/hudi", 4.0, measure="loaded_mb"),
@@ -279,7 +282,7 @@ TIMELINE_TARGETS: Sequence[Target] = (
         most=1.5,
     ),
 )
-"""Rows with a number are of that many connections."""
+"""Rows with a number are of that many connections, as `touch` has them on free cores."""
 
 
 def print_row(data: str, row: str, samples: Sequence[Any], cost: Any) -> None:

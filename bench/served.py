@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -24,7 +25,17 @@ if TYPE_CHECKING:
     from grouped import GroupedTable
     from side_process import Side
 
-__all__ = ["LoadCost", "Served", "median_load", "print_load", "serving"]
+__all__ = [
+    "FREE",
+    "ONE_CORE",
+    "TWO_CORES",
+    "LoadCost",
+    "Place",
+    "Served",
+    "median_load",
+    "print_load",
+    "serving",
+]
 
 VIEW = "/v1/hoodie/view/"
 ONE_GROUP, ONE_PARTITION = "slices/file/latest/", "slices/partition/latest/"
@@ -43,6 +54,29 @@ class LoadCost:
     max_us: float
     client_us: float
     server_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which cores the server and the client run on, numbered among those of this process.
+
+    Attributes:
+        name: follows the row's.
+        server: of the server; None: all.
+        client: of the client; None: all.
+    """
+
+    name: str
+    server: int | None
+    client: int | None
+
+
+FREE = Place("free", None, None)
+ONE_CORE = Place("one core", 0, 0)
+TWO_CORES = Place("two cores", 0, 1)
+"""One connection keeps either the server or the client waiting. On cores of their own both fall
+asleep each time, and waking a virtual core costs more than an answer; which of the two it is, the
+kernel decides by what else the server's process does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +112,18 @@ class Served:
             seed=seed,
         )
         return self._under(asked)
+
+    @contextmanager
+    def at(self, place: Place) -> Iterator[None]:
+        """Keep the server, and clients that begin meanwhile, on the cores of a place."""
+        cores = sorted(os.sched_getaffinity(0))
+        try:
+            process_tree.pin(self.pid, _chosen(cores, place.server))
+            os.sched_setaffinity(0, _chosen(cores, place.client))
+            yield
+        finally:
+            os.sched_setaffinity(0, cores)
+            process_tree.pin(self.pid, cores)
 
     def look_up_one(self, table: GroupedTable, partition: str, file_id: str) -> LoadCost:
         """Ask for the latest slice of one group once."""
@@ -119,6 +165,11 @@ class Served:
         kept = {each.name for each in fields(LoadCost)} & set(asdict(found))
         measured = {name: getattr(found, name) for name in kept}
         return LoadCost(**measured, server_us=cpu_s / found.requests * 1e6)
+
+
+def _chosen(cores: Sequence[int], number: int | None) -> Sequence[int]:
+    """Return one of the cores, or all."""
+    return cores if number is None else [cores[number % len(cores)]]
 
 
 @contextmanager

@@ -24,14 +24,14 @@ from carried import carried
 from contest import HERE, ROOT, start_side
 from grouped import GroupedTable, grouped_table
 from report import TIMELINE_TARGETS, finish
-from served import print_load, serving
+from served import FREE, ONE_CORE, TWO_CORES, print_load, serving
 from side_process import SideError
 from side_timeline_ours import SERVICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from served import LoadCost, Served
+    from served import LoadCost, Place, Served
     from side_process import Side
 
 __all__ = ["main"]
@@ -173,12 +173,23 @@ def _look_up(contest: Contest) -> Costs:
     with ExitStack() as stack:
         servers = {name: contest.loaded(stack, name) for name in contest.sides}
         for number in contest.connections:
-            found: dict[str, list[LoadCost]] = {name: [] for name in servers}
-            for run in range(contest.options.runs):
-                for name, server in servers.items():
-                    found[name].append(_once(contest, server, number, run))
-            costs |= _rows("lookups", {f"{name} {number}": each for name, each in found.items()})
+            for place in (ONE_CORE, TWO_CORES, FREE) if number == 1 else (FREE,):
+                costs |= _rows("lookups", _placed(contest, servers, number, place))
     return costs
+
+
+def _placed(
+    contest: Contest, servers: Mapping[str, Served], connections: int, place: Place
+) -> dict[str, list[LoadCost]]:
+    """Return the costs of loads at a place, by row."""
+    found: dict[str, list[LoadCost]] = {
+        f"{name} {connections} {place.name}": [] for name in servers
+    }
+    for run in range(contest.options.runs):
+        for row, server in zip(found, servers.values(), strict=True):
+            with server.at(place):
+                found[row].append(_once(contest, server, connections, run))
+    return found
 
 
 def _once(contest: Contest, server: Served, connections: int, seed: int) -> LoadCost:

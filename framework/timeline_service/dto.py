@@ -10,15 +10,16 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import quote
 
+from framework.hudi.filegroup.group import PlainRecord
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from framework.hudi.filegroup.slices import BaseFile, FileSlice, LogFile, SourceFile
+    from framework.hudi.filegroup.slices import BaseFile, FileSlice, LogFile
     from framework.hudi.timeline.instant import Instant
     from framework.hudi.view.known import Known
     from framework.hudi.view.plans import CompactionOperation
@@ -35,6 +36,7 @@ __all__ = [
     "timeline_json",
 ]
 
+_Folder: TypeAlias = tuple[str, str, str]
 _text: Final = json.JSONEncoder(ensure_ascii=False).encode
 _BLOCK_BYTES: Final = 33_554_432
 """What Hadoop's local file system says; a reader that splits by blocks must not meet 0."""
@@ -56,14 +58,14 @@ class Places:
         self._uri = f"{scheme}:{'//' if scheme == 'file' else ''}{quote(path, safe=_SAFE)}"
         self.folder = lru_cache(maxsize=4096)(self._folder)
 
-    def _folder(self, partition_path: str) -> tuple[str, str, str]:
+    def _folder(self, partition_path: str) -> _Folder:
         """Return a partition's JSON text, and the beginnings of paths and URIs of its files.
 
         The last two are JSON text without their quotes, with `/` at the end.
         """
         below = f"/{partition_path}" if partition_path else ""
         full, uri = f"{self._root}{below}/", f"{self._uri}{quote(below, safe=_SAFE)}/"
-        return _text(partition_path), _text(full)[1:-1], _text(uri)[1:-1]
+        return _text(partition_path), _inner(full), _inner(uri)
 
 
 def file_slice(found: FileSlice, places: Places) -> str:
@@ -82,14 +84,27 @@ def base_file(found: FileSlice, places: Places) -> str:
     base: BaseFile | None = found.base
     if base is None:
         raise ValueError("the slice has no base file")
-    _, full, uri = places.folder(found.group.partition_path)
-    name = _text(str(base.name))[1:-1]
-    source = "null" if found.bootstrap is None else _source_file(found.bootstrap)
+    file_id, behind = found.group.file_id, found.bootstrap
+    rest = str(base.name)[len(file_id) :]
+    plain = PlainRecord(rest, str(base.size), base.name.instant, None)
+    source = None if behind is None else _source_file(behind.uri, behind.size, behind.mtime_ms)
+    return _base_file(places.folder(found.group.partition_path), _inner(file_id), plain, source)
+
+
+def _base_file(folder: _Folder, id_: str, plain: PlainRecord, source: str | None) -> str:
+    """Return a `BaseFileDTO`; the file id is JSON text without quotes."""
+    _, full, uri = folder
+    name, size = f"{id_}{plain.rest}", plain.size
     return (
-        f'{{"fileStatus":{_status(f"{uri}{name}", base.size)},"fullPath":"{full}{name}",'
-        f'"fileLen":{base.size},"commitTime":"{base.name.instant}",'
-        f'"fileId":{_text(found.group.file_id)},"bootstrapBaseFile":{source}}}'
+        f'{{"fileStatus":{_status(f"{uri}{name}", size)},"fullPath":"{full}{name}",'
+        f'"fileLen":{size},"commitTime":"{plain.instant}",'
+        f'"fileId":"{id_}","bootstrapBaseFile":{source or "null"}}}'
     )
+
+
+def _inner(text: str) -> str:
+    """Return JSON text without its quotes."""
+    return _text(text)[1:-1]
 
 
 def _status(uri: str, size: int | str, mtime_ms: int | str = 0) -> str:
@@ -100,19 +115,19 @@ def _status(uri: str, size: int | str, mtime_ms: int | str = 0) -> str:
     )
 
 
-def _source_file(source: SourceFile) -> str:
+def _source_file(uri: str, size: int | str, mtime_ms: int | str) -> str:
     """Return the `BaseFileDTO` of the file behind a skeleton."""
-    uri = _text(source.uri)[1:-1]
+    there = _inner(uri)
     return (
-        f'{{"fileStatus":{_status(uri, source.size, source.mtime_ms)},"fullPath":"{uri}",'
-        f'"fileLen":{source.size},"commitTime":null,"fileId":null,"bootstrapBaseFile":null}}'
+        f'{{"fileStatus":{_status(there, size, mtime_ms)},"fullPath":"{there}",'
+        f'"fileLen":{size},"commitTime":null,"fileId":null,"bootstrapBaseFile":null}}'
     )
 
 
 def _log_file(log: LogFile, found: FileSlice, places: Places) -> str:
     """Return a `LogFileDTO`."""
     _, full, uri = places.folder(found.group.partition_path)
-    name = _text(str(log.name))[1:-1]
+    name = _inner(str(log.name))
     return (
         f'{{"fileStatus":{_status(f"{uri}{name}", log.size)},"path":"{full}{name}",'
         f'"len":{log.size}}}'
@@ -210,24 +225,16 @@ def plain_slice(
         places: of the table.
         counts: whether files of an instant are part of the table.
     """
-    files, has_source, last = record.decode().partition("\ns")
-    rest, _, size = files[1:].partition("\t")
-    instant = rest.rpartition("_")[2].partition(".")[0]
-    if not files.startswith("b") or "\n" in files or not counts(instant):
+    plain = PlainRecord.parse(record.decode())
+    if plain is None or not counts(plain.instant):
         return None
-    id_ = _text(group[1])[1:-1]
-    partition, full, uri = places.folder(group[0])
-    source = "null"
-    if has_source and instant == BOOTSTRAP_INSTANT:
-        source_size, mtime, source_uri = last.split("\t", 2)
-        there = _text(source_uri)[1:-1]
-        source = (
-            f'{{"fileStatus":{_status(there, source_size, mtime)},"fullPath":"{there}",'
-            f'"fileLen":{source_size},"commitTime":null,"fileId":null,"bootstrapBaseFile":null}}'
-        )
+    folder, id_ = places.folder(group[0]), _inner(group[1])
+    source = None
+    if plain.source is not None and plain.instant == BOOTSTRAP_INSTANT:
+        size, mtime_ms, uri = plain.source.split("\t", 2)
+        source = _source_file(uri, size, mtime_ms)
+    base = _base_file(folder, id_, plain, source)
     return (
-        f'{{"baseFile":{{"fileStatus":{_status(f"{uri}{id_}{rest}", size)},'
-        f'"fullPath":"{full}{id_}{rest}","fileLen":{size},"commitTime":"{instant}",'
-        f'"fileId":"{id_}","bootstrapBaseFile":{source}}},"logFiles":[],"partition":{partition},'
-        f'"fileId":"{id_}","baseInstant":"{instant}"}}'
+        f'{{"baseFile":{base},"logFiles":[],"partition":{folder[0]},"fileId":"{id_}",'
+        f'"baseInstant":"{plain.instant}"}}'
     )

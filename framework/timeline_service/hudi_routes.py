@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from framework.hudi.timeline.hashing import instants_hash
-from framework.hudi.timeline.instant import DATA_ACTIONS, Action
+from framework.hudi.timeline.instant import COMPACTIONS, DATA_ACTIONS, LATEST
 from framework.hudi.view.known import Known
 from framework.hudi.view.port import Query, Selection
 from framework.timeline_service.dto import (
@@ -36,7 +36,6 @@ __all__ = ["HUDI_PREFIX", "Route", "hudi_route"]
 
 HUDI_PREFIX: Final = "/v1/hoodie/view/"
 _PLAIN: Final = frozenset({Selection.LATEST, Selection.MERGED})
-_END: Final = "9" * 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,21 +108,27 @@ def _slices(selection: Selection, *needs: str) -> Route:
 def _latest_slices(table: ServedTable, path: str, query: Query) -> Iterator[str]:
     """Yield the latest slices of a partition; plain groups take a short way, as nearly all are."""
     view = table.view
-    records = view.records(path)
-    timeline, end = view.facts.timeline, query.instant or _END
+    timeline, end = view.facts.timeline, query.instant or LATEST
 
     def counts(instant: str) -> bool:
         return instant <= end and timeline.is_completed(instant)
 
-    for file_id in sorted(records if query.file_ids is None else records.keys() & query.file_ids):
-        text = None
-        if not view.is_special(path, file_id):
-            text = plain_slice((path, file_id), records[file_id], table.places, counts)
+    for file_id, record in sorted(view.records(path, query.file_ids).items()):
+        text = _plain_text(table, (path, file_id), record, counts)
         if text is not None:
             yield text
             continue
         one = replace(query, file_ids=(file_id,))
         yield from (file_slice(each, table.places) for each in view.select(one))
+
+
+def _plain_text(
+    table: ServedTable, group: tuple[str, str], record: bytes, counts: Callable[[str], bool]
+) -> str | None:
+    """Return the latest slice of a group by the short way, None where it is not plain."""
+    if table.view.is_special(*group):
+        return None
+    return plain_slice(group, record, table.places, counts)
 
 
 def _bases(selection: Selection, *needs: str) -> Route:
@@ -162,19 +167,17 @@ def _by_partition(selection: Selection, form: Callable[..., str]) -> Route:
     return Route("GET", handler)
 
 
-def _single_slice(table: ServedTable, parameters: Parameters, _: bytes) -> str:
-    """The latest slice of one group: writers ask for it most, so plain groups take a short way."""
-    path, file_id = _partition(parameters), _needed(parameters, "fileid")
-    record = table.view.record(path, file_id)
+def _single_slice(table: ServedTable, parameters: Parameters, body: bytes) -> str:
+    """The latest slice of one group: writers ask for it most, so not even a query is made of it."""
+    group = _partition(parameters), _needed(parameters, "fileid")
+    record = table.view.record(*group)
     if record is None:
         return "[]"
-    if not table.view.is_special(path, file_id):
-        counts = table.view.facts.timeline.is_completed
-        found = plain_slice((path, file_id), record, table.places, counts)
-        if found is not None:
-            return f"[{found}]"
-    query = Query(selection=Selection.LATEST, partition_path=path, file_ids=(file_id,))
-    return _list(file_slice(each, table.places) for each in table.view.select(query))
+    text = _plain_text(table, group, record, table.view.facts.timeline.is_completed)
+    return _ANY_SINGLE.handler(table, parameters, body) if text is None else f"[{text}]"
+
+
+_ANY_SINGLE: Final = _slices(Selection.LATEST, "partition", "fileid")
 
 
 def _list(texts: Iterable[str]) -> str:
@@ -193,11 +196,8 @@ def _writes(known: Known) -> Sequence[Instant]:
     return [
         each
         for each in known.timeline.instants
-        if each.action in DATA_ACTIONS and (each.is_completed or each.action in _PLANS)
+        if each.action in DATA_ACTIONS and (each.is_completed or each.action in COMPACTIONS)
     ]
-
-
-_PLANS: Final = frozenset({Action.COMPACTION, Action.LOGCOMPACTION})
 
 
 def _last_instant(table: ServedTable, _: Parameters, __: bytes) -> str:

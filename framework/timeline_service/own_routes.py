@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
-from framework.hudi.filegroup.group import encode_slice
+from framework.hudi.filegroup.group import PlainRecord, encode_slice
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.hudi.view.port import Query, Selection
 from framework.timeline_service.messages import RequestRefusedError
@@ -90,26 +90,14 @@ def _answer(table: ServedTable, query: Query) -> Iterator[tuple[str, str, str]]:
         return
     view = table.view
     done = view.facts.timeline.is_completed
-    for file_id, record in _records(table, path, query.file_ids):
+    for file_id, record in sorted(view.records(path, query.file_ids).items()):
         text = record.decode()
-        if _is_plain(text) and done(_instant(text)) and not view.is_special(path, file_id):
+        plain = PlainRecord.parse(text)
+        if _is_slice(plain) and done(plain.instant) and not view.is_special(path, file_id):
             yield path, file_id, text
         else:
             one = Query(selection=query.selection, partition_path=path, file_ids=(file_id,))
             yield from _selected(table, one)
-
-
-def _records(
-    table: ServedTable, path: str, file_ids: tuple[str, ...] | None
-) -> Iterator[tuple[str, bytes]]:
-    """Yield the records of a partition's groups by file id, of all or of those that are named."""
-    if file_ids is None:
-        yield from sorted(table.view.records(path).items())
-        return
-    for file_id in sorted(set(file_ids)):
-        record = table.view.record(path, file_id)
-        if record is not None:
-            yield file_id, record
 
 
 def _selected(table: ServedTable, query: Query) -> Iterator[tuple[str, str, str]]:
@@ -118,17 +106,9 @@ def _selected(table: ServedTable, query: Query) -> Iterator[tuple[str, str, str]
         yield each.group.partition_path, each.group.file_id, encode_slice(each)
 
 
-def _is_plain(record: str) -> bool:
-    """Return whether a record is one base file, and its source where it is a skeleton."""
-    files, has_source, _ = record.partition("\ns")
-    if not files.startswith("b") or "\n" in files:
-        return False
-    return not has_source or _instant(files) == BOOTSTRAP_INSTANT
-
-
-def _instant(record: str) -> str:
-    """Return the instant of a plain record's base file."""
-    return record.partition("\t")[0].rpartition("_")[2].partition(".")[0]
+def _is_slice(plain: PlainRecord | None) -> TypeGuard[PlainRecord]:
+    """Return whether a group's record is that of its slice: one file, a source where it has one."""
+    return plain is not None and (plain.source is None or plain.instant == BOOTSTRAP_INSTANT)
 
 
 VERBS: Final[Mapping[str, Callable[[ServedTable, dict[str, Any]], str]]] = MappingProxyType(

@@ -87,6 +87,15 @@ class Service:
         found = self._guarded(request, self._slow)
         return found or Answer.of({"error": "there is no such route"}, status=404)
 
+    def table_of(self, request: Request) -> ServedTable | None:
+        """Return the table that a request is about, None where it is about none served here."""
+        try:
+            if request.path.startswith(OWN_PREFIX):
+                return self.tables.by_id(_id_and_verb(request)[0])
+            return self.tables.by_path(parameters(request.query).get("basepath", ""))
+        except RequestRefusedError:
+            return None
+
     def _guarded(
         self, request: Request, answering: Callable[[Request], Answer | None]
     ) -> Answer | None:
@@ -160,7 +169,7 @@ class Service:
 
     def _own(self, request: Request) -> Answer:
         """Answer one of our routes."""
-        id_, _, verb = request.path.removeprefix(OWN_PREFIX).partition("/")
+        id_, verb = _id_and_verb(request)
         table = self.tables.by_id(id_)
         if verb not in VERBS:
             raise RequestRefusedError(404, "there is no such route")
@@ -201,6 +210,12 @@ class Service:
         name = request.path.rstrip("/") if route else verb if verb in VERBS else "other"
         self.metrics.count(name, answer.status)
         return answer
+
+
+def _id_and_verb(request: Request) -> tuple[str, str]:
+    """Return the table's id and what is asked of it, as the path of one of our routes says."""
+    id_, _, verb = request.path.removeprefix(OWN_PREFIX).partition("/")
+    return id_, verb
 
 
 def _is_kept(request: Request, said: dict[str, str]) -> bool:

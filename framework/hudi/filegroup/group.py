@@ -15,7 +15,7 @@ not tell; so the slice of a group with one base file and no log is the group's r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
@@ -31,12 +31,16 @@ from framework.hudi.table.layout import join
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from framework.hudi.filegroup.slices import SourceFacts
+
 __all__ = [
     "FileGroup",
+    "PlainRecord",
     "base_order",
     "decode_group",
     "decode_slice",
     "encode_group",
+    "encode_plain",
     "encode_slice",
     "log_order",
 ]
@@ -91,6 +95,32 @@ class FileGroup:
         return not (self.bases or self.logs)
 
 
+class PlainRecord(NamedTuple):
+    """The record of one base file alone, as nearly all groups have, taken apart.
+
+    Attributes:
+        rest: of the file's name, behind the file id.
+        size: bytes, in digits.
+        instant: of the file.
+        source: size, time of modification and URI, tabs between; None where there is none.
+    """
+
+    rest: str
+    size: str
+    instant: str
+    source: str | None
+
+    @classmethod
+    def parse(cls, record: str) -> Self | None:
+        """Return the parts of a group's record, None where it has other files."""
+        files, has_source, last = record.partition(f"\n{_SOURCE}")
+        if not files.startswith(_BASE) or "\n" in files:
+            return None
+        rest, _, size = files[1:].partition("\t")
+        instant = rest.rpartition("_")[2].partition(".")[0]
+        return cls(rest, size, instant, last if has_source else None)
+
+
 def base_order(file: BaseFile) -> tuple[str, str]:
     """Oldest first."""
     return (file.name.instant, file.name.write_token)
@@ -107,9 +137,20 @@ def encode_group(group: FileGroup) -> bytes:
     lines = [f"{_BASE}{str(each.name)[after:]}\t{each.size}" for each in group.bases]
     lines += [f"{_LOG}{str(each.name)[after + 1 :]}\t{each.size}" for each in group.logs]
     if group.source is not None:
-        source = group.source
-        lines.append(f"{_SOURCE}{source.size}\t{source.mtime_ms}\t{source.uri}")
+        lines.append(_source_line(group.source))
     return "\n".join(lines).encode()
+
+
+def encode_plain(rest: str, size: int, source: SourceFacts | None) -> bytes:
+    """Return the record of a group of one base file, as `encode_group` does.
+
+    Args:
+        rest: of the file's name, behind the file id.
+        size: of the file in bytes.
+        source: of the skeleton, None where the file is none.
+    """
+    line = f"{_BASE}{rest}\t{size}"
+    return (line if source is None else f"{line}\n{_source_line(source)}").encode()
 
 
 def decode_group(group: FileGroupId, record: bytes) -> FileGroup:
@@ -153,9 +194,9 @@ def decode_slice(group: FileGroupId, record: str) -> FileSlice:
     Raises:
         CorruptFileError: `view/corrupt-record`; it is none that `encode_slice` made.
     """
-    files, has_source, last = record.partition(f"\n{_SOURCE}")
-    if record.startswith(_BASE) and "\n" not in files:  # as nearly all are
-        return _plain_slice(group, files, last if has_source else None)
+    plain = PlainRecord.parse(record)
+    if plain is not None:
+        return _plain_slice(group, plain)
     instant = ""
     if record.startswith(_INSTANT):
         head, _, record = record.partition("\n")
@@ -171,11 +212,11 @@ def decode_slice(group: FileGroupId, record: str) -> FileSlice:
     )
 
 
-def _plain_slice(group: FileGroupId, line: str, source: str | None) -> FileSlice:
+def _plain_slice(group: FileGroupId, plain: PlainRecord) -> FileSlice:
     """Return the slice of one base file, and of its source."""
+    source = plain.source
     try:
-        rest, size = line[1:].split("\t")
-        base = _base(group, rest, size)
+        base = _base(group, plain.rest, plain.size)
         behind = None if source is None else _source(*source.split("\t", 2))
     except (ValueError, TypeError) as error:
         raise _corrupt(group, error) from error
@@ -198,6 +239,11 @@ def _log(group: FileGroupId, rest: str, size: str) -> LogFile:
     if name is None:
         raise ValueError(f"{text!r} names no log file")
     return LogFile(name=name, path=join(group.partition_path, text), size=int(size))
+
+
+def _source_line(source: SourceFacts) -> str:
+    """Return the line of a source file."""
+    return f"{_SOURCE}{source.size}\t{source.mtime_ms}\t{source.uri}"
 
 
 def _source(size: str, mtime_ms: str, uri: str) -> SourceFile:

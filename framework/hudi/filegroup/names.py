@@ -8,18 +8,18 @@ from typing import Final
 
 from framework.errors import CorruptFileError, Where
 
-__all__ = ["BaseFileName", "LogFileName", "instant_of"]
+__all__ = ["BaseFileName", "LogFileName", "group_and_instant_of", "instant_of"]
 
 _FILE_ID: Final = re.compile(r"[^_/.\x00-\x1f]+")
 _TOKEN: Final = re.compile(r"[0-9]+-[0-9]+-[0-9]+")
 _INSTANT: Final = re.compile(r"[0-9]{1,17}")
-_new: Final = object.__new__
-_set: Final = object.__setattr__
 _EXTENSION: Final = re.compile(r"parquet|orc|hfile")
 _BASE: Final = re.compile(
     f"({_FILE_ID.pattern})_({_TOKEN.pattern})_({_INSTANT.pattern})[.]({_EXTENSION.pattern})"
 )
 _LOG: Final = re.compile(r"\.([^_/.]+)_([0-9]+)\.log\.([0-9]+)(?:_([0-9]+-[0-9]+-[0-9]+))?(\.cdc)?")
+_new: Final = object.__new__
+_set: Final = object.__setattr__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +118,12 @@ class LogFileName:
             )
         except CorruptFileError:
             return None
+
+
+def group_and_instant_of(name: str) -> tuple[str, str] | None:
+    """Return the file id and the instant in a base file's name, None where it names none."""
+    found = _BASE.fullmatch(name)
+    return None if found is None else (found[1], found[3])
 
 
 def instant_of(name: str) -> str | None:

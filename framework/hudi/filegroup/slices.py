@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from framework.hudi.filegroup.names import BaseFileName, LogFileName
 
-__all__ = ["BaseFile", "FileGroupId", "FileSlice", "LogFile", "SourceFile"]
+__all__ = ["BaseFile", "FileGroupId", "FileSlice", "LogFile", "SourceFacts", "SourceFile"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -35,6 +35,25 @@ class LogFile:
     name: LogFileName
     path: str
     size: int
+
+
+class SourceFacts(Protocol):
+    """What is known of a source file, as of `SourceFile`."""
+
+    @property
+    def uri(self) -> str:
+        """As of `SourceFile`."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """As of `SourceFile`."""
+        ...
+
+    @property
+    def mtime_ms(self) -> int:
+        """As of `SourceFile`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

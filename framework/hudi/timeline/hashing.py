@@ -5,18 +5,17 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Final
 
-from framework.hudi.timeline.instant import DATA_ACTIONS, Action
+from framework.hudi.timeline.instant import COMPACTIONS, DATA_ACTIONS, Action
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from framework.hudi.timeline.instant import Instant
     from framework.hudi.timeline.timeline import Timeline
 
 __all__ = ["instants_hash", "timeline_hash", "timeline_hashes"]
 
-_COMPACTIONS: Final = frozenset({Action.COMPACTION})
-_PLANNED: Final = frozenset({Action.COMPACTION, Action.LOGCOMPACTION})
+_COMPACTION_ALONE: Final = frozenset({Action.COMPACTION})
 
 
 def instants_hash(instants: Iterable[Instant]) -> str:
@@ -27,7 +26,7 @@ def instants_hash(instants: Iterable[Instant]) -> str:
 
 def timeline_hash(timeline: Timeline) -> str:
     """Return the hash that our clients tell: of completed instants and pending compactions."""
-    return _hash(timeline, _COMPACTIONS, writes_alone=False)
+    return instants_hash(_counting(_ordered(timeline), _COMPACTION_ALONE))
 
 
 def timeline_hashes(timeline: Timeline) -> frozenset[str]:
@@ -36,19 +35,20 @@ def timeline_hashes(timeline: Timeline) -> frozenset[str]:
     Apache Hudi's begin with all completed instants and pending compactions, and go on with those
     that write data; pending log compactions came with later releases.
     """
+    found = _ordered(timeline)
+    writes = [each for each in found if each.action in DATA_ACTIONS]
     return frozenset(
-        _hash(timeline, planned, writes_alone=writes)
-        for planned in (_COMPACTIONS, _PLANNED)
-        for writes in (False, True)
+        instants_hash(_counting(instants, planned))
+        for instants in (found, writes)
+        for planned in (_COMPACTION_ALONE, COMPACTIONS)
     )
 
 
-def _hash(timeline: Timeline, planned: frozenset[Action], *, writes_alone: bool) -> str:
-    """Return the hash of the instants of a kind."""
-    counting = sorted((*timeline.completed, *timeline.pending))
-    return instants_hash(
-        each
-        for each in counting
-        if (each.is_completed or each.action in planned)
-        and (not writes_alone or each.action in DATA_ACTIONS)
-    )
+def _ordered(timeline: Timeline) -> list[Instant]:
+    """Return the instants that count, in their order."""
+    return sorted((*timeline.completed, *timeline.pending))
+
+
+def _counting(instants: Iterable[Instant], planned: frozenset[Action]) -> Iterator[Instant]:
+    """Yield completed instants, and the pending ones of some actions."""
+    return (each for each in instants if each.is_completed or each.action in planned)

@@ -14,7 +14,7 @@ from framework.hudi.table.layout import HOODIE, join
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DATA_ACTIONS", "Action", "Instant", "InstantState"]
+__all__ = ["COMPACTIONS", "DATA_ACTIONS", "LATEST", "Action", "Instant", "InstantState"]
 
 
 @unique
@@ -52,6 +52,12 @@ DATA_ACTIONS: Final = frozenset(
     }
 )
 """Actions whose files hold records."""
+
+COMPACTIONS: Final = frozenset({Action.COMPACTION, Action.LOGCOMPACTION})
+"""Actions that are requested with a plan of log files."""
+
+LATEST: Final = "9" * 17
+"""A time that no instant is later than."""
 
 _COMPLETES_AS: Mapping[Action, Action] = MappingProxyType(
     {Action.COMPACTION: Action.COMMIT, Action.LOGCOMPACTION: Action.DELTACOMMIT}

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from framework.hudi.timeline.commit_metadata import read_replaced
-from framework.hudi.timeline.instant import Action, Instant, InstantState
+from framework.hudi.timeline.instant import COMPACTIONS, Action, Instant, InstantState
 from framework.hudi.view.plans import (
     CompactionOperation,
     read_clustered_groups,
@@ -122,7 +122,7 @@ def read_facts(
         StorageError: a replacecommit went meanwhile; the timeline has to be listed again.
     """
     replacing = [each for each in timeline.completed if each.action is Action.REPLACECOMMIT]
-    planned = [each for each in timeline.pending if each.action in _PLANNED]
+    planned = [each for each in timeline.pending if each.action in COMPACTIONS]
     clustering = [each for each in timeline.pending if each.action is Action.REPLACECOMMIT]
     known = before or TableFacts(timeline=timeline)
     # A plan's file may have been seen before it was written, so one without a word is read again.
@@ -141,9 +141,6 @@ def read_facts(
             for each in clustering
         },
     )
-
-
-_PLANNED = frozenset({Action.COMPACTION, Action.LOGCOMPACTION})
 
 
 def _plan(storage: Storage, instant: Instant) -> tuple[CompactionOperation, ...]:

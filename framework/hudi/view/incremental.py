@@ -22,7 +22,7 @@ from framework.hudi.filegroup.group import decode_group, encode_group
 from framework.hudi.filegroup.slices import FileGroupId
 from framework.hudi.table.layout import PARTITION_METADATA, join
 from framework.hudi.view.changes import read_changes
-from framework.hudi.view.counted import counting, file_id_of, is_skeleton
+from framework.hudi.view.counted import file_id_of, is_skeleton, load_records
 from framework.hudi.view.facts import TableFacts, read_facts
 from framework.hudi.view.known import Known, Step, look, step
 from framework.hudi.view.listing import ListingView, partition_order
@@ -191,21 +191,21 @@ class IncrementalView:
     def groups(
         self, partition_path: str, file_ids: Sequence[str] | None = None
     ) -> Iterator[FileGroup]:
-        """Yield the groups of a partition by file id; lists it where it is not loaded.
+        """Yield the groups of a partition by file id; as of `records`."""
+        for file_id, record in sorted(self.records(partition_path, file_ids).items()):
+            id_ = FileGroupId(partition_path=partition_path, file_id=file_id)
+            yield decode_group(id_, record)
 
-        Groups that are named are looked up one by one, whatever the partition's size is.
+    def records(
+        self, partition_path: str, file_ids: Iterable[str] | None = None
+    ) -> Mapping[str, bytes]:
+        """Return the records of a partition's groups; lists it where it is not loaded.
+
+        Groups that are named are looked up one by one, and left out where they are not there.
         """
-        if file_ids is None:
-            records = self.records(partition_path)
-        else:
-            named = ((each, self.record(partition_path, each)) for each in set(file_ids))
-            records = {file_id: found for file_id, found in named if found is not None}
-        for each in sorted(records):
-            id_ = FileGroupId(partition_path=partition_path, file_id=each)
-            yield decode_group(id_, records[each])
-
-    def records(self, partition_path: str) -> Mapping[str, bytes]:
-        """Return the records of a partition's groups; lists it where it is not loaded."""
+        if file_ids is not None:
+            named = ((each, self.record(partition_path, each)) for each in file_ids)
+            return {file_id: found for file_id, found in named if found is not None}
         with self._lock:
             found = self._store.records(partition_path)
             return self._load(partition_path) if found is None else found
@@ -241,8 +241,7 @@ class IncrementalView:
         """List a partition and keep its groups, as far as their instants count."""
         facts = self.facts
         listing = ListingView(self._storage, facts.timeline, self._open_index())
-        groups = map(counting(facts), listing.groups(partition_path))
-        records = {each.group.file_id: encode_group(each) for each in groups if not each.is_empty}
+        records = load_records(listing, facts, partition_path)
         self._count(listings=listing.listings)
         self._store.put(partition_path, records)
         return records

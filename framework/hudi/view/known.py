@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from framework.hudi.table.layout import HOODIE
-from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant
+from framework.hudi.timeline.instant import COMPACTIONS, DATA_ACTIONS, LATEST, Action, Instant
 from framework.hudi.timeline.timeline import Timeline, timeline_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Known", "Step", "look", "step"]
 
-_END: Final = "9" * 17
 _SERVICES: Final = frozenset({Action.CLEAN, Action.ROLLBACK, Action.RESTORE})
 _WRITES_LOGS: Final = frozenset({Action.DELTACOMMIT, Action.LOGCOMPACTION, Action.COMPACTION})
 """Log files of a slice may be listed before their writer completes, and those of a plan are moved
@@ -38,7 +37,7 @@ where it is taken back; base files are never taken for there before that."""
 Identity: TypeAlias = tuple[int, int]
 """Size in bytes and last modification in nanoseconds."""
 
-_TRIED_AGAIN: Final = frozenset({Action.COMPACTION, Action.LOGCOMPACTION, Action.REPLACECOMMIT})
+_TRIED_AGAIN: Final = COMPACTIONS | {Action.REPLACECOMMIT}
 """Their plans stay when an attempt is rolled back, so a rollback does not tell their end."""
 
 
@@ -114,7 +113,7 @@ def _lost(before: Timeline, after: Timeline) -> set[str]:
 def _missed(before: Timeline, after: Timeline) -> set[str]:
     """Return the times of pending instants that are gone, and may have completed before that."""
     there = _times(after.instants, DATA_ACTIONS)
-    first = min(there - _held(before, after), default=_END)
+    first = min(there - _held(before, after), default=LATEST)
     return {each for each in _times(before.pending, DATA_ACTIONS) - there if each < first}
 
 

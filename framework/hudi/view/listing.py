@@ -17,7 +17,7 @@ from framework.hudi.view.selecting import answer, select
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from framework.hudi.filegroup.slices import FileSlice
+    from framework.hudi.filegroup.slices import FileSlice, SourceFacts
     from framework.hudi.storage.port import Entry, Storage
     from framework.hudi.timeline.timeline import Timeline
 
@@ -26,21 +26,10 @@ __all__ = ["ListingView", "SourceMappings", "partition_order"]
 _MERGED = Query(selection=Selection.MERGED)
 
 
-class _Mapping(Protocol):
-    """The source file of one skeleton, as the bootstrap index has it."""
-
-    @property
-    def uri(self) -> str: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def mtime_ms(self) -> int: ...
-
-
 class SourceMappings(Protocol):
     """What the view asks of a bootstrap index."""
 
-    def mappings(self, partition_path: str) -> Mapping[str, _Mapping]:
+    def mappings(self, partition_path: str) -> Mapping[str, SourceFacts]:
         """Return the source files of a partition by file id; empty where it has none."""
         ...
 
@@ -90,9 +79,15 @@ class ListingView:
         self, partition_path: str, file_ids: Sequence[str] | None = None
     ) -> Iterator[FileGroup]:
         """Yield the groups of a partition by file id, with all files that are there."""
+        return self.groups_of(partition_path, self.entries(partition_path), file_ids)
+
+    def groups_of(
+        self, partition_path: str, entries: Iterable[Entry], file_ids: Sequence[str] | None = None
+    ) -> Iterator[FileGroup]:
+        """Yield the groups that some files of a partition make up, by file id; lists nothing."""
         bases: dict[str, list[BaseFile]] = defaultdict(list)
         logs: dict[str, list[LogFile]] = defaultdict(list)
-        for file in _files(self._list(partition_path)):
+        for file in _files(entries):
             if isinstance(file, BaseFile):
                 bases[file.name.file_id].append(file)
             else:
@@ -100,7 +95,8 @@ class ListingView:
         chosen = bases.keys() | logs.keys()
         if file_ids is not None:
             chosen &= set(file_ids)
-        sources = self._sources(partition_path, bases.values())
+        has_skeleton = any(_has_skeleton(each) for each in bases.values())
+        sources = self.sources(partition_path) if has_skeleton else {}
         for each in sorted(chosen):
             yield FileGroup(
                 group=FileGroupId(partition_path=partition_path, file_id=each),
@@ -109,28 +105,24 @@ class ListingView:
                 source=_source(sources.get(each)),
             )
 
+    def entries(self, folder: str) -> list[Entry]:
+        """Return the children of a folder by name; costs one listing."""
+        self.listings += 1
+        return list(self._storage.list(folder))
+
+    def sources(self, partition_path: str) -> Mapping[str, SourceFacts]:
+        """Return the sources of a partition's skeletons by file id; empty without an index."""
+        return {} if self._index is None else self._index.mappings(partition_path)
+
     def _partitions_below(self, folder: str) -> Iterator[str]:
         """Yield the partitions in `folder`, itself included."""
-        found = self._list(folder)
+        found = self.entries(folder)
         if any(entry.name == PARTITION_METADATA for entry in found):
             yield folder
             return
         for entry in found:
             if entry.is_folder and entry.path != HOODIE:
                 yield from self._partitions_below(entry.path)
-
-    def _sources(
-        self, partition_path: str, bases: Iterable[Sequence[BaseFile]]
-    ) -> Mapping[str, _Mapping]:
-        """Return the sources of skeletons; asks the index only where there may be one."""
-        if self._index is None or not any(_has_skeleton(each) for each in bases):
-            return {}
-        return self._index.mappings(partition_path)
-
-    def _list(self, folder: str) -> list[Entry]:
-        """Return the children of `folder`, and count the listing."""
-        self.listings += 1
-        return list(self._storage.list(folder))
 
 
 def _files(entries: Iterable[Entry]) -> Iterator[BaseFile | LogFile]:
@@ -154,7 +146,7 @@ def _has_skeleton(bases: Sequence[BaseFile]) -> bool:
     return any(each.name.instant == BOOTSTRAP_INSTANT for each in bases)
 
 
-def _source(mapping: _Mapping | None) -> SourceFile | None:
+def _source(mapping: SourceFacts | None) -> SourceFile | None:
     """Return a source file as the index has it."""
     if mapping is None:
         return None

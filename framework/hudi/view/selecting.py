@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from framework.hudi.filegroup.group import base_order, log_order
 from framework.hudi.filegroup.slices import FileSlice
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
+from framework.hudi.timeline.instant import LATEST
 from framework.hudi.view.port import Selection
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GroupSource", "answer", "latest_slice", "select"]
 
-_END = "9" * 17
 """Not before any instant."""
 
 
@@ -49,7 +49,7 @@ def latest_slice(group: FileGroup, facts: TableFacts, bound: str | None = None) 
     is pending they are added to the slice before it.
     """
     timeline = facts.timeline
-    end = bound or _END
+    end = bound or LATEST
     if len(group.bases) == 1 and not group.logs:  # as nearly all are, and there may be very many
         only = group.bases[0]
         counts = only.name.instant <= end and timeline.is_completed(only.name.instant)
@@ -79,7 +79,7 @@ def _slices(group: FileGroup, facts: TableFacts, _: Query) -> Iterator[FileSlice
             bases.setdefault(each.name.instant, each)
     logs: dict[str, list[LogFile]] = {}
     for log in group.logs:
-        if _counts(log, facts, _END):
+        if _counts(log, facts, LATEST):
             logs.setdefault(log.name.base_instant, []).append(log)
     planned = facts.compactions.get(group.group)
     instants = {*bases, *logs, *([planned.instant] if planned else ())}
@@ -126,7 +126,7 @@ def _uncompacted(group: FileGroup, facts: TableFacts, query: Query) -> Iterator[
 def _before_or_on(group: FileGroup, facts: TableFacts, query: Query) -> Iterator[FileSlice]:
     if group.group in facts.compactions and not query.include_pending:
         return
-    end = query.instant or _END
+    end = query.instant or LATEST
     found = (each for each in _slices(group, facts, query) if each.base_instant <= end)
     yield from _first(each for each in found if each.base or each.logs)
 
@@ -148,7 +148,7 @@ def _base_latest(group: FileGroup, facts: TableFacts, query: Query) -> Iterator[
 
 
 def _base_before_or_on(group: FileGroup, facts: TableFacts, query: Query) -> Iterator[FileSlice]:
-    end = query.instant or _END
+    end = query.instant or LATEST
     yield from _first(e for e in _bases(group, facts, query) if e.base_instant <= end)
 
 
@@ -172,11 +172,11 @@ def _is_replaced(at: str | None, _: Query) -> bool:
 
 
 def _is_replaced_by(at: str | None, query: Query) -> bool:
-    return at is not None and at <= (query.instant or _END)
+    return at is not None and at <= (query.instant or LATEST)
 
 
 def _is_replaced_by_the_last(at: str | None, query: Query) -> bool:
-    return at is not None and at <= max(query.instants, default=_END)
+    return at is not None and at <= max(query.instants, default=LATEST)
 
 
 def _not(hidden: Callable[[str | None, Query], bool]) -> Callable[[str | None, Query], bool]:
@@ -216,7 +216,7 @@ _HIDDEN: Mapping[Selection, _Hidden] = MappingProxyType(
         Selection.BASE_ON: _is_replaced_by,
         Selection.BASE_IN_RANGE: _is_replaced_by_the_last,
         Selection.REPLACED: _not(_is_replaced),
-        Selection.REPLACED_BEFORE: lambda at, q: at is None or at >= (q.instant or _END),
+        Selection.REPLACED_BEFORE: lambda at, q: at is None or at >= (q.instant or LATEST),
         Selection.REPLACED_BEFORE_OR_ON: _not(_is_replaced_by),
         Selection.REPLACED_AFTER_OR_ON: lambda at, q: at is None or at < (q.instant or ""),
     }
