@@ -173,7 +173,7 @@ def _look_up(contest: Contest) -> Costs:
     with ExitStack() as stack:
         servers = {name: contest.loaded(stack, name) for name in contest.sides}
         for number in contest.connections:
-            for place in (ONE_CORE, TWO_CORES, FREE) if number == 1 else (FREE,):
+            for place in (FREE, TWO_CORES, ONE_CORE) if number == 1 else (FREE,):
                 costs |= _rows("lookups", _placed(contest, servers, number, place))
     return costs
 
