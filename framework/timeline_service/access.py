@@ -77,10 +77,16 @@ class Access:
         Raises:
             RequestRefusedError: 421.
         """
-        host = headers.get(b"host", b"").decode("latin-1")
-        name = host[: host.rfind("]") + 1] if host.startswith("[") else host.partition(":")[0]
+        name = _name_of(headers.get(b"host", b""))
         if name not in self.hosts and not is_loopback(name):
             raise RequestRefusedError(421, "this service does not answer to that host name")
+
+
+@lru_cache(maxsize=64)
+def _name_of(host: bytes) -> str:
+    """Return the name or address in a `Host` header, without the port."""
+    said = host.decode("latin-1")
+    return said[: said.rfind("]") + 1] if said.startswith("[") else said.partition(":")[0]
 
 
 @lru_cache(maxsize=64)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from functools import lru_cache
+from json.encoder import encode_basestring as _text
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import quote
 
@@ -37,7 +38,7 @@ __all__ = [
 ]
 
 _Folder: TypeAlias = tuple[str, str, str]
-_text: Final = json.JSONEncoder(ensure_ascii=False).encode
+_list: Final = json.JSONEncoder(ensure_ascii=False).encode
 _BLOCK_BYTES: Final = 33_554_432
 """What Hadoop's local file system says; a reader that splits by blocks must not meet 0."""
 _SAFE: Final = "/:@!$&'()*+,;=-._~"
@@ -176,7 +177,7 @@ def _completion(known: Known, instant: Instant) -> str:
 
 def compaction_operations(found: Iterable[CompactionOperation]) -> str:
     """Return a list of `CompactionOpDTO`."""
-    return _text([_operation(each) for each in found])
+    return _list([_operation(each) for each in found])
 
 
 def _operation(planned: CompactionOperation) -> dict[str, Any]:
@@ -197,7 +198,7 @@ def _operation(planned: CompactionOperation) -> dict[str, Any]:
 
 def clustering_operations(found: Mapping[Any, Instant]) -> str:
     """Return a list of `ClusteringOpDTO`, of instants by file group."""
-    return _text(
+    return _list(
         [
             {
                 "id": group.file_id,

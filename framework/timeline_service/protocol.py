@@ -11,7 +11,9 @@ the long way: another method or version, a body, an unusual header, half a reque
 
 from __future__ import annotations
 
+from functools import lru_cache
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -21,6 +23,7 @@ from framework.timeline_service.messages import Request
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Mapping
 
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
@@ -35,6 +38,7 @@ _VERSION: Final = b"HTTP/1.1"
 _LONG_WAY: Final = frozenset(
     {b"content-length", b"transfer-encoding", b"expect", b"upgrade", b"connection"}
 )
+_SEEN_BYTES: Final = 1 << 10
 _IDLE_SECONDS: Final = 300.0
 _STATUS_LINES: Final = {
     each.value: f"HTTP/1.1 {each.value} {each.phrase}\r\n".encode() for each in HTTPStatus
@@ -147,22 +151,34 @@ class _LimitedProtocol(HttpToolsProtocol):
 
 def _plain_request(data: bytes) -> Request | None:
     """Return the request that some bytes are, None where it is not a plain one."""
-    first, *lines = data[: -len(_END)].split(b"\r\n")
+    first, _, rest = data[: -len(_END)].partition(b"\r\n")
     words = first.split(b" ")
     if len(words) != 3 or words[2] != _VERSION:  # noqa: PLR2004 - method, target, version
         return None
-    headers: dict[bytes, bytes] = {}
-    for line in lines:
-        name, colon, value = line.partition(b":")
-        key = name.lower()
-        if not colon or key in headers or not _is_plain_name(key, value):
-            return None
-        headers[key] = value.strip()
+    headers = _seen_headers(rest) if len(rest) <= _SEEN_BYTES else _plain_headers(rest)
+    if headers is None:
+        return None
     try:
         path, _, query = words[1].decode("ascii").partition("?")
     except UnicodeDecodeError:
         return None
     return Request(method="GET", path=path, query=query, headers=headers)
+
+
+def _plain_headers(lines: bytes) -> Mapping[bytes, bytes] | None:
+    """Return the headers that some lines are, None where one of them is not plain."""
+    headers: dict[bytes, bytes] = {}
+    for line in lines.split(b"\r\n") if lines else ():
+        name, colon, value = line.partition(b":")
+        key = name.lower()
+        if not colon or key in headers or not _is_plain_name(key, value):
+            return None
+        headers[key] = value.strip()
+    return MappingProxyType(headers)
+
+
+_seen_headers: Final = lru_cache(maxsize=64)(_plain_headers)
+"""A client sends the same headers with each look-up."""
 
 
 def _is_plain_name(key: bytes, value: bytes) -> bool:

@@ -7,8 +7,9 @@ is the number of its branch (0 null, 1 set) and the value. A test holds the resu
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from framework.errors import CorruptFileError, PlanError, Where
 from framework.hudi.bootstrap.index_schemas import (
@@ -17,7 +18,7 @@ from framework.hudi.bootstrap.index_schemas import (
     PARTITION_METADATA,
 )
 from framework.hudi.codecs.avro import ContainerFormat, read_container
-from framework.hudi.codecs.varint import zigzag
+from framework.hudi.codecs.varint import read_uvarint, zigzag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,8 +51,7 @@ _PARTITION: Final = ContainerFormat(PARTITION_METADATA)
 _FILE: Final = ContainerFormat(FILE_PARTITION_INFO)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileMapping:
+class FileMapping(NamedTuple):
     """Which source file stands behind a skeleton.
 
     Attributes:
@@ -161,14 +161,61 @@ def encode_file_values(group: IndexGroup) -> Iterator[bytes]:
 def decode_partition(value: bytes, place: Where) -> dict[str, FileMapping]:
     """Return a partition's files by file id.
 
+    A value of ours is read as it was written, in half of the time; others by their schema.
+
     Raises:
         CorruptFileError: `bootstrap-index/corrupt` or one of `read_container`.
     """
+    datum = _PARTITION.unseal(value)
+    if datum is not None:
+        with suppress(ValueError, IndexError):
+            return _own_files(datum)
     record = read_container(value, where=place)
     files = record.get("fileIdToBootstrapFile")
     if not isinstance(files, dict):
         raise _corrupt("a partition's value has no files", place)
     return {file_id: _mapping(file_id, status, place) for file_id, status in files.items()}
+
+
+def _own_files(datum: bytes) -> dict[str, FileMapping]:
+    """Return the files of a datum of `encode_partition`.
+
+    Raises:
+        IndexError, ValueError: it is none of those.
+    """
+    _, at = _read_text(datum, _after(datum, 0, _VERSION + _SET))
+    _, at = _read_text(datum, _after(datum, at, _SET))
+    count, at = read_uvarint(datum, _after(datum, at, _SET))
+    files = {}
+    for _ in range(count >> 1):
+        file_id, at = _read_text(datum, at)
+        uri, at = _read_text(datum, _after(datum, at, _PATH))
+        size, at = read_uvarint(datum, _after(datum, at, _SET))
+        begin = _after(datum, at, _MIDDLE)
+        mtime_ms, at = read_uvarint(datum, _after(datum, begin, _SET))
+        at = _after(datum, at, datum[begin:at] + _PERMISSION_TO_SYMLINK)
+        if count & 1 or size & 1 or mtime_ms & 1:
+            raise ValueError("a number below zero")
+        files[file_id] = FileMapping(file_id, uri, size >> 1, mtime_ms >> 1)
+    if datum[at:] != _NULL:
+        raise ValueError("something follows the files")
+    return files
+
+
+def _after(datum: bytes, at: int, expected: bytes) -> int:
+    """Return the place behind some bytes, which must be there."""
+    if not datum.startswith(expected, at):
+        raise ValueError(f"byte {at} is another one")
+    return at + len(expected)
+
+
+def _read_text(datum: bytes, at: int) -> tuple[str, int]:
+    """Return a string with its length before it, and the place behind it."""
+    size, at = read_uvarint(datum, at)
+    end = at + (size >> 1)
+    if size & 1 or end > len(datum):
+        raise ValueError("a string is cut")
+    return datum[at:end].decode(), end
 
 
 def decode_file(file_id: str, value: bytes, place: Where) -> FileMapping:

@@ -68,6 +68,14 @@ class ContainerFormat:
         """Return the container of one record that is encoded already."""
         return b"".join((self._head, zigzag(len(datum)), datum, self._sync))
 
+    def unseal(self, data: bytes) -> bytes | None:
+        """Return the encoded record in what `seal` returned, None for anything else."""
+        if not (data.startswith(self._head) and data.endswith(self._sync)):
+            return None
+        size, at = _read_long(data, len(self._head))
+        end = at + size
+        return data[at:end] if end + _SYNC_SIZE == len(data) else None
+
 
 def write_container(schema: Mapping[str, Any], record: Mapping[str, Any]) -> bytes:
     """Return the container of one record; keep a `ContainerFormat` to write many."""

@@ -223,7 +223,7 @@ class IncrementalView:
 
         So it is where the group was replaced, and where compactions are planned.
         """
-        facts = self.facts
+        facts = self._facts or self.facts
         return bool(facts.compactions) or facts.replaced_at(partition_path, file_id) is not None
 
     def forget(self) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from framework.errors import PlanError
+from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.port import Query, Selection
+from framework.hudi.view.stores.memory import MemoryStore
 from framework.timeline_service.access import Access, is_loopback
 from framework.timeline_service.hudi_routes import hudi_route
 from framework.timeline_service.server import EmbeddedServer
@@ -275,6 +278,25 @@ def test_answer_of_a_partition_is_encoded_once_for_each_version_of_the_view() ->
         scene.hudi("refresh/", "POST")
         after = scene.hudi("slices/partition/latest/", **{**ask, **scene.claims()})
         assert len(after.value) == 51
+
+
+def test_calls_of_a_table_that_is_busy_leave_other_tables_alone(scene: ServedScene) -> None:
+    """More of them than there are threads wait in line, and all are answered in the end."""
+    other = a_table()
+    scene.tables.register(other.location, IncrementalView(other, MemoryStore()))
+    route = "/v1/hoodie/view/slices/partition/latest/"
+    claims = scene.claims()
+    with ThreadPoolExecutor(20) as callers:
+        with scene.view.lock:
+            busy = [
+                callers.submit(scene.call, "GET", route, partition="p=2", **claims)
+                for _ in range(20)
+            ]
+            said = {"basepath": other.location, "partition": "p=1"}
+            answers = [scene.call("GET", route, **said) for _ in range(20)]
+            assert [each.status for each in answers] == [200] * 20
+            assert not any(each.done() for each in busy)
+        assert [len(each.result().value) for each in busy] == [3] * 20
 
 
 def test_every_route_of_the_sheet_is_there() -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.errors import CorruptFileError, PlanError
+from framework.errors import CorruptFileError, PlanError, Where
 from framework.hudi.bootstrap.index import (
     BootstrapIndex,
     FileMapping,
@@ -23,7 +23,11 @@ from framework.hudi.bootstrap.index import (
     partition_key,
     write_index,
 )
-from framework.hudi.bootstrap.index_values import encode_file_values, encode_partition
+from framework.hudi.bootstrap.index_values import (
+    decode_partition,
+    encode_file_values,
+    encode_partition,
+)
 from framework.hudi.codecs.avro import read_container, write_container
 from framework.hudi.codecs.hfile import HFileWriter
 from framework.hudi.codecs.hfile_reader import HFileReader
@@ -334,3 +338,25 @@ def test_index_without_a_base_is_refused() -> None:
         with pytest.raises(CorruptFileError) as caught:
             BootstrapIndex.open(_stored(_hfile({}, **info), fileids))
         assert caught.value.condition == condition
+
+
+def _read(value: bytes) -> dict[str, FileMapping] | str:
+    """Return what a partition's value says, or why it says nothing."""
+    try:
+        return decode_partition(value, Where())
+    except CorruptFileError as error:
+        return error.condition
+
+
+@given(st.integers(1, 3), st.data())
+def test_value_of_ours_is_read_as_by_its_schema_even_where_it_is_damaged(
+    files: int, data: st.DataObject
+) -> None:
+    """The short way reads what it wrote and nothing else; a marker that is not ours is the long."""
+    value = bytearray(encode_partition(a_group("p=é", files=files)))
+    marker = bytes(value[-16:])
+    begin = bytes(value).index(marker) + len(marker) + 1
+    for _ in range(data.draw(st.integers(0, 2))):
+        at = data.draw(st.integers(begin, len(value) - 17))
+        value[at] = data.draw(st.integers(0, 255))
+    assert _read(bytes(value)) == _read(bytes(value).replace(marker, bytes(16)))
