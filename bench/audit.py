@@ -18,12 +18,11 @@ import statistics
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arranged import ARRANGEMENTS, arranged, planted
 from checked import checked_writes, wrong_checks
-from contest import HERE, ROOT, start_side
+from contest import read_options, start_side
 from datasets import DataSet, prepare
 from report import AUDIT_TARGETS, finish
 
@@ -92,15 +91,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--scale", type=int, default=5, help="TPC-H scale of lineitem")
     parser.add_argument("--runs", type=int, default=5, help="measured runs of each contender")
     parser.add_argument("--only", default=",".join(CONTENDERS), help="comma list of contenders")
-    parser.add_argument("--data", type=Path, default=HERE / "data")
-    parser.add_argument("--work", type=Path, default=HERE / "data" / "work")
-    parser.add_argument("--cores", default="2")
-    parser.add_argument("--memory", default="4g", help="driver memory of each Spark session")
-    parser.add_argument("--ours", type=Path, default=ROOT / ".venv", help="our environment")
-    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
-    options = parser.parse_args()
-    options.work = options.work.resolve()
-    return options
+    return read_options(parser)
 
 
 def _uniqueness(options: argparse.Namespace) -> Costs:

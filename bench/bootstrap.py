@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from contest import HERE, ROOT, start_side
+from contest import read_options, start_side
 from datasets import DataSet, prepare
 from report import BOOTSTRAP_TARGETS, finish, print_row
 from side_process import Measured, Side, SideError
@@ -82,15 +82,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=5, help="measured runs of each contender")
     parser.add_argument("--many-runs", type=int, default=1, help="the same for the many-files set")
     parser.add_argument("--only", default="", help="comma list of contenders")
-    parser.add_argument("--data", type=Path, default=HERE / "data")
-    parser.add_argument("--work", type=Path, default=HERE / "data" / "work")
-    parser.add_argument("--cores", default="2")
-    parser.add_argument("--memory", default="4g", help="driver memory of each Spark session")
-    parser.add_argument("--ours", type=Path, default=ROOT / ".venv", help="our environment")
-    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
-    options = parser.parse_args()
-    options.work = options.work.resolve()
-    return options
+    return read_options(parser)
 
 
 def _bench(source: DataSet, name: str, options: argparse.Namespace) -> Iterator[tuple[str, Cost]]:

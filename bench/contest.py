@@ -12,7 +12,7 @@ from side_process import Side
 if TYPE_CHECKING:
     import argparse
 
-__all__ = ["HERE", "JUDGE", "ROOT", "start_side"]
+__all__ = ["HERE", "JUDGE", "ROOT", "read_options", "start_side"]
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -27,6 +27,26 @@ RIVALS = {
 """Those that need a jar; they always run on Spark 3.5."""
 WITHOUT_SPARK = frozenset({"duckdb", "polars"})
 """Those that have an environment of their own."""
+
+
+def read_options(
+    parser: argparse.ArgumentParser, ours: Path = ROOT / ".venv"
+) -> argparse.Namespace:
+    """Return the command line, with the options that all contests have.
+
+    Args:
+        parser: with the bench's own options.
+        ours: the environment that our side runs in if no other is named.
+    """
+    parser.add_argument("--data", type=Path, default=HERE / "data")
+    parser.add_argument("--work", type=Path, default=HERE / "data" / "work")
+    parser.add_argument("--cores", default="2")
+    parser.add_argument("--memory", default="4g", help="of the driver of each Spark, or each JVM")
+    parser.add_argument("--ours", type=Path, default=ours, help="our environment")
+    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
+    options = parser.parse_args()
+    options.work, options.data = options.work.resolve(), options.data.resolve()
+    return options
 
 
 def start_side(name: str, options: argparse.Namespace) -> Side:

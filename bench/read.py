@@ -15,10 +15,9 @@ import statistics
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contest import HERE, JUDGE, start_side
+from contest import JUDGE, read_options, start_side
 from datasets import DataSet, prepare
 from queries import QUERIES
 from report import READ_TARGETS, finish
@@ -65,15 +64,7 @@ def _options() -> argparse.Namespace:
         "--runs", type=int, default=5, help="measured runs of each query of a second or more"
     )
     parser.add_argument("--sides", default=",".join(SIDES))
-    parser.add_argument("--data", type=Path, default=HERE / "data")
-    parser.add_argument("--work", type=Path, default=HERE / "data" / "work")
-    parser.add_argument("--cores", default="2")
-    parser.add_argument("--memory", default="4g", help="driver memory of each Spark session")
-    parser.add_argument("--ours", type=Path, default=JUDGE, help="environment of plain and ours")
-    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
-    options = parser.parse_args()
-    options.work = options.work.resolve()
-    return options
+    return read_options(parser, ours=JUDGE)
 
 
 def _bench(source: DataSet, options: argparse.Namespace) -> Iterator[tuple[str, ReadCost]]:

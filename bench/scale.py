@@ -10,14 +10,15 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contest import HERE, ROOT, start_side
+from contest import read_options, start_side
 from datasets import prepare
 from report import SCALE_TARGETS, finish
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from datasets import DataSet
     from side_process import Measured
 
@@ -45,15 +46,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", default="1000,100000", help="comma list of numbers of files")
     parser.add_argument("--large", default="", help="a number of files to adopt and open once")
-    parser.add_argument("--data", type=Path, default=HERE / "data")
-    parser.add_argument("--work", type=Path, default=HERE / "data" / "work")
-    parser.add_argument("--cores", default="2")
-    parser.add_argument("--memory", default="4g", help="driver memory of each Spark session")
-    parser.add_argument("--ours", type=Path, default=ROOT / ".venv", help="our environment")
-    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
-    options = parser.parse_args()
-    options.work = options.work.resolve()
-    return options
+    return read_options(parser)
 
 
 def _adopt(source: DataSet, table: Path, options: argparse.Namespace) -> Measured:

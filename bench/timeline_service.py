@@ -17,11 +17,10 @@ import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carried import carried
-from contest import HERE, ROOT, start_side
+from contest import read_options, start_side
 from grouped import GroupedTable, grouped_table
 from report import TIMELINE_TARGETS, finish
 from served import FREE, ONE_CORE, TWO_CORES, print_load, serving
@@ -130,16 +129,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--small", type=int, default=2_500, help="of the one that `sync` adds")
     parser.add_argument("--bound-mb", type=int, default=128, help="memory of `spillable`")
     parser.add_argument("--tasks", type=int, default=16, help="tasks of Spark in `closure`")
-    parser.add_argument("--data", type=Path, default=HERE / "data")
-    parser.add_argument("--work", type=Path, default=HERE / "data" / "work")
-    parser.add_argument("--cores", default="2")
-    parser.add_argument("--memory", default="4g", help="of each JVM")
-    parser.add_argument("--ours", type=Path, default=ROOT / ".venv", help="our environment")
-    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
-    options = parser.parse_args()
-    options.work = options.work.resolve()
-    options.data = options.data.resolve()
-    return options
+    return read_options(parser)
 
 
 def _is_there(side: str) -> bool:

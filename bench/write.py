@@ -17,11 +17,10 @@ import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from changes import changes_of, flat_copy
-from contest import HERE, ROOT, start_side
+from contest import read_options, start_side
 from datasets import DataSet, prepare
 from merging import merger
 from report import WRITE_TARGETS, finish
@@ -29,6 +28,7 @@ from side_process import SideError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from side_process import Measured, Side
 
@@ -81,16 +81,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sides", default=",".join(SIDES))
     parser.add_argument("--scale", type=int, default=1, help="TPC-H scale of lineitem")
     parser.add_argument("--runs", type=int, default=5, help="measured runs of each write")
-    parser.add_argument("--data", type=Path, default=HERE / "data")
-    parser.add_argument("--work", type=Path, default=HERE / "data" / "work")
-    parser.add_argument("--cores", default="2")
-    parser.add_argument("--memory", default="4g", help="driver memory of each Spark session")
-    parser.add_argument("--ours", type=Path, default=ROOT / ".venv", help="our environment")
-    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
-    options = parser.parse_args()
-    options.work = options.work.resolve()
-    options.data = options.data.resolve()
-    return options
+    return read_options(parser)
 
 
 def _bench(
