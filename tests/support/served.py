@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import io
-import json
-from dataclasses import dataclass
-from http.client import HTTPConnection
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urlencode
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
@@ -22,29 +19,18 @@ from framework.timeline_service.server import EmbeddedServer
 from framework.timeline_service.service import Service
 from framework.timeline_service.tables import ServedTable, Tables
 from framework.vocabulary import ServiceAuth
+from tests.support.asking import ask_server
 from tests.support.storage_suite import put
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["ServedScene", "Told", "a_table", "commit", "file_id"]
+    from tests.support.asking import Told
+
+__all__ = ["ServedScene", "a_table", "commit", "file_id"]
 
 FIRST = "20261101000000001"
 TOKEN = "1-0-1"  # noqa: S105 - a write token
-
-
-@dataclass(frozen=True)
-class Told:
-    """What a server answered; names of headers in lower case."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def value(self) -> Any:
-        """The body as JSON."""
-        return json.loads(self.body)
 
 
 def file_id(name: str) -> str:
@@ -116,14 +102,7 @@ class ServedScene:
     ) -> Told:
         """Ask over a connection of its own."""
         target = f"{path}?{urlencode(parameters)}" if parameters else path
-        connection = HTTPConnection(self.server.host, self.server.port, timeout=20)
-        try:
-            connection.request(method, target, body, dict(headers or {}))
-            answer = connection.getresponse()
-            said = {name.lower(): value for name, value in answer.getheaders()}
-            return Told(answer.status, said, answer.read())
-        finally:
-            connection.close()
+        return ask_server(self.server, method, target, body, headers)
 
     def hudi(
         self, route: str, method: str = "GET", body: bytes | None = None, /, **more: str

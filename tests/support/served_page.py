@@ -9,7 +9,6 @@ import io
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -21,14 +20,16 @@ from framework.hudi.table.properties import new_table_properties
 from framework.hudi.timeline.commit_metadata import CommitHead, WriteStat, write_commit
 from framework.timeline_service.serving import ServiceOrder, serving
 from framework.vocabulary import TableType
+from tests.support.asking import ask_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from framework.timeline_service.serving import Served
+    from tests.support.asking import Told
 
-__all__ = ["Asked", "WrittenTable", "a_file", "a_served", "ask", "file_id"]
+__all__ = ["WrittenTable", "a_file", "a_served", "ask", "file_id"]
 
 
 def file_id(number: int) -> str:
@@ -123,20 +124,6 @@ def a_file(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """An answer of the service."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        """The body as JSON."""
-        return json.loads(self.body)
-
-
 @contextmanager
 def a_served(*folders: Path, **order: Any) -> Iterator[Served]:
     """Serve tables on a free port within the block."""
@@ -152,7 +139,7 @@ def ask(
     token: str | None = "",
     method: str = "GET",
     headers: Mapping[str, str] | None = None,
-) -> Asked:
+) -> Told:
     """Ask a service.
 
     Args:
@@ -164,14 +151,7 @@ def ask(
     """
     shown = served.token if token == "" else token
     said = {"Authorization": f"Bearer {shown}"} if shown else {}
-    connection = HTTPConnection(served.server.host, served.server.port, timeout=20)
-    try:
-        connection.request(method, path, headers={**said, **(headers or {})})
-        found = connection.getresponse()
-        told = {name.lower(): value for name, value in found.getheaders()}
-        return Asked(status=found.status, headers=told, body=found.read())
-    finally:
-        connection.close()
+    return ask_server(served.server, method, path, headers={**said, **(headers or {})})
 
 
 def _commit(head: CommitHead, files: Sequence[WriteStat]) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,20 +18,6 @@ from tests.support.timeline_metadata import (
     rollback_bytes,
 )
 from tests.support.view_scene import BASE, LOG, Scene, replacing, write_index_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture
-def scene() -> Iterator[Scene]:
-    """Return a table that holds one commit, which the view knows."""
-    found = Scene()
-    found.write(BASE)
-    found.commit("1.commit", BASE)
-    assert found.shown() == {"a": [("a_0-0-0_1.parquet", 2)]}
-    yield found
-    found.storage.forget()
 
 
 def test_rollback_that_could_not_delete_a_file_leaves_it_out(scene: Scene) -> None:

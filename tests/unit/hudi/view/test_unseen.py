@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from framework.hudi.view.port import Query, Selection
@@ -13,20 +11,6 @@ from tests.support.timeline_metadata import (
     rollback_bytes,
 )
 from tests.support.view_scene import BASE, LOG, Scene
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture
-def scene() -> Iterator[Scene]:
-    """Return a table that holds one commit, which the view knows."""
-    found = Scene()
-    found.write(BASE)
-    found.commit("1.commit", BASE)
-    assert found.shown() == {"a": [("a_0-0-0_1.parquet", 2)]}
-    yield found
-    found.storage.forget()
 
 
 @pytest.mark.parametrize("seen", [0, 1])

@@ -26,18 +26,18 @@ THIRD = "20261103000000000"
 
 def told(served: Served, below: str = "", **more: str) -> Any:
     """Return what the only table's route tells, once all its commits are read."""
-    (table,) = ask(served, PAGE).json["items"]
+    (table,) = ask(served, PAGE).value["items"]
     query = "&".join(f"{name}={quote(value, safe='')}" for name, value in more.items())
     while True:
         found = ask(served, f"{PAGE}/{table['id']}{below}?{query}")
         assert found.status == 200, found.body
-        if not found.json.get("unread"):
-            return found.json
+        if not found.value.get("unread"):
+            return found.value
 
 
 def test_tables_are_listed_with_their_last_commit(served: Served, orders: WrittenTable) -> None:
     """Name, type, place, and when something was committed last."""
-    found = ask(served, PAGE).json
+    found = ask(served, PAGE).value
     (table,) = found["items"]
     assert (found["total"], found["offset"]) == (1, 0)
     assert table["name"] == "sales.orders"
@@ -53,10 +53,10 @@ def test_table_that_is_not_there_yet_is_listed(tmp_path: Path) -> None:
     """And followed from its first commit on."""
     table = WrittenTable(folder=tmp_path / "later")
     with a_served(table.folder) as served:
-        (before,) = ask(served, PAGE).json["items"]
+        (before,) = ask(served, PAGE).value["items"]
         table.name("later")
         table.commit(FIRST, [a_file(0, FIRST)])
-        (after,) = ask(served, PAGE).json["items"]
+        (after,) = ask(served, PAGE).value["items"]
         assert told(served, "/partitions")["total"] == 1
     assert (before["name"], before["last"]) == (None, None)
     assert (after["name"], after["last"]["instant"]) == ("later", FIRST)
@@ -70,11 +70,11 @@ def test_table_that_cannot_be_read_says_why_beside_the_others(
     bad.name("bad")
     (bad.hoodie / "hoodie.properties").write_text("hoodie.table.name=x\nhoodie.table.checksum=1\n")
     with a_served(bad.folder, orders.folder) as served:
-        first, second = ask(served, PAGE).json["items"]
+        first, second = ask(served, PAGE).value["items"]
         alone = ask(served, f"{PAGE}/{first['id']}")
     assert first["fault"]["condition"] == "properties/checksum"
     assert second["name"] == "sales.orders"
-    assert (alone.status, alone.json["condition"]) == (500, "properties/checksum")
+    assert (alone.status, alone.value["condition"]) == (500, "properties/checksum")
 
 
 def test_timeline_is_told_newest_first_with_what_commits_wrote(served: Served) -> None:
@@ -247,9 +247,9 @@ def test_bootstrapped_slices_tell_their_source(adopted: Path) -> None:
 @pytest.mark.parametrize("path", ["../orders", "..", "/etc", ".hoodie", "p=9", "", "p=1/"])
 def test_slices_of_what_is_no_partition_are_not_listed(served: Served, path: str) -> None:
     """Only partitions of the table are looked into."""
-    (table,) = ask(served, PAGE).json["items"]
+    (table,) = ask(served, PAGE).value["items"]
     found = ask(served, f"{PAGE}/{table['id']}/slices?partition={quote(path, safe='')}")
-    assert (found.status, "items" in found.json) == (404, False)
+    assert (found.status, "items" in found.value) == (404, False)
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_caller_without_the_token_is_told_nothing(served: Served, token: str | N
     """Neither by a header nor in the address."""
     shown = None if token is None else token.encode().decode("latin-1")
     found = ask(served, f"{PAGE}?token={served.token}", token=shown)
-    assert (found.status, list(found.json)) == (401, ["error"])
+    assert (found.status, list(found.value)) == (401, ["error"])
 
 
 def test_caller_of_another_host_name_is_told_nothing(served: Served) -> None:
@@ -303,5 +303,5 @@ def test_names_with_markup_travel_as_they_are(tmp_path: Path) -> None:
     table.name("x")
     table.commit(FIRST, [a_file(0, FIRST)])
     with a_served(table.folder) as served:
-        (found,) = ask(served, PAGE).json["items"]
+        (found,) = ask(served, PAGE).value["items"]
     assert found["location"] == str(table.folder)
