@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from framework.hudi.storage.port import Entry
+from framework.hudi.storage.wrapped import WrappedStorage
 from framework.hudi.table.layout import HOODIE, PARTITION_METADATA, join
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from typing import BinaryIO
 
     from framework.hudi.filegroup.group import FileGroup
-    from framework.hudi.storage.port import Move, Storage
+    from framework.hudi.storage.port import Storage
     from framework.hudi.view.facts import TableFacts
     from framework.hudi.view.listing import ListingView
     from framework.hudi.view.stores.port import GroupStore, StoreUsage
@@ -21,43 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["CompletedStorage", "Listed", "WatchedStorage", "WatchedStore"]
 
 
-class _Wrapped:
-    """A storage that passes on what it is asked for."""
-
-    def __init__(self, storage: Storage) -> None:
-        self._inner = storage
-
-    @property
-    def location(self) -> str:
-        """As of the storage."""
-        return self._inner.location
-
-    def list(self, folder: str) -> Iterator[Entry]:
-        """As of the storage."""
-        return self._inner.list(folder)
-
-    def stat(self, path: str) -> Entry | None:
-        """As of the storage."""
-        return self._inner.stat(path)
-
-    def open_input(self, path: str) -> Any:
-        """As of the storage."""
-        return self._inner.open_input(path)
-
-    def create(self, path: str, *, durable: bool = True) -> AbstractContextManager[BinaryIO]:
-        """As of the storage."""
-        return self._inner.create(path, durable=durable)
-
-    def move(self, moves: Sequence[Move]) -> None:
-        """As of the storage."""
-        self._inner.move(moves)
-
-    def delete(self, *paths: str, only_empty: bool = False) -> None:
-        """As of the storage."""
-        self._inner.delete(*paths, only_empty=only_empty)
-
-
-class WatchedStorage(_Wrapped):
+class WatchedStorage(WrappedStorage):
     """Counts listings of folders other than `.hoodie`.
 
     Attributes:
@@ -84,7 +47,7 @@ class WatchedStorage(_Wrapped):
         return iter(found)
 
 
-class CompletedStorage(_Wrapped):
+class CompletedStorage(WrappedStorage):
     """A table's storage in which partitions hold these files, and no others."""
 
     def __init__(self, storage: Storage, files: Mapping[str, Mapping[str, int]]) -> None:

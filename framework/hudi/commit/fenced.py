@@ -7,21 +7,22 @@ published, would bring the folder of a run that nobody remembers back to life.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from framework.errors import CommitConflictError, Where
+from framework.hudi.storage.wrapped import WrappedStorage
 from framework.hudi.table.layout import HOODIE, parent_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from typing import BinaryIO
 
-    from framework.hudi.storage.port import Entry, Move, Storage
+    from framework.hudi.storage.port import Storage
 
 __all__ = ["FencedStorage"]
 
 
-class FencedStorage:
+class FencedStorage(WrappedStorage):
     """A storage in which a file is created only while another, the fence, is there.
 
     It looks before and after. What was created while the fence went away is deleted again, with
@@ -29,25 +30,8 @@ class FencedStorage:
     """
 
     def __init__(self, inner: Storage, fence: str) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._fence = fence
-
-    @property
-    def location(self) -> str:
-        """As of the storage inside."""
-        return self._inner.location
-
-    def list(self, folder: str) -> Iterator[Entry]:
-        """List."""
-        return self._inner.list(folder)
-
-    def stat(self, path: str) -> Entry | None:
-        """Look."""
-        return self._inner.stat(path)
-
-    def open_input(self, path: str) -> Any:
-        """Open."""
-        return self._inner.open_input(path)
 
     @contextlib.contextmanager
     def create(self, path: str, *, durable: bool = True) -> Iterator[BinaryIO]:
@@ -64,14 +48,6 @@ class FencedStorage:
             if self._inner.stat(self._fence) is None:
                 self._forget(path)
         self._check()
-
-    def move(self, moves: Sequence[Move]) -> None:
-        """Move."""
-        self._inner.move(moves)
-
-    def delete(self, *paths: str, only_empty: bool = False) -> None:
-        """Delete."""
-        self._inner.delete(*paths, only_empty=only_empty)
 
     def _check(self) -> None:
         """Raise where the run has come to its end."""
