@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 PYTEST := $(BIN)/python -m pytest -q
 JUDGE_PYTEST := $(JUDGE)/bin/python -m pytest -q
 
-.PHONY: help setup hooks java judge rivals format lint types unit long long-full browser spark test demo older-spark interop interop-full bench coverage schemas crash check ci clean
+.PHONY: help setup hooks java judge bundles rivals format lint types unit long long-full browser spark test demo older-spark interop interop-full bench coverage schemas crash check ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1|/' | awk -F'|' '{printf "  %-13s %s\n", $$1, $$2}'
@@ -29,6 +29,9 @@ java:
 judge: $(JUDGE)/.ready java ## make the judge's environment: PySpark 3.5 and Apache Hudi's bundles
 $(JUDGE)/.ready: requirements/judge.txt pyproject.toml
 	@tools/make-environment $(PYTHON) $(JUDGE) requirements/judge.txt
+
+bundles: judge
+	@$(JUDGE)/bin/python tests/interop/fetch_judge.py
 
 rivals: $(RIVALS)/.ready ## make the environment of polars and DuckDB, which only a bench needs
 $(RIVALS)/.ready: requirements/rivals.txt pyproject.toml
@@ -70,10 +73,10 @@ demo: setup java ## adopt 336,776 real flights and show the gate at work
 older-spark: setup judge ## the Spark tests on PySpark 3.5, without those of killed processes
 	$(JUDGE_PYTEST) -n 2 --dist loadfile -m "spark and not crash and not full and not interop" tests/spark --ignore tests/spark/faults $(PYTEST_ARGS)
 
-interop: setup judge ## Apache Hudi reads and continues our tables (a sample)
-	$(JUDGE_PYTEST) -m "interop and not full" $(PYTEST_ARGS)
+interop: setup bundles ## Apache Hudi reads and continues our tables (a sample)
+	$(JUDGE_PYTEST) -n 2 --dist loadfile -m "interop and not full" $(PYTEST_ARGS)
 
-interop-full: setup judge ## the whole matrix of the judge
+interop-full: setup bundles ## the whole matrix of the judge
 	$(JUDGE_PYTEST) -m interop $(PYTEST_ARGS)
 
 bench: setup judge rivals ## side by side with Apache Hudi, Iceberg, plain Spark and others; prints ratios
