@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -118,7 +118,7 @@ def _latest_slices(table: ServedTable, path: str, query: Query) -> Iterator[str]
         if text is not None:
             yield text
             continue
-        one = replace(query, file_ids=(file_id,))
+        one = query._replace(file_ids=(file_id,))
         yield from (file_slice(each, table.places) for each in view.select(one))
 
 

@@ -1,9 +1,11 @@
 """Our routes: many questions in one call, answered by the records that the view holds.
 
 `POST /v1/lakestrap/tables/<id>/select` takes `{"instant", "timeline", "queries": [{"selection",
-"partition", "file_ids", "instant", "instants", "include_pending"}]}` and answers with one list per
-query, of `[partition, file_id, record]`, where the record is `encode_slice`'s. `…/partitions` takes
-the first two and answers with the partition paths.
+"instant", "instants", "include_pending", "groups": [[partition, file_ids], …]}]}` and answers with
+one list for each of the groups, of file id and record in turn; a record is `encode_slice`'s.
+File ids of null ask for all groups. A partition of null asks for all of them; then the list is of
+partition, file id and record in turn. `…/partitions` takes the first two and answers with the
+partition paths.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ from framework.hudi.view.port import Query, Selection
 from framework.timeline_service.messages import RequestRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from framework.hudi.filegroup.slices import FileSlice
     from framework.timeline_service.tables import ServedTable
 
 __all__ = ["OWN_PREFIX", "VERBS", "claims_of"]
@@ -57,53 +60,60 @@ def _select(table: ServedTable, said: dict[str, Any]) -> str:
     queries = said.get("queries")
     if not isinstance(queries, list):
         raise RequestRefusedError(400, "the body has no list of queries")
-    with table.view.lock:
-        answers = [list(_answer(table, _query(each))) for each in queries]
+    try:
+        with table.view.lock:
+            answers = [answer for each in queries for answer in _answers(table, each)]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise RequestRefusedError(400, f"a query cannot be read: {error!r}") from error
     return json.dumps(answers, ensure_ascii=False, separators=(",", ":"))
 
 
-def _query(said: Any) -> Query:
-    """Return one query.
+def _answers(table: ServedTable, said: Any) -> Iterator[list[str]]:
+    """Yield the answers to one query, one for each of its partitions."""
+    query = Query(
+        selection=Selection(said["selection"]),
+        instant=said.get("instant"),
+        instants=frozenset(said.get("instants") or ()),
+        include_pending=bool(said.get("include_pending")),
+    )
+    is_plain = query.selection in _PLAIN and query.instant is None
+    for path, ids in said["groups"]:
+        if is_plain and path is not None:
+            yield _plain_answer(table, query.selection, path, ids)
+            continue
+        form = _with_path if path is None else _without_path
+        asked = None if ids is None else tuple(ids)
+        one = query._replace(partition_path=path, file_ids=asked)
+        yield [text for each in table.view.select(one) for text in form(each)]
 
-    Raises:
-        RequestRefusedError: 400.
-    """
-    try:
-        ids = said.get("file_ids")
-        return Query(
-            selection=Selection(said["selection"]),
-            partition_path=said.get("partition"),
-            file_ids=None if ids is None else tuple(ids),
-            instant=said.get("instant"),
-            instants=frozenset(said.get("instants") or ()),
-            include_pending=bool(said.get("include_pending")),
-        )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise RequestRefusedError(400, f"a query cannot be read: {error!r}") from error
 
-
-def _answer(table: ServedTable, query: Query) -> Iterator[tuple[str, str, str]]:
-    """Yield the slices of one query; plain groups give their record as it is."""
-    path = query.partition_path
-    if path is None or query.selection not in _PLAIN or query.instant is not None:
-        yield from _selected(table, query)
-        return
+def _plain_answer(
+    table: ServedTable, selection: Selection, path: str, ids: Sequence[str] | None
+) -> list[str]:
+    """Return the latest slices of a partition's groups; plain groups give their record as it is."""
     view = table.view
     done = view.facts.timeline.is_completed
-    for file_id, record in sorted(view.records(path, query.file_ids).items()):
-        text = record.decode()
+    records = view.records(path, ids)
+    answer: list[str] = []
+    for file_id in sorted(records):
+        text = records[file_id].decode()
         plain = PlainRecord.parse(text)
         if _is_slice(plain) and done(plain.instant) and not view.is_special(path, file_id):
-            yield path, file_id, text
+            answer += (file_id, text)
         else:
-            one = Query(selection=query.selection, partition_path=path, file_ids=(file_id,))
-            yield from _selected(table, one)
+            one = Query(selection=selection, partition_path=path, file_ids=(file_id,))
+            answer += [part for each in view.select(one) for part in _without_path(each)]
+    return answer
 
 
-def _selected(table: ServedTable, query: Query) -> Iterator[tuple[str, str, str]]:
-    """Yield the slices of a query, made one by one."""
-    for each in table.view.select(query):
-        yield each.group.partition_path, each.group.file_id, encode_slice(each)
+def _without_path(found: FileSlice) -> tuple[str, str]:
+    """Return a slice as an answer about one partition has it."""
+    return found.group.file_id, encode_slice(found)
+
+
+def _with_path(found: FileSlice) -> tuple[str, str, str]:
+    """Return a slice as an answer about all partitions has it."""
+    return found.group.partition_path, *_without_path(found)
 
 
 def _is_slice(plain: PlainRecord | None) -> TypeGuard[PlainRecord]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -97,7 +97,7 @@ def describe(found: FileSlice) -> dict[str, Any]:
     return {
         "base": found.base.path if found.base else None,
         "logs": [log.path for log in found.logs],
-        "source": asdict(found.bootstrap) if found.bootstrap else None,
+        "source": found.bootstrap._asdict() if found.bootstrap else None,
     }
 
 

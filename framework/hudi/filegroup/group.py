@@ -220,7 +220,7 @@ def _plain_slice(group: FileGroupId, plain: PlainRecord) -> FileSlice:
         behind = None if source is None else _source(*source.split("\t", 2))
     except (ValueError, TypeError) as error:
         raise _corrupt(group, error) from error
-    return FileSlice(group=group, base_instant=base.name.instant, base=base, bootstrap=behind)
+    return FileSlice(group, base.name.instant, base, (), behind)
 
 
 def _base(group: FileGroupId, rest: str, size: str) -> BaseFile:
@@ -229,7 +229,7 @@ def _base(group: FileGroupId, rest: str, size: str) -> BaseFile:
     name = BaseFileName.parse(text)
     if name is None:
         raise ValueError(f"{text!r} names no base file")
-    return BaseFile(name=name, path=join(group.partition_path, text), size=int(size))
+    return BaseFile(name, join(group.partition_path, text), int(size))
 
 
 def _log(group: FileGroupId, rest: str, size: str) -> LogFile:
@@ -248,7 +248,7 @@ def _source_line(source: SourceFacts) -> str:
 
 def _source(size: str, mtime_ms: str, uri: str) -> SourceFile:
     """Return the source file of a line."""
-    return SourceFile(uri=uri, size=int(size), mtime_ms=int(mtime_ms))
+    return SourceFile(uri, int(size), int(mtime_ms))
 
 
 def _corrupt(group: FileGroupId, error: Exception) -> CorruptFileError:

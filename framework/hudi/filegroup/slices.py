@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from framework.hudi.filegroup.names import BaseFileName, LogFileName
@@ -11,16 +10,14 @@ if TYPE_CHECKING:
 __all__ = ["BaseFile", "FileGroupId", "FileSlice", "LogFile", "SourceFacts", "SourceFile"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class FileGroupId:
+class FileGroupId(NamedTuple):
     """All versions of one file's records; `partition_path` is `""` in unpartitioned tables."""
 
     partition_path: str
     file_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BaseFile:
+class BaseFile(NamedTuple):
     """A base file; `path` is relative to the table, `size` in bytes."""
 
     name: BaseFileName
@@ -28,8 +25,7 @@ class BaseFile:
     size: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogFile:
+class LogFile(NamedTuple):
     """A log file; `path` is relative to the table, `size` in bytes."""
 
     name: LogFileName
@@ -56,8 +52,7 @@ class SourceFacts(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceFile:
+class SourceFile(NamedTuple):
     """The source file behind a skeleton.
 
     Attributes:
@@ -71,8 +66,7 @@ class SourceFile:
     mtime_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileSlice:
+class FileSlice(NamedTuple):
     """One version of a file group.
 
     Attributes:

@@ -71,7 +71,7 @@ META_COLUMNS: Final[tuple[str, ...]] = tuple(field.value for field in MetaField)
 
 def join(*parts: str) -> str:
     """Return the parts as one path; empty parts, such as the root, add nothing."""
-    return "/".join(part for part in parts if part)
+    return "/".join(filter(None, parts))
 
 
 def parent_of(path: str) -> str:

@@ -156,7 +156,7 @@ def _write(out: BinaryIO, head: _Head, store: GroupStore) -> None:
     schema = pa.schema(_FIELDS, metadata={_HEAD: _encode(head)})
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with pa.ipc.new_stream(out, schema, options=options) as stream:
-        for path in store.loaded():
+        for path in tuple(store.loaded()):
             records = store.records(path)
             if records is not None:
                 batch = pa.record_batch([list(records), list(records.values())], schema=schema)

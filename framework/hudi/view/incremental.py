@@ -204,8 +204,12 @@ class IncrementalView:
         Groups that are named are looked up one by one, and left out where they are not there.
         """
         if file_ids is not None:
-            named = ((each, self.record(partition_path, each)) for each in file_ids)
-            return {file_id: found for file_id, found in named if found is not None}
+            named: dict[str, bytes] = {}
+            for each in file_ids:
+                record = self.record(partition_path, each)
+                if record is not None:
+                    named[each] = record
+            return named
         with self._lock:
             found = self._store.records(partition_path)
             return self._load(partition_path) if found is None else found

@@ -6,9 +6,8 @@ of routes carries it over HTTP, and one conformance suite asks every view all of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,8 +61,7 @@ class Selection(StrEnum):
     """All slices of groups that were replaced at `instant` or later."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class Query(NamedTuple):
     """A question to a view.
 
     Attributes:

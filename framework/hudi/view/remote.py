@@ -115,14 +115,16 @@ class RemoteView:
         Raises:
             ServiceUnreachableError: no answer that may be used.
         """
-        found = self._call("select", {"queries": [_said(each) for each in queries]})
-        try:
-            answers = [[_slice(*each) for each in answer] for answer in found]
-        except (CorruptFileError, TypeError) as error:
-            raise ServiceUnreachableError(f"the answer cannot be read: {error}") from error
-        if len(answers) != len(queries):
+        found = self._call("select", {"queries": _said(queries)})
+        if len(found) != len(queries):
             raise ServiceUnreachableError("the answer is one to other questions")
-        return answers
+        try:
+            return [
+                _slices(query.partition_path, answer)
+                for query, answer in zip(queries, found, strict=True)
+            ]
+        except (AttributeError, CorruptFileError, TypeError, ValueError) as error:
+            raise ServiceUnreachableError(f"the answer cannot be read: {error}") from error
 
     def latest_slices(self, partition_path: str) -> Sequence[FileSlice]:
         """Return the newest state of each file group, by file id.
@@ -252,18 +254,36 @@ class FallbackView:
         return self._local
 
 
-def _said(query: Query) -> dict[str, Any]:
-    """Return a query as it travels."""
-    return {
-        "selection": query.selection.value,
-        "partition": query.partition_path,
-        "file_ids": None if query.file_ids is None else list(query.file_ids),
-        "instant": query.instant,
-        "instants": sorted(query.instants),
-        "include_pending": query.include_pending,
-    }
+def _said(queries: Sequence[Query]) -> list[dict[str, Any]]:
+    """Return queries as they travel: those in a row that differ in their groups alone are one."""
+    said: list[dict[str, Any]] = []
+    last = None
+    for each in queries:
+        kind = (each.selection, each.instant, each.instants, each.include_pending)
+        if kind != last:
+            last = kind
+            said.append(
+                {
+                    "selection": each.selection.value,
+                    "instant": each.instant,
+                    "instants": sorted(each.instants),
+                    "include_pending": each.include_pending,
+                    "groups": [],
+                }
+            )
+        said[-1]["groups"].append((each.partition_path, each.file_ids))
+    return said
 
 
-def _slice(partition_path: Any, file_id: Any, record: Any) -> FileSlice:
-    """Return a slice of an answer."""
-    return decode_slice(FileGroupId(partition_path=partition_path, file_id=file_id), record)
+def _slices(partition_path: str | None, answer: list[Any]) -> list[FileSlice]:
+    """Return the slices of an answer about one partition, or about all.
+
+    Raises:
+        CorruptFileError, AttributeError, TypeError, ValueError: it is no answer.
+    """
+    parts = iter(answer)
+    if partition_path is None:
+        triples = zip(parts, parts, parts, strict=True)
+        return [decode_slice(FileGroupId(path, id_), record) for path, id_, record in triples]
+    pairs = zip(parts, parts, strict=True)
+    return [decode_slice(FileGroupId(partition_path, id_), record) for id_, record in pairs]

@@ -6,7 +6,6 @@ clients get from us what its own server would tell them.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -140,7 +139,7 @@ def _bases(group: FileGroup, facts: TableFacts, query: Query) -> Iterator[FileSl
     """Yield the base files that count, newest first."""
     for each in _slices(group, facts, query):
         if each.base is not None:
-            yield replace(each, logs=())
+            yield each._replace(logs=())
 
 
 def _base_latest(group: FileGroup, facts: TableFacts, query: Query) -> Iterator[FileSlice]:

@@ -208,7 +208,7 @@ class WrittenFrames:
         if group in self._files.groups or group.file_id in hidden:
             return None
         log = self._files.logs.get(group)
-        return found if log is None else replace(found, logs=(*found.logs, log))
+        return found if log is None else found._replace(logs=(*found.logs, log))
 
 
 def _gathered(storage: Storage, rows: WrittenRows) -> _Files:

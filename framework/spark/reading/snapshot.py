@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,7 +105,7 @@ def read_optimized(
 
 def _base_alone(found: FileSlice) -> FileSlice | None:
     """Return the slice without its logs."""
-    return None if found.base is None else replace(found, logs=())
+    return None if found.base is None else found._replace(logs=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ batches by the slices that they become, Apache Hudi's routes by their bytes.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from http.client import HTTPConnection
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -121,7 +120,7 @@ class ServedPlay(Play):
         """Compare the bytes of the routes that ask what a query does."""
         path = query.partition_path
         instants = query.instants or frozenset({"0"})
-        query = replace(query, instant=query.instant or BOUND, instants=instants)
+        query = query._replace(instant=query.instant or BOUND, instants=instants)
         said = {
             "basepath": table.location,
             "lastinstantts": self.view.facts.timeline.last_requested_time or "",
@@ -135,11 +134,11 @@ class ServedPlay(Play):
         for file_id in query.file_ids or ():
             route = ONE_GROUP.get(query.selection)
             if route is not None:
-                one = replace(query, partition_path=path or "", file_ids=(file_id,))
+                one = query._replace(partition_path=path or "", file_ids=(file_id,))
                 told = line.get(route, {**said, "fileid": file_id})
                 assert told == self._text(table, one, is_base=route.startswith("data")), route
         whole = query.selection in {Selection.IN_RANGE, Selection.BASE_IN_RANGE}
-        wide = replace(query, partition_path=None if whole else path or "", file_ids=None)
+        wide = query._replace(partition_path=None if whole else path or "", file_ids=None)
         for routes, is_base in ((SLICES, False), (BASES, True)):
             if query.selection in routes:
                 told = line.get(routes[query.selection], said)

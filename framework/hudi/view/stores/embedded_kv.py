@@ -68,7 +68,7 @@ class EmbeddedKvStore:
 
     def loaded(self) -> Iterator[str]:
         """Yield the loaded partitions."""
-        yield from tuple(self._loaded)
+        yield from self._loaded
 
     def put(self, partition_path: str, records: Mapping[str, bytes]) -> None:
         """Load a partition, by one batch."""

@@ -59,7 +59,7 @@ class MemoryStore:
 
     def loaded(self) -> Iterator[str]:
         """Yield the loaded partitions."""
-        yield from tuple(self._parts)
+        yield from self._parts
 
     def put(self, partition_path: str, records: Mapping[str, bytes]) -> None:
         """Load a partition; others may be forgotten for it."""

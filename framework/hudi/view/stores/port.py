@@ -57,7 +57,7 @@ class GroupStore(Protocol):
         ...
 
     def loaded(self) -> Iterator[str]:
-        """Yield the loaded partitions, in no set order."""
+        """Yield the loaded partitions, in no set order; the store is not to be used meanwhile."""
         ...
 
     def put(self, partition_path: str, records: Mapping[str, bytes]) -> None:

@@ -90,7 +90,7 @@ class SpillableStore:
 
     def loaded(self) -> Iterator[str]:
         """Yield the loaded partitions."""
-        yield from tuple(self._ids)
+        yield from self._ids
 
     def put(self, partition_path: str, records: Mapping[str, bytes]) -> None:
         """Load a partition."""
