@@ -87,18 +87,21 @@ def base_file(found: FileSlice, places: Places) -> str:
         raise ValueError("the slice has no base file")
     file_id, behind = found.group.file_id, found.bootstrap
     rest = str(base.name)[len(file_id) :]
-    plain = PlainRecord(rest, str(base.size), base.name.instant, None)
+    plain = PlainRecord(rest, str(base.size), None)
     source = None if behind is None else _source_file(behind.uri, behind.size, behind.mtime_ms)
-    return _base_file(places.folder(found.group.partition_path), _inner(file_id), plain, source)
+    folder = places.folder(found.group.partition_path)
+    return _base_file(folder, _inner(file_id), plain, base.name.instant, source)
 
 
-def _base_file(folder: _Folder, id_: str, plain: PlainRecord, source: str | None) -> str:
+def _base_file(
+    folder: _Folder, id_: str, plain: PlainRecord, instant: str, source: str | None
+) -> str:
     """Return a `BaseFileDTO`; the file id is JSON text without quotes."""
     _, full, uri = folder
     name, size = f"{id_}{plain.rest}", plain.size
     return (
         f'{{"fileStatus":{_status(f"{uri}{name}", size)},"fullPath":"{full}{name}",'
-        f'"fileLen":{size},"commitTime":"{plain.instant}",'
+        f'"fileLen":{size},"commitTime":"{instant}",'
         f'"fileId":"{id_}","bootstrapBaseFile":{source or "null"}}}'
     )
 
@@ -227,15 +230,18 @@ def plain_slice(
         counts: whether files of an instant are part of the table.
     """
     plain = PlainRecord.parse(record.decode())
-    if plain is None or not counts(plain.instant):
+    if plain is None:
+        return None
+    instant = plain.instant
+    if not counts(instant):
         return None
     folder, id_ = places.folder(group[0]), _inner(group[1])
     source = None
-    if plain.source is not None and plain.instant == BOOTSTRAP_INSTANT:
+    if plain.source is not None and instant == BOOTSTRAP_INSTANT:
         size, mtime_ms, uri = plain.source.split("\t", 2)
         source = _source_file(uri, size, mtime_ms)
-    base = _base_file(folder, id_, plain, source)
+    base = _base_file(folder, id_, plain, instant, source)
     return (
         f'{{"baseFile":{base},"logFiles":[],"partition":{folder[0]},"fileId":"{id_}",'
-        f'"baseInstant":"{plain.instant}"}}'
+        f'"baseInstant":"{instant}"}}'
     )

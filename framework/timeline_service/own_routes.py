@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
 from framework.hudi.filegroup.group import PlainRecord, encode_slice
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["OWN_PREFIX", "VERBS", "claims_of"]
 
 OWN_PREFIX: Final = "/v1/lakestrap/tables/"
+_Group: TypeAlias = tuple[str | None, list[str] | None]
 _PLAIN: Final = frozenset({Selection.MERGED, Selection.LATEST})
 
 
@@ -60,24 +61,50 @@ def _select(table: ServedTable, said: dict[str, Any]) -> str:
     queries = said.get("queries")
     if not isinstance(queries, list):
         raise RequestRefusedError(400, "the body has no list of queries")
-    try:
-        with table.view.lock:
-            answers = [answer for each in queries for answer in _answers(table, each)]
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise RequestRefusedError(400, f"a query cannot be read: {error!r}") from error
+    asked = [_read(each) for each in queries]
+    with table.view.lock:
+        answers = [answer for each in asked for answer in _answers(table, *each)]
     return json.dumps(answers, ensure_ascii=False, separators=(",", ":"))
 
 
-def _answers(table: ServedTable, said: Any) -> Iterator[list[str]]:
+def _read(said: Any) -> tuple[Query, list[_Group]]:
+    """Return one query, and the partitions and groups that it is about.
+
+    Raises:
+        RequestRefusedError: 400.
+    """
+    try:
+        query = Query(
+            selection=Selection(said["selection"]),
+            instant=said.get("instant"),
+            instants=frozenset(said.get("instants") or ()),
+            include_pending=bool(said.get("include_pending")),
+        )
+        groups = [_group(*each) for each in said["groups"]]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise RequestRefusedError(400, f"a query cannot be read: {error!r}") from error
+    return query, groups
+
+
+def _group(path: Any, ids: Any) -> _Group:
+    """Return a partition and file ids in it.
+
+    Raises:
+        TypeError: they are something else.
+    """
+    is_path = path is None or isinstance(path, str)
+    if not is_path or not (ids is None or isinstance(ids, list)):
+        raise TypeError(path, ids)
+    for each in ids or ():
+        if not isinstance(each, str):
+            raise TypeError(each)
+    return path, ids
+
+
+def _answers(table: ServedTable, query: Query, groups: list[_Group]) -> Iterator[list[str]]:
     """Yield the answers to one query, one for each of its partitions."""
-    query = Query(
-        selection=Selection(said["selection"]),
-        instant=said.get("instant"),
-        instants=frozenset(said.get("instants") or ()),
-        include_pending=bool(said.get("include_pending")),
-    )
     is_plain = query.selection in _PLAIN and query.instant is None
-    for path, ids in said["groups"]:
+    for path, ids in groups:
         if is_plain and path is not None:
             yield _plain_answer(table, query.selection, path, ids)
             continue

@@ -101,14 +101,17 @@ class PlainRecord(NamedTuple):
     Attributes:
         rest: of the file's name, behind the file id.
         size: bytes, in digits.
-        instant: of the file.
         source: size, time of modification and URI, tabs between; None where there is none.
     """
 
     rest: str
     size: str
-    instant: str
     source: str | None
+
+    @property
+    def instant(self) -> str:
+        """Of the file."""
+        return self.rest.rpartition("_")[2].partition(".")[0]
 
     @classmethod
     def parse(cls, record: str) -> Self | None:
@@ -117,8 +120,7 @@ class PlainRecord(NamedTuple):
         if not files.startswith(_BASE) or "\n" in files:
             return None
         rest, _, size = files[1:].partition("\t")
-        instant = rest.rpartition("_")[2].partition(".")[0]
-        return cls(rest, size, instant, last if has_source else None)
+        return cls(rest, size, last if has_source else None)
 
 
 def base_order(file: BaseFile) -> tuple[str, str]:

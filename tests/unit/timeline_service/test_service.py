@@ -149,7 +149,16 @@ def test_unknown_routes_tables_and_parameters_are_refused(scene: ServedScene) ->
     own = f"/v1/lakestrap/tables/{scene.table.id}"
     assert scene.call("GET", f"{own}/select").status == 405
     assert scene.call("POST", f"{own}/else", b"{}").status == 404
-    for body in (b"", b"[]", b"{}", b'{"queries":[{"selection":"none"}]}', b'{"queries":[1]}'):
+    latest = b'{"queries":[{"selection":"latest","groups":%s}]}'
+    odd = [latest % each for each in (b"[1]", b'[["p"]]', b"[[1,null]]", b'[["p",[[]]]]', b"1")]
+    for body in (
+        b"",
+        b"[]",
+        b"{}",
+        b'{"queries":[{"selection":"none"}]}',
+        b'{"queries":[1]}',
+        *odd,
+    ):
         assert scene.call("POST", f"{own}/select", body).status == 400
 
 
