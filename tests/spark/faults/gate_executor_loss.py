@@ -17,7 +17,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from framework.engine.events import StageStarted
 from framework.engine.prepare import Bench, Request, prepare
@@ -41,6 +41,8 @@ ROWS = 40
 BAD = (12, 31)
 SLOW = "length(regexp_replace(repeat(cast(id AS string), 200000), '[0-9]', 'xy')) > 0"
 """True, after a while."""
+_EXECUTORS = 2
+_PATIENCE_S = 60.0
 
 
 def main(folder: Path) -> None:
@@ -74,15 +76,28 @@ class _Killer:
     """Kills one executor in each stage of a run that looks at rows, once a task runs there."""
 
     def __init__(self, spark: SparkSession) -> None:
+        self._context: Any = spark.sparkContext
         self._tracker = spark.sparkContext.statusTracker()
         self._over = threading.Event()
         self._wanted = ""
         self.killed: list[str] = []
 
     def listen(self, event: Event) -> None:
-        """Hear which stage of the run has begun."""
+        """Hear which stage of the run has begun; one that looks at rows waits for its executors."""
         if isinstance(event, StageStarted):
-            self._wanted = event.stage if event.stage in {"screen", "audit"} else ""
+            looks = event.stage in {"screen", "audit"}
+            if looks:
+                self._await_executors()
+            self._wanted = event.stage if looks else ""
+
+    def _await_executors(self) -> None:
+        """Wait until two are registered: one that was killed is replaced after some seconds."""
+        end = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < end:
+            known = self._context._jsc.sc().statusTracker().getExecutorInfos()  # noqa: SLF001
+            if len(known) > len(executors()) >= _EXECUTORS:  # the driver is among the known
+                return
+            time.sleep(0.1)
 
     @contextmanager
     def at_work(self) -> Iterator[_Killer]:
