@@ -166,9 +166,9 @@ def decode_partition(value: bytes, place: Where) -> dict[str, FileMapping]:
     Raises:
         CorruptFileError: `bootstrap-index/corrupt` or one of `read_container`.
     """
-    datum = _PARTITION.unseal(value)
-    if datum is not None:
-        with suppress(ValueError, IndexError):
+    with suppress(ValueError):
+        datum = _PARTITION.unseal(value)
+        if datum is not None:
             return _own_files(datum)
     record = read_container(value, where=place)
     files = record.get("fileIdToBootstrapFile")
@@ -181,7 +181,7 @@ def _own_files(datum: bytes) -> dict[str, FileMapping]:
     """Return the files of a datum of `encode_partition`.
 
     Raises:
-        IndexError, ValueError: it is none of those.
+        ValueError: it is none of those.
     """
     _, at = _read_text(datum, _after(datum, 0, _VERSION + _SET))
     _, at = _read_text(datum, _after(datum, at, _SET))

@@ -69,7 +69,11 @@ class ContainerFormat:
         return b"".join((self._head, zigzag(len(datum)), datum, self._sync))
 
     def unseal(self, data: bytes) -> bytes | None:
-        """Return the encoded record in what `seal` returned, None for anything else."""
+        """Return the encoded record in what `seal` returned, None for anything else.
+
+        Raises:
+            ValueError: the record's length cannot be read.
+        """
         if not (data.startswith(self._head) and data.endswith(self._sync)):
             return None
         size, at = _read_long(data, len(self._head))

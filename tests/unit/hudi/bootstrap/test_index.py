@@ -359,4 +359,14 @@ def test_value_of_ours_is_read_as_by_its_schema_even_where_it_is_damaged(
     for _ in range(data.draw(st.integers(0, 2))):
         at = data.draw(st.integers(begin, len(value) - 17))
         value[at] = data.draw(st.integers(0, 255))
+    if data.draw(st.booleans()):
+        del value[data.draw(st.integers(begin, len(value) - 16)) : -16]
     assert _read(bytes(value)) == _read(bytes(value).replace(marker, bytes(16)))
+
+
+def test_value_without_a_record_between_its_markers_is_told_as_corrupt() -> None:
+    """Nothing is left but what every value has; the marker does not read as a length."""
+    value = encode_partition(a_group("p=1"))
+    head = value[: value.index(value[-16:]) + 17]
+    for rest in (value[-16:], b"\xff" * 10 + value[-16:]):
+        assert _read(head + rest) == "avro/corrupt"
