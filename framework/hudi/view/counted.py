@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from framework.hudi.filegroup.group import encode_group, encode_plain
@@ -12,10 +13,10 @@ from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.hudi.timeline.instant import DATA_ACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from framework.hudi.filegroup.group import FileGroup
-    from framework.hudi.filegroup.slices import LogFile, SourceFacts
+    from framework.hudi.filegroup.slices import LogFile
     from framework.hudi.storage.port import Entry
     from framework.hudi.view.facts import TableFacts
     from framework.hudi.view.listing import ListingView
@@ -35,19 +36,17 @@ def load_records(listing: ListingView, facts: TableFacts, partition_path: str) -
     """
     counts = _counts(facts)
     lone, others = _parted(listing.entries(partition_path))
-    sources: Mapping[str, SourceFacts] = {}
-    if any(instant == BOOTSTRAP_INSTANT for instant, _ in lone.values()):
-        sources = listing.sources(partition_path)
+    sources = cache(listing.sources)  # read once for both, and only where there are skeletons
     records = {
         file_id: encode_plain(
             entry.name[len(file_id) :],
             entry.size,
-            sources.get(file_id) if instant == BOOTSTRAP_INSTANT else None,
+            sources(partition_path).get(file_id) if instant == BOOTSTRAP_INSTANT else None,
         )
         for file_id, (instant, entry) in lone.items()
         if counts(instant)
     }
-    for group in listing.groups_of(partition_path, others):
+    for group in listing.groups_of(partition_path, others, sources=sources):
         kept = _counted(group, counts, facts)
         if not kept.is_empty:
             records[group.group.file_id] = encode_group(kept)

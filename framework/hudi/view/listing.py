@@ -15,7 +15,7 @@ from framework.hudi.view.port import Query, Selection
 from framework.hudi.view.selecting import answer, select
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from framework.hudi.filegroup.slices import FileSlice, SourceFacts
     from framework.hudi.storage.port import Entry, Storage
@@ -82,9 +82,20 @@ class ListingView:
         return self.groups_of(partition_path, self.entries(partition_path), file_ids)
 
     def groups_of(
-        self, partition_path: str, entries: Iterable[Entry], file_ids: Sequence[str] | None = None
+        self,
+        partition_path: str,
+        entries: Iterable[Entry],
+        file_ids: Sequence[str] | None = None,
+        sources: Callable[[str], Mapping[str, SourceFacts]] | None = None,
     ) -> Iterator[FileGroup]:
-        """Yield the groups that some files of a partition make up, by file id; lists nothing."""
+        """Yield the groups that some files of a partition make up, by file id; lists nothing.
+
+        Args:
+            partition_path: of the partition.
+            entries: the files.
+            file_ids: only these groups; None: all.
+            sources: called where there may be skeletons; None: `sources` of this view.
+        """
         bases: dict[str, list[BaseFile]] = defaultdict(list)
         logs: dict[str, list[LogFile]] = defaultdict(list)
         for file in _files(entries):
@@ -96,13 +107,13 @@ class ListingView:
         if file_ids is not None:
             chosen &= set(file_ids)
         has_skeleton = any(_has_skeleton(each) for each in bases.values())
-        sources = self.sources(partition_path) if has_skeleton else {}
+        known = (sources or self.sources)(partition_path) if has_skeleton else {}
         for each in sorted(chosen):
             yield FileGroup(
                 group=FileGroupId(partition_path=partition_path, file_id=each),
                 bases=_sorted_bases(bases.get(each, ())),
                 logs=tuple(sorted(logs.get(each, ()), key=log_order)),
-                source=_source(sources.get(each)),
+                source=_source(known.get(each)),
             )
 
     def entries(self, folder: str) -> list[Entry]:

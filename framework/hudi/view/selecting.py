@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GroupSource", "answer", "latest_slice", "select"]
 
-"""Not before any instant."""
-
 
 def select(query: Query, groups: Iterable[FileGroup], facts: TableFacts) -> Iterator[FileSlice]:
     """Yield what a query asks for of some groups, in their order, newest first in each.

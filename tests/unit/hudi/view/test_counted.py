@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from framework.hudi.filegroup.group import FileGroup
 
 IDS = ("a", "b-0", "ä")
-SKELETON, DONE, PENDING, NEWER = BOOTSTRAP_INSTANT, "20261101000000001", "5", "9"
-TIMES = (SKELETON, "1", DONE, PENDING[0] * 17, NEWER * 17)
-TIMELINE = (f"{SKELETON}.commit", f"{DONE}.commit", f"{TIMES[3]}.inflight")
+SKELETON, DONE, PENDING, NEWER = BOOTSTRAP_INSTANT, "20261101000000001", "5" * 17, "9" * 17
+TIMES = (SKELETON, "1", DONE, PENDING, NEWER)
+TIMELINE = (f"{SKELETON}.commit", f"{DONE}.commit", f"{PENDING}.inflight")
 FILES = st.sets(
     st.one_of(
         st.builds(
@@ -49,10 +49,18 @@ FILES = st.sets(
 
 
 class Sources:
-    """An index that knows a source of every group."""
+    """An index that knows a source of every group.
+
+    Attributes:
+        reads: how often a partition was asked for.
+    """
+
+    def __init__(self) -> None:
+        self.reads = 0
 
     def mappings(self, partition_path: str) -> Mapping[str, SourceFile]:
         """Return one for each file id."""
+        self.reads += 1
         return {
             each: SourceFile(uri=f"file:/{partition_path}/{each}", size=7, mtime_ms=8)
             for each in IDS
@@ -82,19 +90,19 @@ def test_records_of_a_partition_are_those_of_its_groups(names: set[str]) -> None
         put(storage, f".hoodie/{each}", b"{}")
     for number, name in enumerate(sorted(names)):
         put(storage, f"p/{name}", b"x" * number)
-    listing = ListingView(storage, load_timeline(storage), Sources())
+    sources = Sources()
+    listing = ListingView(storage, load_timeline(storage), sources)
     records = load_records(listing, listing.facts, "p")
+    assert (listing.listings, sources.reads <= 1) == (1, True)
+    found = {
+        file_id: decode_group(FileGroupId(partition_path="p", file_id=file_id), record)
+        for file_id, record in records.items()
+    }
     groups = {
         each.group.file_id: with_a_skeleton(each)
         for each in map(counted, listing.groups("p"))
         if not each.is_empty
     }
-    found = {
-        file_id: with_a_skeleton(
-            decode_group(FileGroupId(partition_path="p", file_id=file_id), record)
-        )
-        for file_id, record in records.items()
-    }
-    assert found == groups
-    assert {each: encode_group(group) for each, group in found.items()}.keys() == records.keys()
+    assert {file_id: with_a_skeleton(each) for file_id, each in found.items()} == groups
+    assert {file_id: encode_group(each) for file_id, each in found.items()} == records
     storage.forget()
