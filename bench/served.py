@@ -74,9 +74,8 @@ class Place:
 FREE = Place("free", None, None)
 ONE_CORE = Place("one core", 0, 0)
 TWO_CORES = Place("two cores", 0, 1)
-"""One connection keeps either the server or the client waiting. On cores of their own both fall
-asleep each time, and waking a virtual core costs more than an answer; which of the two it is, the
-kernel decides by what else the server's process does."""
+"""With one connection the server and the client take turns. On a core each, that core sleeps
+meanwhile, and to wake a virtual one costs more than an answer; so a place has to be told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

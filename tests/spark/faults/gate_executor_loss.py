@@ -94,8 +94,9 @@ class _Killer:
         """Wait until two are registered: one that was killed is replaced after some seconds."""
         end = time.monotonic() + _PATIENCE_S
         while time.monotonic() < end:
-            known = self._context._jsc.sc().statusTracker().getExecutorInfos()  # noqa: SLF001
-            if len(known) > len(executors()) >= _EXECUTORS:  # the driver is among the known
+            tracker = self._context._jsc.sc().statusTracker()  # noqa: SLF001  Python's has no such call
+            known = tracker.getExecutorInfos()  # the driver's among them
+            if len(known) > len(executors()) >= _EXECUTORS:
                 return
             time.sleep(0.1)
 
