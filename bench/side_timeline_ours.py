@@ -19,7 +19,7 @@ from urllib.request import urlopen
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.timeline.hashing import timeline_hash
 from framework.hudi.timeline.timeline import load_timeline
-from framework.hudi.view.port import Query, Selection
+from framework.hudi.view.port import Selection
 from framework.hudi.view.remote import RemoteView, ServiceAddress
 from framework.timeline_service.tables import table_id
 
@@ -83,11 +83,7 @@ def batch_client(
         by_path: dict[str, list[str]] = {}
         for path, file_id in pairs:
             by_path.setdefault(path, []).append(file_id)
-        queries = [
-            Query(selection=Selection.LATEST, partition_path=path, file_ids=tuple(ids))
-            for path, ids in by_path.items()
-        ]
-        return [each for answer in view.select_many(queries) for each in answer]
+        return view.look_up(by_path, Selection.LATEST)
 
     return ask
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from framework.engine.reading.slice_rows import describe
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.index import BootstrapIndex
+from framework.hudi.filegroup.slices import FileGroupId
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.view.listing import ListingView
-from framework.hudi.view.port import Query, Selection
 from framework.hudi.view.remote import FallbackView, RemoteView, ServiceAddress
 
 if TYPE_CHECKING:
@@ -86,14 +86,14 @@ class AskedSlices:
         fallbacks: how many questions the service did not answer, so that folders were listed.
     """
 
-    def __init__(self, slices: Mapping[tuple[str, str], dict[str, Any]], fallbacks: int) -> None:
+    def __init__(self, slices: Mapping[FileGroupId, dict[str, Any]], fallbacks: int) -> None:
         self._slices = slices
         self.fallbacks = fallbacks
 
     def described(self, partition_path: str, told: dict[str, Any]) -> dict[str, Any]:
         """Return the slice that `told` stands for, which may be it already."""
         file_id = told.get("file_id")
-        return told if file_id is None else self._slices[partition_path, file_id]
+        return told if file_id is None else self._slices[FileGroupId(partition_path, file_id)]
 
 
 def looked_up(
@@ -121,19 +121,11 @@ def looked_up(
     if address is None or not wanted:
         return AskedSlices({}, 0)
     view = FallbackView(RemoteView(ServiceAddress(**address)), lambda: _own_view(table))
-    queries = [
-        Query(selection=Selection.MERGED, partition_path=path, file_ids=tuple(ids))
-        for path, ids in wanted.items()
-    ]
     try:
-        answers = view.select_many(queries)
+        slices = view.look_up(wanted)
     finally:
         view.close()
-    found = {
-        (each.group.partition_path, each.group.file_id): describe(each)
-        for answer in answers
-        for each in answer
-    }
+    found = {each.group: describe(each) for each in slices}
     for path, ids in wanted.items():
         gone = next((each for each in ids if (path, each) not in found), None)
         if gone is not None:

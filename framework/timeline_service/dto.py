@@ -38,6 +38,8 @@ __all__ = [
 ]
 
 _Folder: TypeAlias = tuple[str, str, str]
+_Name: TypeAlias = tuple[str, str, str]
+"""File id as JSON text without quotes, the rest of the file's name, its instant."""
 _list: Final = json.JSONEncoder(ensure_ascii=False).encode
 _BLOCK_BYTES: Final = 33_554_432
 """What Hadoop's local file system says; a reader that splits by blocks must not meet 0."""
@@ -86,19 +88,16 @@ def base_file(found: FileSlice, places: Places) -> str:
     if base is None:
         raise ValueError("the slice has no base file")
     file_id, behind = found.group.file_id, found.bootstrap
-    rest = str(base.name)[len(file_id) :]
-    plain = PlainRecord(rest, str(base.size), None)
+    name = (_inner(file_id), str(base.name)[len(file_id) :], base.name.instant)
     source = None if behind is None else _source_file(behind.uri, behind.size, behind.mtime_ms)
-    folder = places.folder(found.group.partition_path)
-    return _base_file(folder, _inner(file_id), plain, base.name.instant, source)
+    return _base_file(places.folder(found.group.partition_path), name, base.size, source)
 
 
-def _base_file(
-    folder: _Folder, id_: str, plain: PlainRecord, instant: str, source: str | None
-) -> str:
-    """Return a `BaseFileDTO`; the file id is JSON text without quotes."""
+def _base_file(folder: _Folder, named: _Name, size: int | str, source: str | None) -> str:
+    """Return a `BaseFileDTO`."""
     _, full, uri = folder
-    name, size = f"{id_}{plain.rest}", plain.size
+    id_, rest, instant = named
+    name = f"{id_}{rest}"
     return (
         f'{{"fileStatus":{_status(f"{uri}{name}", size)},"fullPath":"{full}{name}",'
         f'"fileLen":{size},"commitTime":"{instant}",'
@@ -237,10 +236,9 @@ def plain_slice(
         return None
     folder, id_ = places.folder(group[0]), _inner(group[1])
     source = None
-    if plain.source is not None and instant == BOOTSTRAP_INSTANT:
-        size, mtime_ms, uri = plain.source.split("\t", 2)
-        source = _source_file(uri, size, mtime_ms)
-    base = _base_file(folder, id_, plain, instant, source)
+    if plain.source_size and instant == BOOTSTRAP_INSTANT:
+        source = _source_file(plain.source_uri, plain.source_size, plain.source_mtime_ms)
+    base = _base_file(folder, (id_, plain.rest, instant), plain.size, source)
     return (
         f'{{"baseFile":{base},"logFiles":[],"partition":{folder[0]},"fileId":"{id_}",'
         f'"baseInstant":"{instant}"}}'

@@ -1,35 +1,36 @@
-"""Our routes: many questions in one call, answered by the records that the view holds.
+"""Our routes: many groups in one call, answered by the records that the view holds.
 
-`POST /v1/lakestrap/tables/<id>/select` takes `{"instant", "timeline", "queries": [{"selection",
-"instant", "instants", "include_pending", "groups": [[partition, file_ids], …]}]}` and answers with
-one list for each of the groups, of file id and record in turn; a record is `encode_slice`'s.
-File ids of null ask for all groups. A partition of null asks for all of them; then the list is of
-partition, file id and record in turn. `…/partitions` takes the first two and answers with the
-partition paths.
+`POST /v1/lakestrap/tables/<id>/look-up` takes `{"instant", "timeline", "selection", "groups":
+{partition: [file id, …], …}}`, of which the selection is `latest` or `merged`, and answers with one
+list: of each group, as they were asked for, the record of its slice, or null where it has none.
+A record is `encode_slice`'s.
+
+`…/select` takes a whole query, `{"instant", "timeline", "query": {"selection", "partition_path",
+"file_ids", "instant", "instants", "include_pending"}}`, and answers with one list, of partition
+path, file id and record in turn. `…/partitions` answers with the partition paths.
 """
 
 from __future__ import annotations
 
 import json
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Final
 
-from framework.hudi.filegroup.group import PlainRecord, encode_slice
-from framework.hudi.table.layout import BOOTSTRAP_INSTANT
+from framework.hudi.filegroup.group import encode_slice, slice_instant
 from framework.hudi.view.port import Query, Selection
 from framework.timeline_service.messages import RequestRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from framework.hudi.filegroup.slices import FileSlice
+    from framework.hudi.view.incremental import IncrementalView
     from framework.timeline_service.tables import ServedTable
 
 __all__ = ["OWN_PREFIX", "VERBS", "claims_of"]
 
 OWN_PREFIX: Final = "/v1/lakestrap/tables/"
-_Group: TypeAlias = tuple[str | None, list[str] | None]
-_PLAIN: Final = frozenset({Selection.MERGED, Selection.LATEST})
+_OF_ONE_SLICE: Final = frozenset({Selection.MERGED, Selection.LATEST})
+_list: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def claims_of(body: bytes) -> tuple[dict[str, Any], str, str]:
@@ -49,106 +50,90 @@ def claims_of(body: bytes) -> tuple[dict[str, Any], str, str]:
 
 def _partitions(table: ServedTable, _: dict[str, Any]) -> str:
     """Return the partition paths of the table."""
-    return json.dumps(list(table.view.partitions()), ensure_ascii=False)
+    return _list(tuple(table.view.partitions()))
 
 
-def _select(table: ServedTable, said: dict[str, Any]) -> str:
-    """Return the answers to all queries of a call, as of one timeline.
+def _look_up(table: ServedTable, said: dict[str, Any]) -> str:
+    """Return the slices of named groups; that of a plain one is the group's record as it is.
 
     Raises:
         RequestRefusedError: 400.
     """
-    queries = said.get("queries")
-    if not isinstance(queries, list):
-        raise RequestRefusedError(400, "the body has no list of queries")
-    asked = [_read(each) for each in queries]
-    with table.view.lock:
-        answers = [answer for each in asked for answer in _answers(table, *each)]
-    return json.dumps(answers, ensure_ascii=False, separators=(",", ":"))
+    selection, groups = _selection(said), said.get("groups")
+    if selection not in _OF_ONE_SLICE or not isinstance(groups, dict):
+        raise RequestRefusedError(400, "a look-up has groups, and a selection of one slice each")
+    view = table.view
+    done = view.facts.timeline.is_completed
+    answer: list[str | None] = []
+    for path, ids in groups.items():
+        if not _are_texts(ids):
+            raise RequestRefusedError(400, f"the file ids in {path!r} are no list of texts")
+        found = view.records(path, ids)
+        for id_ in ids:
+            text = found[id_].decode() if id_ in found else None
+            instant = None if text is None else slice_instant(text)
+            if instant is None or not done(instant) or view.is_special(path, id_):
+                text = _record(view, Query(selection, path, (id_,)))
+            answer.append(text)
+    return _list(answer)
 
 
-def _read(said: Any) -> tuple[Query, list[_Group]]:
-    """Return one query, and the partitions and groups that it is about.
+def _record(view: IncrementalView, query: Query) -> str | None:
+    """Return the record of the one slice that a query asks for, None where it has none."""
+    return next(map(encode_slice, view.select(query)), None)
+
+
+def _select(table: ServedTable, said: dict[str, Any]) -> str:
+    """Return the answer to any query.
+
+    Raises:
+        RequestRefusedError: 400.
+    """
+    found = table.view.select(_query(said.get("query")))
+    return _list([text for each in found for text in (*each.group, encode_slice(each))])
+
+
+def _query(said: Any) -> Query:
+    """Return the query of a call.
+
+    Raises:
+        RequestRefusedError: 400.
+    """
+    if not isinstance(said, dict):
+        raise RequestRefusedError(400, "the body has no query")
+    path, ids, bound = said.get("partition_path"), said.get("file_ids"), said.get("instant")
+    instants = said.get("instants") or []
+    texts = [each for each in (path, bound) if each is not None]
+    if not (_are_texts(texts) and _are_texts(ids or []) and _are_texts(instants)):
+        raise RequestRefusedError(400, "partition, file ids and instants of a query are texts")
+    return Query(
+        selection=_selection(said),
+        partition_path=path,
+        file_ids=None if ids is None else tuple(ids),
+        instant=bound,
+        instants=frozenset(instants),
+        include_pending=bool(said.get("include_pending")),
+    )
+
+
+def _selection(said: dict[str, Any]) -> Selection:
+    """Return which slices are asked for.
 
     Raises:
         RequestRefusedError: 400.
     """
     try:
-        query = Query(
-            selection=Selection(said["selection"]),
-            instant=said.get("instant"),
-            instants=frozenset(said.get("instants") or ()),
-            include_pending=bool(said.get("include_pending")),
-        )
-        groups = [_group(*each) for each in said["groups"]]
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise RequestRefusedError(400, f"a query cannot be read: {error!r}") from error
-    return query, groups
+        return Selection(said["selection"])
+    except (KeyError, ValueError) as error:
+        raise RequestRefusedError(400, f"no selection: {error!r}") from error
 
 
-def _group(path: Any, ids: Any) -> _Group:
-    """Return a partition and file ids in it.
-
-    Raises:
-        TypeError: they are something else.
-    """
-    is_path = path is None or isinstance(path, str)
-    if not is_path or not (ids is None or isinstance(ids, list)):
-        raise TypeError(path, ids)
-    for each in ids or ():
-        if not isinstance(each, str):
-            raise TypeError(each)
-    return path, ids
-
-
-def _answers(table: ServedTable, query: Query, groups: list[_Group]) -> Iterator[list[str]]:
-    """Yield the answers to one query, one for each of its partitions."""
-    is_plain = query.selection in _PLAIN and query.instant is None
-    for path, ids in groups:
-        if is_plain and path is not None:
-            yield _plain_answer(table, query.selection, path, ids)
-            continue
-        form = _with_path if path is None else _without_path
-        asked = None if ids is None else tuple(ids)
-        one = query._replace(partition_path=path, file_ids=asked)
-        yield [text for each in table.view.select(one) for text in form(each)]
-
-
-def _plain_answer(
-    table: ServedTable, selection: Selection, path: str, ids: Sequence[str] | None
-) -> list[str]:
-    """Return the latest slices of a partition's groups; plain groups give their record as it is."""
-    view = table.view
-    done = view.facts.timeline.is_completed
-    records = view.records(path, ids)
-    answer: list[str] = []
-    for file_id in sorted(records):
-        text = records[file_id].decode()
-        plain = PlainRecord.parse(text)
-        if _is_slice(plain) and done(plain.instant) and not view.is_special(path, file_id):
-            answer += (file_id, text)
-        else:
-            one = Query(selection=selection, partition_path=path, file_ids=(file_id,))
-            answer += [part for each in view.select(one) for part in _without_path(each)]
-    return answer
-
-
-def _without_path(found: FileSlice) -> tuple[str, str]:
-    """Return a slice as an answer about one partition has it."""
-    return found.group.file_id, encode_slice(found)
-
-
-def _with_path(found: FileSlice) -> tuple[str, str, str]:
-    """Return a slice as an answer about all partitions has it."""
-    return found.group.partition_path, *_without_path(found)
-
-
-def _is_slice(plain: PlainRecord | None) -> TypeGuard[PlainRecord]:
-    """Return whether a group's record is that of its slice: one file, a source where it has one."""
-    return plain is not None and (plain.source is None or plain.instant == BOOTSTRAP_INSTANT)
+def _are_texts(found: Any) -> bool:
+    """Return whether it is a list of texts."""
+    return isinstance(found, list) and set(map(type, found)) <= {str}
 
 
 VERBS: Final[Mapping[str, Callable[[ServedTable, dict[str, Any]], str]]] = MappingProxyType(
-    {"select": _select, "partitions": _partitions}
+    {"look-up": _look_up, "select": _select, "partitions": _partitions}
 )
 """What may be asked of a table, by the last part of the path."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -191,6 +192,18 @@ def _broken_records(caller: socket.socket, server: FaultyServer) -> None:
     _forwarded(caller, server, change)
 
 
+def _saying(
+    other: Callable[[list[Any]], list[Any]],
+) -> Callable[[socket.socket, FaultyServer], None]:
+    """Return what answers with another list, in as many bytes."""
+
+    def change(answer: bytes) -> bytes:
+        head, end, body = answer.partition(b"\r\n\r\n")
+        return head + end + json.dumps(other(json.loads(body))).encode().ljust(len(body))
+
+    return lambda caller, server: _forwarded(caller, server, change)
+
+
 FAULTS: Final[dict[str, Callable[[socket.socket, FaultyServer], None]]] = {
     "hangs": _hang,
     "closes": _close,
@@ -203,5 +216,7 @@ FAULTS: Final[dict[str, Callable[[socket.socket, FaultyServer], None]]] = {
     "is another driver on the same port": _replacing(b"x-lakestrap-driver", b"0" * 16),
     "sends no JSON": _no_json,
     "sends broken records": _broken_records,
+    "sends numbers for records": _saying(lambda told: [1] * len(told)),
+    "answers for fewer groups": _saying(lambda told: told[1:]),
 }
 """What a server does to its callers, by a name that goes on from "the service"."""

@@ -14,11 +14,12 @@ not tell; so the slice of a group with one base file and no log is the group's r
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from framework.errors import CorruptFileError, Where
-from framework.hudi.filegroup.names import BaseFileName, LogFileName
+from framework.hudi.filegroup.names import BASE_REST, BaseFileName, LogFileName, is_file_id
 from framework.hudi.filegroup.slices import (
     BaseFile,
     FileGroupId,
@@ -26,7 +27,7 @@ from framework.hudi.filegroup.slices import (
     LogFile,
     SourceFile,
 )
-from framework.hudi.table.layout import join
+from framework.hudi.table.layout import BOOTSTRAP_INSTANT, join
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,12 +44,18 @@ __all__ = [
     "encode_plain",
     "encode_slice",
     "log_order",
+    "slice_instant",
 ]
 
 _BASE: Final = "b"
 _LOG: Final = "l"
 _SOURCE: Final = "s"
 _INSTANT: Final = "i"
+_NUMBER: Final = "[0-9]{1,19}"
+_PLAIN: Final = re.compile(
+    rf"{_BASE}({BASE_REST})\t({_NUMBER})(?:\n{_SOURCE}({_NUMBER})\t(-?{_NUMBER})\t(.*))?", re.DOTALL
+)
+_OF_SLICE: Final = re.compile(rf"{_BASE}_[0-9-]+_([0-9]+)[^\n]*(\n{_SOURCE})?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,31 +103,33 @@ class FileGroup:
 
 
 class PlainRecord(NamedTuple):
-    """The record of one base file alone, as nearly all groups have, taken apart.
+    """The record of one base file alone, as nearly all groups have, taken apart; numbers in digits.
 
     Attributes:
-        rest: of the file's name, behind the file id.
-        size: bytes, in digits.
-        source: size, time of modification and URI, tabs between; None where there is none.
+        rest: of the file's name, behind the file id; the next three are its parts.
+        write_token: of the file.
+        instant: of the file.
+        extension: of the file.
+        size: bytes.
+        source_size: bytes of the source; "", as the next two, where there is none.
+        source_mtime_ms: when it was modified last.
+        source_uri: where it is.
     """
 
     rest: str
+    write_token: str
+    instant: str
+    extension: str
     size: str
-    source: str | None
-
-    @property
-    def instant(self) -> str:
-        """Of the file."""
-        return self.rest.rpartition("_")[2].partition(".")[0]
+    source_size: str
+    source_mtime_ms: str
+    source_uri: str
 
     @classmethod
     def parse(cls, record: str) -> Self | None:
-        """Return the parts of a group's record, None where it has other files."""
-        files, has_source, last = record.partition(f"\n{_SOURCE}")
-        if not files.startswith(_BASE) or "\n" in files:
-            return None
-        rest, _, size = files[1:].partition("\t")
-        return cls(rest, size, last if has_source else None)
+        """Return the parts of a group's record, None where it has other files, or is damaged."""
+        found = _PLAIN.fullmatch(record)
+        return None if found is None else cls._make(found.groups(""))
 
 
 def base_order(file: BaseFile) -> tuple[str, str]:
@@ -134,7 +143,7 @@ def log_order(file: LogFile) -> tuple[str, int, str]:
 
 
 def encode_group(group: FileGroup) -> bytes:
-    """Return the record of a group; its id is not in it."""
+    """Return the record of a group, which has files where it has a source; its id is not in it."""
     after = len(group.group.file_id)
     lines = [f"{_BASE}{str(each.name)[after:]}\t{each.size}" for each in group.bases]
     lines += [f"{_LOG}{str(each.name)[after + 1 :]}\t{each.size}" for each in group.logs]
@@ -190,13 +199,27 @@ def encode_slice(found: FileSlice) -> str:
     return f"{_INSTANT}{found.base_instant}\n{record}"
 
 
+def slice_instant(record: str) -> str | None:
+    """Return the base instant of a group's record that is its slice's too, None of any other.
+
+    So it is with one base file alone, where there is no source but that of a skeleton. Looks at as
+    little as tells: batches ask this of each group.
+    """
+    found = _OF_SLICE.match(record)
+    if found is None:
+        return None
+    instant, source = found.groups()
+    is_whole = found.end() == len(record) if source is None else instant == BOOTSTRAP_INSTANT
+    return instant if is_whole else None
+
+
 def decode_slice(group: FileGroupId, record: str) -> FileSlice:
     """Return the slice of a record.
 
     Raises:
         CorruptFileError: `view/corrupt-record`; it is none that `encode_slice` made.
     """
-    plain = PlainRecord.parse(record)
+    plain = _PLAIN.fullmatch(record)
     if plain is not None:
         return _plain_slice(group, plain)
     instant = ""
@@ -214,15 +237,18 @@ def decode_slice(group: FileGroupId, record: str) -> FileSlice:
     )
 
 
-def _plain_slice(group: FileGroupId, plain: PlainRecord) -> FileSlice:
+def _plain_slice(group: FileGroupId, plain: re.Match[str]) -> FileSlice:
     """Return the slice of one base file, and of its source."""
-    source = plain.source
-    try:
-        base = _base(group, plain.rest, plain.size)
-        behind = None if source is None else _source(*source.split("\t", 2))
-    except (ValueError, TypeError) as error:
-        raise _corrupt(group, error) from error
-    return FileSlice(group, base.name.instant, base, (), behind)
+    path, file_id = group
+    rest, token, instant, extension, size, source_size, source_mtime_ms, uri = plain.groups()
+    if not is_file_id(file_id):
+        raise _corrupt(group, ValueError(f"{file_id!r} is no file id"))
+    name = BaseFileName._make((file_id, token, instant, extension))
+    there = f"{path}/{file_id}{rest}" if path else f"{file_id}{rest}"
+    source = None
+    if source_size:
+        source = SourceFile(uri, int(source_size), int(source_mtime_ms))
+    return FileSlice(group, instant, BaseFile(name, there, int(size)), (), source)
 
 
 def _base(group: FileGroupId, rest: str, size: str) -> BaseFile:

@@ -4,29 +4,43 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple, Self
 
 from framework.errors import CorruptFileError, Where
 
-__all__ = ["BaseFileName", "LogFileName", "group_and_instant_of", "instant_of"]
+__all__ = [
+    "BASE_REST",
+    "BaseFileName",
+    "LogFileName",
+    "group_and_instant_of",
+    "instant_of",
+    "is_file_id",
+]
 
 _FILE_ID: Final = re.compile(r"[^_/.\x00-\x1f]+")
 _TOKEN: Final = re.compile(r"[0-9]+-[0-9]+-[0-9]+")
 _INSTANT: Final = re.compile(r"[0-9]{1,17}")
 _EXTENSION: Final = re.compile(r"parquet|orc|hfile")
-_BASE: Final = re.compile(
-    f"({_FILE_ID.pattern})_({_TOKEN.pattern})_({_INSTANT.pattern})[.]({_EXTENSION.pattern})"
-)
+BASE_REST: Final = f"_({_TOKEN.pattern})_({_INSTANT.pattern})[.]({_EXTENSION.pattern})"
+"""What follows the file id in a base file's name: write token, instant, extension, as a pattern."""
+_BASE: Final = re.compile(f"({_FILE_ID.pattern}){BASE_REST}")
 _LOG: Final = re.compile(r"\.([^_/.]+)_([0-9]+)\.log\.([0-9]+)(?:_([0-9]+-[0-9]+-[0-9]+))?(\.cdc)?")
-_new: Final = object.__new__
-_set: Final = object.__setattr__
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BaseFileName:
+class _BaseParts(NamedTuple):
+    """The parts of a `BaseFileName`."""
+
+    file_id: str
+    write_token: str
+    instant: str
+    extension: str
+
+
+class BaseFileName(_BaseParts):
     """`<file_id>_<write_token>_<instant>.<extension>`.
 
-    Readers cut at `_` and at the first dot, so none of the parts may hold either.
+    Readers cut at `_` and at the first dot, so none of the parts may hold either. A tuple, since
+    tables have hundreds of thousands of names; `_make` takes parts that were looked at already.
 
     Attributes:
         file_id: names the file group inside its partition.
@@ -35,37 +49,27 @@ class BaseFileName:
         extension: `parquet`, `orc` or `hfile`, without a dot.
     """
 
-    file_id: str
-    write_token: str
-    instant: str
-    extension: str = "parquet"
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
+    def __new__(
+        cls, *, file_id: str, write_token: str, instant: str, extension: str = "parquet"
+    ) -> Self:
         """Refuse parts that would not be read back."""
-        if _BASE.fullmatch(str(self)):
-            return  # one look instead of four: tables have hundreds of thousands of names
-        _check(_FILE_ID, "file id", self.file_id)
-        _check(_TOKEN, "write token", self.write_token)
-        _check(_INSTANT, "instant", self.instant)
-        _check(_EXTENSION, "extension", self.extension)
+        _check(_FILE_ID, "file id", file_id)
+        _check(_TOKEN, "write token", write_token)
+        _check(_INSTANT, "instant", instant)
+        _check(_EXTENSION, "extension", extension)
+        return cls._make((file_id, write_token, instant, extension))
 
     def __str__(self) -> str:
         """The name, without a folder."""
         return f"{self.file_id}_{self.write_token}_{self.instant}.{self.extension}"
 
     @classmethod
-    def parse(cls, name: str) -> BaseFileName | None:
+    def parse(cls, name: str) -> Self | None:
         """Return the parts of `name`, None where it names no base file."""
         found = _BASE.fullmatch(name)
-        if found is None:
-            return None
-        parsed = _new(cls)  # what matched needs no second look, and there are very many
-        file_id, write_token, instant, extension = found.groups()
-        _set(parsed, "file_id", file_id)
-        _set(parsed, "write_token", write_token)
-        _set(parsed, "instant", instant)
-        _set(parsed, "extension", extension)
-        return parsed
+        return None if found is None else cls._make(found.groups())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +122,11 @@ class LogFileName:
             )
         except CorruptFileError:
             return None
+
+
+def is_file_id(text: str) -> bool:
+    """Return whether `text` can be the file id in a name."""
+    return _FILE_ID.fullmatch(text) is not None
 
 
 def group_and_instant_of(name: str) -> tuple[str, str] | None:

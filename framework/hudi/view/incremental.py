@@ -30,7 +30,7 @@ from framework.hudi.view.port import Query, Selection
 from framework.hudi.view.selecting import answer, select
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from framework.hudi.filegroup.group import FileGroup
     from framework.hudi.filegroup.slices import FileSlice
@@ -197,22 +197,22 @@ class IncrementalView:
             yield decode_group(id_, record)
 
     def records(
-        self, partition_path: str, file_ids: Iterable[str] | None = None
+        self, partition_path: str, file_ids: Collection[str] | None = None
     ) -> Mapping[str, bytes]:
         """Return the records of a partition's groups; lists it where it is not loaded.
 
         Groups that are named are looked up one by one, and left out where they are not there.
         """
-        if file_ids is not None:
-            named: dict[str, bytes] = {}
-            for each in file_ids:
-                record = self.record(partition_path, each)
-                if record is not None:
-                    named[each] = record
-            return named
         with self._lock:
-            found = self._store.records(partition_path)
-            return self._load(partition_path) if found is None else found
+            if file_ids is None:
+                found = self._store.records(partition_path)
+                return self._load(partition_path) if found is None else found
+            look = self._store.record
+            named = {id_: it for id_ in file_ids if (it := look(partition_path, id_)) is not None}
+            if named or self._store.is_loaded(partition_path):
+                return named
+            there = self._load(partition_path)
+            return {id_: there[id_] for id_ in file_ids if id_ in there}
 
     def record(self, partition_path: str, file_id: str) -> bytes | None:
         """Return one record, None where there is no such group; lists the partition if need be."""

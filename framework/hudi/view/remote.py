@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import logging
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from framework.errors import CorruptFileError
 from framework.hudi.filegroup.group import decode_slice
@@ -20,7 +21,7 @@ from framework.hudi.view.http import CallFailedError, Reply, ServiceConnection
 from framework.hudi.view.port import Query, Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from framework.hudi.filegroup.slices import FileSlice
     from framework.hudi.view.port import FileSystemView
@@ -30,6 +31,7 @@ __all__ = ["FallbackView", "Patience", "RemoteView", "ServiceAddress", "ServiceU
 _LOG: Final = logging.getLogger(__name__)
 _OK: Final = 200
 _FAULT: Final = 500
+_Told = TypeVar("_Told")
 
 
 class ServiceUnreachableError(Exception):
@@ -107,24 +109,37 @@ class RemoteView:
         Raises:
             ServiceUnreachableError: no answer that may be used.
         """
-        return self.select_many([query])[0]
+        said = {**query._asdict(), "instants": sorted(query.instants)}
+        found = self._call("select", {"query": said})
+        with _reading():
+            parts = iter(found)
+            triples = zip(parts, parts, parts, strict=True)
+            return [decode_slice(FileGroupId(path, id_), record) for path, id_, record in triples]
 
-    def select_many(self, queries: Sequence[Query]) -> list[list[FileSlice]]:
-        """Return the answers to several queries, as of one timeline, by one call.
+    def look_up(
+        self, groups: Mapping[str, Sequence[str]], selection: Selection = Selection.MERGED
+    ) -> list[FileSlice]:
+        """Return the slices of named groups of many partitions, by one call.
+
+        Args:
+            groups: file ids by partition path. One that is not there has no answer.
+            selection: `LATEST` or `MERGED`.
 
         Raises:
             ServiceUnreachableError: no answer that may be used.
         """
-        found = self._call("select", {"queries": _said(queries)})
-        if len(found) != len(queries):
+        asked = {path: list(ids) for path, ids in groups.items()}
+        found = self._call("look-up", {"selection": selection, "groups": asked})
+        if len(found) != sum(map(len, asked.values())):
             raise ServiceUnreachableError("the answer is one to other questions")
-        try:
+        records = iter(found)
+        with _reading():
             return [
-                _slices(query.partition_path, answer)
-                for query, answer in zip(queries, found, strict=True)
+                decode_slice(FileGroupId(path, id_), record)
+                for path, ids in asked.items()
+                for id_, record in zip(ids, records)  # noqa: B905 - the next partition's follow
+                if record is not None
             ]
-        except (AttributeError, CorruptFileError, TypeError, ValueError) as error:
-            raise ServiceUnreachableError(f"the answer cannot be read: {error}") from error
 
     def latest_slices(self, partition_path: str) -> Sequence[FileSlice]:
         """Return the newest state of each file group, by file id.
@@ -196,7 +211,7 @@ class FallbackView:
         clock: seconds, monotonic.
 
     Attributes:
-        fallbacks: how many queries the local view answered.
+        fallbacks: how many queries the local view answered, one for each partition of a look-up.
     """
 
     def __init__(
@@ -221,12 +236,18 @@ class FallbackView:
 
     def select(self, query: Query) -> Sequence[FileSlice]:
         """Return the slices that a query asks for."""
-        return self.select_many([query])[0]
+        found = self._asked(lambda: self._remote.select(query), 1)
+        return self._own().select(query) if found is None else found
 
-    def select_many(self, queries: Sequence[Query]) -> Sequence[Sequence[FileSlice]]:
-        """Return the answers to several queries."""
-        found = self._asked(lambda: self._remote.select_many(queries), len(queries))
-        return [self._own().select(each) for each in queries] if found is None else found
+    def look_up(
+        self, groups: Mapping[str, Sequence[str]], selection: Selection = Selection.MERGED
+    ) -> Sequence[FileSlice]:
+        """Return the slices of named groups of many partitions; as of `RemoteView.look_up`."""
+        told = self._asked(lambda: self._remote.look_up(groups, selection), len(groups))
+        if told is not None:
+            return told
+        queries = [Query(selection, path, tuple(ids)) for path, ids in groups.items()]
+        return [found for each in queries for found in self._own().select(each)]
 
     def latest_slices(self, partition_path: str) -> Sequence[FileSlice]:
         """Return the newest state of each file group, by file id."""
@@ -236,7 +257,7 @@ class FallbackView:
         """End the connection."""
         self._remote.close()
 
-    def _asked(self, call: Callable[[], Any], queries: int) -> Any:
+    def _asked(self, call: Callable[[], _Told], queries: int) -> _Told | None:
         """Return the remote answer, None where there is none; that is counted and logged."""
         if self._clock() >= self._down_until:
             try:
@@ -254,36 +275,10 @@ class FallbackView:
         return self._local
 
 
-def _said(queries: Sequence[Query]) -> list[dict[str, Any]]:
-    """Return queries as they travel: those in a row that differ in their groups alone are one."""
-    said: list[dict[str, Any]] = []
-    last = None
-    for each in queries:
-        kind = (each.selection, each.instant, each.instants, each.include_pending)
-        if kind != last:
-            last = kind
-            said.append(
-                {
-                    "selection": each.selection.value,
-                    "instant": each.instant,
-                    "instants": sorted(each.instants),
-                    "include_pending": each.include_pending,
-                    "groups": [],
-                }
-            )
-        said[-1]["groups"].append((each.partition_path, each.file_ids))
-    return said
-
-
-def _slices(partition_path: str | None, answer: list[Any]) -> list[FileSlice]:
-    """Return the slices of an answer about one partition, or about all.
-
-    Raises:
-        CorruptFileError, AttributeError, TypeError, ValueError: it is no answer.
-    """
-    parts = iter(answer)
-    if partition_path is None:
-        triples = zip(parts, parts, parts, strict=True)
-        return [decode_slice(FileGroupId(path, id_), record) for path, id_, record in triples]
-    pairs = zip(parts, parts, strict=True)
-    return [decode_slice(FileGroupId(partition_path, id_), record) for id_, record in pairs]
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Whatever cannot be read is no answer."""
+    try:
+        yield
+    except (AttributeError, CorruptFileError, TypeError, ValueError) as error:
+        raise ServiceUnreachableError(f"the answer cannot be read: {error}") from error

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import pytest
 
 from framework.hudi.timeline.hashing import timeline_hash
-from framework.hudi.view.port import Selection
+from framework.hudi.view.port import Query, Selection
 from framework.hudi.view.remote import RemoteView, ServiceAddress
 from framework.timeline_service.access import Access
 from framework.timeline_service.dto import base_file, file_groups, file_slice
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from framework.hudi.filegroup.slices import FileSlice
-    from framework.hudi.view.port import Query
     from framework.timeline_service.tables import ServedTable
 
 PLAYS = 10_000
@@ -106,8 +105,9 @@ class ServedPlay(Play):
         queries = [self._query(selection) for selection in Selection for _ in range(2)]
         remote = RemoteView(self._address(line, table))
         try:
-            found = remote.select_many(queries)
+            found = [remote.select(each) for each in queries]
             assert list(remote.partitions()) == list(self.view.partitions())
+            self._look_up(remote)
         finally:
             remote.close()
         expected = [self.view.select(query) for query in queries]
@@ -115,6 +115,19 @@ class ServedPlay(Play):
         line.slices += sum(map(len, expected))
         for query in queries:
             self._ask_hudi(line, table, query)
+
+    def _look_up(self, remote: RemoteView) -> None:
+        """Ask for the slices of all groups that ever were by name, and compare."""
+        ids = tuple(f"g{n}" for n in self.rng.sample(range(1, 40), 39))
+        groups = dict.fromkeys((*self.view.partitions(), "none"), ids)
+        for selection in (Selection.LATEST, Selection.MERGED):
+            found = remote.look_up(groups, selection)
+            expected = [
+                slice_
+                for path in groups
+                for slice_ in self.view.select(Query(selection, path, ids))
+            ]
+            assert sorted(found, key=lambda each: each.group) == sorted(expected)
 
     def _ask_hudi(self, line: Line, table: ServedTable, query: Query) -> None:
         """Compare the bytes of the routes that ask what a query does."""

@@ -108,7 +108,7 @@ def test_loads_with_a_service_make_the_same_table_and_list_nothing_again(
     assert after.listings == before.listings
     assert after.instants > before.instants
     assert (after.rebuilt, after.resets) == (0, 0)
-    assert served.answers["select"] > 0
+    assert served.answers["look-up"] > 0
     assert warnings(told) == []
     assert content(lake) == expected
 
@@ -162,7 +162,7 @@ def test_loads_beside_callers_that_are_half_open_or_slow_are_answered(
         for each in callers:
             each.close()
     served = views.served(open_table(lake.location))
-    assert served.answers["select"] > 0
+    assert served.answers["look-up"] > 0
     assert warnings(told) == []
     assert content(lake) == expected
 

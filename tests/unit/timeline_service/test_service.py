@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from framework.timeline_service.server import EmbeddedServer
 from framework.timeline_service.service import Service
 from framework.timeline_service.tables import Tables
 from framework.vocabulary import ServiceAuth
-from tests.support.served import FIRST, ServedScene, a_table, commit, file_id
+from tests.support.served import FIRST, TOKEN, ServedScene, a_table, commit, file_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,17 +150,49 @@ def test_unknown_routes_tables_and_parameters_are_refused(scene: ServedScene) ->
     own = f"/v1/lakestrap/tables/{scene.table.id}"
     assert scene.call("GET", f"{own}/select").status == 405
     assert scene.call("POST", f"{own}/else", b"{}").status == 404
-    latest = b'{"queries":[{"selection":"latest","groups":%s}]}'
-    odd = [latest % each for each in (b"[1]", b'[["p"]]', b"[[1,null]]", b'[["p",[[]]]]', b"1")]
-    for body in (
-        b"",
-        b"[]",
-        b"{}",
-        b'{"queries":[{"selection":"none"}]}',
-        b'{"queries":[1]}',
-        *odd,
-    ):
-        assert scene.call("POST", f"{own}/select", body).status == 400
+
+
+@pytest.mark.parametrize(
+    ("verb", "body"),
+    [
+        ("select", b""),
+        ("select", b"[]"),
+        ("select", b"{}"),
+        ("select", b'{"query":1}'),
+        ("select", b'{"query":{}}'),
+        ("select", b'{"query":{"selection":"none"}}'),
+        ("select", b'{"query":{"selection":["latest"]}}'),
+        ("select", b'{"query":{"selection":"latest","partition_path":1}}'),
+        ("select", b'{"query":{"selection":"latest","file_ids":"p"}}'),
+        ("select", b'{"query":{"selection":"latest","file_ids":[[]]}}'),
+        ("select", b'{"query":{"selection":"latest","instant":7}}'),
+        ("select", b'{"query":{"selection":"latest","instants":{"a":1}}}'),
+        ("look-up", b"{}"),
+        ("look-up", b'{"selection":"latest"}'),
+        ("look-up", b'{"selection":"latest","groups":[]}'),
+        ("look-up", b'{"selection":"all","groups":{}}'),
+        ("look-up", b'{"selection":"latest","groups":{"p=1":"a"}}'),
+        ("look-up", b'{"selection":"latest","groups":{"p=1":[1]}}'),
+        ("look-up", b'{"selection":"latest","groups":{"p=1":[["a"]]}}'),
+        ("look-up", b'{"selection":"latest","groups":{"p=1":null}}'),
+    ],
+)
+def test_questions_that_cannot_be_read_are_refused(
+    scene: ServedScene, verb: str, body: bytes
+) -> None:
+    """With 400, and what is wrong; never with a fault of the server."""
+    told = scene.call("POST", f"/v1/lakestrap/tables/{scene.table.id}/{verb}", body)
+    assert (told.status, bool(told.value["error"])) == (400, True)
+
+
+def test_look_up_answers_each_group_in_the_order_of_the_question(scene: ServedScene) -> None:
+    """With null for one that is not there, in a partition that is there or is not."""
+    names = {path: [file_id(f"{path}/{n}") for n in (2, 0)] for path in ("p=2", "p=1")}
+    groups = {"p=2": [*names["p=2"], "none"], "p=0": ["none"], "p=1": names["p=1"]}
+    body = json.dumps({"selection": "merged", "groups": groups}).encode()
+    told = scene.call("POST", f"/v1/lakestrap/tables/{scene.table.id}/look-up", body)
+    record = f"b_{TOKEN}_{FIRST}.parquet\t100"
+    assert told.value == [record, record, None, None, record, record]
 
 
 def test_caller_that_knows_more_makes_the_view_go_on(scene: ServedScene) -> None:

@@ -50,7 +50,9 @@ class MemoryStore:
 
     def record(self, partition_path: str, file_id: str) -> bytes | None:
         """Return one record."""
-        found = self.records(partition_path)
+        if self._bound is not None:
+            self.records(partition_path)  # it was asked for last
+        found = self._parts.get(partition_path)
         return None if found is None else found.get(file_id)
 
     def is_loaded(self, partition_path: str) -> bool:
