@@ -122,7 +122,7 @@ def looked_up(
         return AskedSlices({}, 0)
     view = FallbackView(RemoteView(ServiceAddress(**address)), lambda: _own_view(table))
     try:
-        slices = view.look_up(wanted)
+        slices = view.look_up(wanted, are_there=True)
     finally:
         view.close()
     found = {each.group: describe(each) for each in slices}

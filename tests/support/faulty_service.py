@@ -218,5 +218,6 @@ FAULTS: Final[dict[str, Callable[[socket.socket, FaultyServer], None]]] = {
     "sends broken records": _broken_records,
     "sends numbers for records": _saying(lambda told: [1] * len(told)),
     "answers for fewer groups": _saying(lambda told: told[1:]),
+    "says that groups are not there": _saying(lambda told: [None] * len(told)),
 }
 """What a server does to its callers, by a name that goes on from "the service"."""

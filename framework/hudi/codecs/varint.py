@@ -39,11 +39,13 @@ def read_uvarint(data: bytes, at: int) -> tuple[int, int]:
     Raises:
         ValueError: it is cut or takes more than ten bytes.
     """
-    value = 0
-    for index, byte in enumerate(data[at : at + _MOST_BYTES]):
-        value |= (byte & _BITS) << (7 * index)
+    value = shift = 0
+    for byte in data[at : at + _MOST_BYTES]:
+        at += 1
         if byte < _MORE:
-            return value, at + index + 1
+            return value | byte << shift, at
+        value |= (byte & _BITS) << shift
+        shift += 7
     raise ValueError("a number is cut or too long")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from framework.errors import CorruptFileError, Where
 
@@ -60,6 +60,10 @@ class BaseFileName(_BaseParts):
         _check(_INSTANT, "instant", instant)
         _check(_EXTENSION, "extension", extension)
         return cls._make((file_id, write_token, instant, extension))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A name that is carried to another process was looked at already."""
+        return type(self)._make, (tuple(self),)
 
     def __str__(self) -> str:
         """The name, without a folder."""

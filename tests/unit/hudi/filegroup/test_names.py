@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from copy import copy
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,6 +31,7 @@ def test_base_file_name_printed_parses_back(
     assert BaseFileName.parse(str(name)) == name
     assert LogFileName.parse(str(name)) is None
     assert instant_of(str(name)) == instant
+    assert pickle.loads(pickle.dumps(name)) == copy(name) == name  # noqa: S301 - our own bytes
 
 
 @pytest.mark.property
