@@ -6,6 +6,8 @@ VENV := .venv
 JUDGE := .venv-judge
 RIVALS := .venv-rivals
 BIN := $(VENV)/bin
+# Spark tests of which nothing depends on Spark's version
+OURS_ALONE := faults examples test_load_model.py test_quarantine.py
 # further words for pytest, such as PYTEST_ARGS=--last-failed
 PYTEST_ARGS ?=
 PYTEST := $(BIN)/python -m pytest -q
@@ -70,8 +72,8 @@ test: unit long spark ## all tests but the judge's
 demo: setup java ## adopt 336,776 real flights and show the gate at work
 	@$(BIN)/python tools/demo.py
 
-older-spark: setup judge ## the Spark tests on PySpark 3.5, without those of killed processes
-	$(JUDGE_PYTEST) -n 2 --dist loadfile -m "spark and not crash and not full and not interop" tests/spark --ignore tests/spark/faults $(PYTEST_ARGS)
+older-spark: setup judge ## the Spark tests on PySpark 3.5, but for faults and what is ours alone
+	$(JUDGE_PYTEST) -n 2 --dist loadfile -m "spark and not crash and not full and not interop" tests/spark $(OURS_ALONE:%=--ignore tests/spark/%) $(PYTEST_ARGS)
 
 interop: setup bundles ## Apache Hudi reads and continues our tables (a sample)
 	$(JUDGE_PYTEST) -n 2 --dist loadfile -m "interop and not full" $(PYTEST_ARGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,9 +20,14 @@ PYSPARK_WARNINGS = (
     "ignore:is_[a-z0-9_]*_dtype is deprecated",  # 3.5 asks pandas for types
 )
 
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For each driver that a test starts, in whatever process: most end before the second compiler and
+threads of a collector have paid for themselves."""
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let pass what PySpark warns of itself; collections run at any time, so for all tests."""
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK_JAVA)
     for line in PYSPARK_WARNINGS:
         config.addinivalue_line("filterwarnings", line)
 

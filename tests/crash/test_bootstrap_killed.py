@@ -14,7 +14,7 @@ import pytest
 from tests.crash.killing import Point, kill_at, mutating_calls, run_once
 
 PROGRAM = Path(__file__).with_name("one_run.py")
-SAMPLE = 14
+SAMPLE = 9
 
 SPEC = """\
 version: 1
@@ -149,7 +149,7 @@ def test_recovery_killed_at_sampled_calls_is_recovered_by_the_run_after_it(
     """A second kill inside the run that recovers from the first: the third run ends the job."""
     draw = random.Random(11)
     kills = 0
-    for first in draw.sample(points, 6):
+    for first in draw.sample(points, 4):
         lake.reset()
         kill_at(first, PROGRAM, *lake.words)
         second = draw.choice(points)

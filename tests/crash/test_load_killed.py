@@ -17,7 +17,7 @@ from tests.crash.killing import Point, kill_at, mutating_calls, run_once
 from tests.support.writing import rows_of
 
 PROGRAM = Path(__file__).with_name("one_run.py")
-SAMPLE = 10
+SAMPLE = 7
 
 SPEC = """\
 version: 1
@@ -134,7 +134,7 @@ def test_recovery_of_a_load_killed_at_sampled_calls_is_recovered_by_the_run_afte
     """A second kill inside the run that recovers from the first: the third run ends the job."""
     draw = random.Random(11)
     kills = 0
-    for first in draw.sample(points, 4):
+    for first in draw.sample(points, 3):
         lake.reset()
         kill_at(first, PROGRAM, *lake.words)
         kills += kill_at(draw.choice(points), PROGRAM, *lake.words)

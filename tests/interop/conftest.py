@@ -20,6 +20,23 @@ if TYPE_CHECKING:
     from tests.interop.cases import Case
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave every second pair of case and release of tests that take turns to the full matrix."""
+    cases: dict[str, list[str]] = {}
+    for item in items:
+        turns, left_out = (item.get_closest_marker(name) for name in ("taking_turns", "full"))
+        if turns is None or left_out is not None or not isinstance(item, pytest.Function):
+            continue
+        release = str(item.callspec.params["judge"])
+        known = cases.setdefault(f"{item.path}::{item.originalname}", [])
+        case = item.callspec.id.replace(release, "")
+        if case not in known:
+            known.append(case)
+        if (known.index(case) + RELEASES.index(release)) % 2:
+            item.add_marker(pytest.mark.full)
+
+
 @pytest.fixture(scope="session")
 def judge_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the judges log and work; the bundles are fetched first where they are missing."""

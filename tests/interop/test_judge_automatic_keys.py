@@ -39,6 +39,7 @@ def adopt_numbered(case: Case, folder: Path) -> Path:
     return adopt(document, folder)
 
 
+@pytest.mark.taking_turns
 @pytest.mark.parametrize("name", NAMES)
 def test_table_with_automatic_keys_is_read_and_written_on(
     name: str, judge: Judge, spark: SparkSession, tmp_path: Path

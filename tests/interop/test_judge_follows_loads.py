@@ -32,6 +32,7 @@ TABLES = {
 SAMPLE = {"copy_on_write-by-day-table", "merge_on_read-by-day-partition"}
 
 
+@pytest.mark.taking_turns
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[] if n in SAMPLE else pytest.mark.full) for n in TABLES]
 )

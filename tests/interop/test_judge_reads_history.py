@@ -31,6 +31,7 @@ BEFORE_ALL = "00000000000000"
 TABLE_TYPES = ("copy_on_write", "merge_on_read")
 
 
+@pytest.mark.taking_turns
 @pytest.mark.parametrize("table_type", TABLE_TYPES)
 def test_history_of_a_table_that_the_judge_wrote_on_is_read_as_the_judge_reads_it(
     judge: Judge,

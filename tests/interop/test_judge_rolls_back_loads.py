@@ -34,6 +34,7 @@ DEAD = 9
 COMPLETED = (".commit", ".deltacommit", ".replacecommit")
 
 
+@pytest.mark.taking_turns
 @pytest.mark.parametrize(
     ("kind", "operation"),
     [

@@ -64,7 +64,7 @@ def test_runs_of_a_session_share_a_view_that_lists_each_partition_once(
     views = views_for(spark, TimelineServiceSpec())
     assert isinstance(views, EmbeddedViews)
     served = views.served(open_table(str(tmp_path / "table")))
-    before, asked = served.view.counts, served.answers["select"]
+    before, asked = served.view.counts, served.answers["look-up"]
     assert before.listings > 0
     assert asked > 0
     land(tmp_path, "2", 2)
@@ -72,7 +72,7 @@ def test_runs_of_a_session_share_a_view_that_lists_each_partition_once(
     after = served.view.counts
     assert after.listings == before.listings
     assert (after.rebuilt, after.resets) == (0, 0)
-    assert served.answers["select"] > asked
+    assert served.answers["look-up"] > asked
     assert {row.ts for row in read(spark, tmp_path / "table").collect()} == {2}
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DAYS", "IDS", "executors", "history", "main", "session_on_executors"]
 
-SHUFFLED = 60
+SHUFFLED = 30
 """Tasks of the stage that fetches; no other stage has so many."""
 IDS, DAYS = 6_000, 3
 
@@ -102,6 +102,7 @@ def session_on_executors(events: Path) -> Iterator[SparkSession]:
         "spark.eventLog.compress": "false",
         "spark.eventLog.rolling.enabled": "false",
         "spark.eventLog.dir": f"file:{events}",
+        "spark.executor.extraJavaOptions": os.environ.get("SPARK_SUBMIT_OPTS", ""),
         "spark.executorEnv.PYTHONPATH": root,
         "spark.executorEnv.SPARK_LOCAL_IP": "127.0.0.1",
     }
