@@ -21,7 +21,7 @@ from framework.timeline_service.dto import (
     plain_slice,
     timeline_json,
 )
-from framework.timeline_service.messages import RequestRefusedError
+from framework.timeline_service.messages import RequestRefusedError, inside_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -73,10 +73,7 @@ def _needed(parameters: Parameters, name: str) -> str:
 
 def _partition(parameters: Parameters) -> str:
     """Return the partition path that a call names; `""` where it names none."""
-    path = parameters.get("partition", "").strip("/")
-    if ".." in path.split("/"):
-        raise RequestRefusedError(400, "a partition path leads out of the table")
-    return path
+    return inside_table(parameters.get("partition", "").strip("/"))
 
 
 def _query(selection: Selection, parameters: Parameters, *needs: str) -> Query:

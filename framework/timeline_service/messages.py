@@ -12,7 +12,7 @@ from urllib.parse import unquote_plus
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["JSON", "Answer", "Request", "RequestRefusedError", "parameters"]
+__all__ = ["JSON", "Answer", "Request", "RequestRefusedError", "inside_table", "parameters"]
 
 JSON: Final = (b"content-type", b"application/json")
 
@@ -74,6 +74,17 @@ class RequestRefusedError(Exception):
         ends = self.status in _ENDS_CONNECTION
         headers: Headers = ((b"connection", b"close"),) if ends else ()
         return Answer.of({"error": self.message}, status=self.status, headers=headers)
+
+
+def inside_table(path: str) -> str:
+    """Return a partition path as it was sent.
+
+    Raises:
+        RequestRefusedError: 400; it leads out of the table.
+    """
+    if path.startswith("/") or "\0" in path or (".." in path and ".." in path.split("/")):
+        raise RequestRefusedError(400, "a partition path leads out of the table")
+    return path
 
 
 def parameters(query: str) -> dict[str, str]:

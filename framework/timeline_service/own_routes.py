@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from framework.hudi.filegroup.group import encode_slice, slice_instant
 from framework.hudi.view.port import Query, Selection
-from framework.timeline_service.messages import RequestRefusedError
+from framework.timeline_service.messages import RequestRefusedError, inside_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,7 +68,7 @@ def _look_up(table: ServedTable, said: dict[str, Any]) -> str:
     for path, ids in groups.items():
         if not _are_texts(ids):
             raise RequestRefusedError(400, f"the file ids in {path!r} are no list of texts")
-        found = view.records(path, ids)
+        found = view.records(inside_table(path), ids)
         for id_ in ids:
             text = found[id_].decode() if id_ in found else None
             instant = None if text is None else slice_instant(text)
@@ -108,7 +108,7 @@ def _query(said: Any) -> Query:
         raise RequestRefusedError(400, "partition, file ids and instants of a query are texts")
     return Query(
         selection=_selection(said),
-        partition_path=path,
+        partition_path=None if path is None else inside_table(path),
         file_ids=None if ids is None else tuple(ids),
         instant=bound,
         instants=frozenset(instants),
