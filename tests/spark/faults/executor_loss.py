@@ -224,15 +224,16 @@ def work_and_lose_the_executor(order: str) -> str:
 
 
 def history(events: Path) -> dict[str, int]:
-    """Return how many executors were lost and how many stages were begun again."""
-    lost = again = 0
+    """Return how many executors and tasks were lost, and how many stages were begun again."""
+    lost = again = tasks = 0
     for path in events.iterdir():
         for line in path.read_text().splitlines():
             event = json.loads(line)
             lost += event["Event"] == "SparkListenerExecutorRemoved"
             stage = event.get("Stage Info", {}).get("Stage Attempt ID", 0)
             again += event["Event"] == "SparkListenerStageSubmitted" and stage > 0
-    return {"lost": lost, "recomputed": again}
+            tasks += event.get("Task End Reason", {}).get("Reason") == "ExecutorLostFailure"
+    return {"lost": lost, "lost tasks": tasks, "recomputed": again}
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ SLOW = "length(regexp_replace(repeat(cast(id AS string), 200000), '[0-9]', 'xy')
 """True, after a while."""
 _EXECUTORS = 2
 _PATIENCE_S = 60.0
+_MOMENT_S, _WORKED_TICKS = 0.4, 10
 
 
 def main(folder: Path) -> None:
@@ -73,7 +74,7 @@ def main(folder: Path) -> None:
 
 
 class _Killer:
-    """Kills one executor in each stage of a run that looks at rows, once a task runs there."""
+    """Kills one executor in each stage of a run that looks at rows, once it works at a task."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._context: Any = spark.sparkContext
@@ -115,20 +116,32 @@ class _Killer:
         while not self._over.is_set():
             time.sleep(0.02)
             stage = self._wanted
-            if stage and stage not in self.killed and self._is_busy():
+            if stage and stage not in self.killed and (busy := self._busy()):
                 self.killed.append(stage)
-                os.kill(executors()[0], signal.SIGKILL)
+                os.kill(busy, signal.SIGKILL)
 
-    def _is_busy(self) -> bool:
-        """Whether some task has been running for a moment, on both executors."""
-        if not self._active() or len(executors()) < 2:
-            return False
-        time.sleep(0.5)
-        return self._active()
+    def _busy(self) -> int | None:
+        """Return the executor that worked most at one stage of Spark for a moment; None: none did.
 
-    def _active(self) -> bool:
-        stages = [self._tracker.getStageInfo(each) for each in self._tracker.getActiveStageIds()]
-        return any(each is not None and each.numActiveTasks > 1 for each in stages)
+        Spark tells of running tasks up to seconds later.
+        """
+        stages = self._tracker.getActiveStageIds()
+        before = {each: _cpu_ticks(each) for each in executors()} if stages else {}
+        time.sleep(_MOMENT_S)
+        spent = {each: _cpu_ticks(each) - ticks for each, ticks in before.items()}
+        busiest = max(spent, key=spent.__getitem__, default=None)
+        if busiest is None or spent[busiest] < _WORKED_TICKS:
+            return None
+        return busiest if self._tracker.getActiveStageIds() == stages else None
+
+
+def _cpu_ticks(process: int) -> int:
+    """Return the hundredths of a second for which a process has worked, 0 where it has gone."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return int(fields[11]) + int(fields[12])
 
 
 if __name__ == "__main__":
