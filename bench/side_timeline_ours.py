@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
+from framework.hudi.filegroup.slices import FileGroupId
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.timeline.hashing import timeline_hash
 from framework.hudi.timeline.timeline import load_timeline
@@ -80,10 +81,7 @@ def batch_client(
     view = RemoteView(address)
 
     def ask(pairs: Sequence[tuple[str, str]]) -> Sequence[FileSlice]:
-        by_path: dict[str, list[str]] = {}
-        for path, file_id in pairs:
-            by_path.setdefault(path, []).append(file_id)
-        return view.look_up(by_path, Selection.LATEST)
+        return view.look_up([FileGroupId(*each) for each in pairs], Selection.LATEST)
 
     return ask
 

@@ -114,10 +114,7 @@ def looked_up(
     Raises:
         CorruptFileError: `view/group-gone`; a group is not there any more.
     """
-    wanted: dict[str, list[str]] = {}
-    for path, each in told:
-        if "file_id" in each:
-            wanted.setdefault(path, []).append(each["file_id"])
+    wanted = [FileGroupId(path, each["file_id"]) for path, each in told if "file_id" in each]
     if address is None or not wanted:
         return AskedSlices({}, 0)
     view = FallbackView(RemoteView(ServiceAddress(**address)), lambda: _own_view(table))
@@ -126,10 +123,9 @@ def looked_up(
     finally:
         view.close()
     found = {each.group: describe(each) for each in slices}
-    for path, ids in wanted.items():
-        gone = next((each for each in ids if (path, each) not in found), None)
-        if gone is not None:
-            raise _gone(table, path, gone)
+    gone = next((each for each in wanted if each not in found), None)
+    if gone is not None:
+        raise _gone(table, *gone)
     return AskedSlices(found, view.fallbacks)
 
 

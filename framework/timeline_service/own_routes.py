@@ -1,9 +1,9 @@
 """Our routes: many groups in one call, answered by the records that the view holds.
 
-`POST /v1/lakestrap/tables/<id>/look-up` takes `{"instant", "timeline", "selection", "groups":
-{partition: [file id, …], …}}`, of which the selection is `latest` or `merged`, and answers with one
-list: of each group, as they were asked for, the record of its slice, or null where it has none.
-A record is `encode_slice`'s.
+`POST /v1/lakestrap/tables/<id>/look-up` takes `{"instant", "timeline", "selection", "partitions",
+"file_ids"}`, of which the selection is `latest` or `merged`, and the last two are lists of equal
+length that name file groups. It answers with one list: of each group the record of its slice, or
+null where it has none. A record is `encode_slice`'s.
 
 `…/select` takes a whole query, `{"instant", "timeline", "query": {"selection", "partition_path",
 "file_ids", "instant", "instants", "include_pending"}}`, and answers with one list, of partition
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from framework.hudi.filegroup.group import encode_slice, slice_instant
 from framework.hudi.view.port import Query, Selection
@@ -23,7 +23,6 @@ from framework.timeline_service.messages import RequestRefusedError, inside_tabl
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from framework.hudi.view.incremental import IncrementalView
     from framework.timeline_service.tables import ServedTable
 
 __all__ = ["OWN_PREFIX", "VERBS", "claims_of"]
@@ -59,28 +58,23 @@ def _look_up(table: ServedTable, said: dict[str, Any]) -> str:
     Raises:
         RequestRefusedError: 400.
     """
-    selection, groups = _selection(said), said.get("groups")
-    if selection not in _OF_ONE_SLICE or not isinstance(groups, dict):
-        raise RequestRefusedError(400, "a look-up has groups, and a selection of one slice each")
+    selection, paths, ids = _selection(said), said.get("partitions"), said.get("file_ids")
+    if selection not in _OF_ONE_SLICE:
+        raise RequestRefusedError(400, "a look-up is of the latest or the merged slice")
+    if not (_are_texts(paths) and _are_texts(ids) and len(paths) == len(ids)):
+        raise RequestRefusedError(400, "a look-up has as many partitions as file ids, all texts")
     view = table.view
     done = view.facts.timeline.is_completed
     answer: list[str | None] = []
-    for path, ids in groups.items():
-        if not _are_texts(ids):
-            raise RequestRefusedError(400, f"the file ids in {path!r} are no list of texts")
-        found = view.records(inside_table(path), ids)
-        for id_ in ids:
-            text = found[id_].decode() if id_ in found else None
-            instant = None if text is None else slice_instant(text)
-            if instant is None or not done(instant) or view.is_special(path, id_):
-                text = _record(view, Query(selection, path, (id_,)))
-            answer.append(text)
+    for path, id_ in zip(paths, ids, strict=True):
+        record = view.record(inside_table(path), id_)
+        text = None if record is None else record.decode()
+        instant = None if text is None else slice_instant(text)
+        if text and (instant is None or not done(instant) or view.is_special(path, id_)):
+            found = view.select(Query(selection, path, (id_,)))
+            text = encode_slice(found[0]) if found else None
+        answer.append(text)
     return _list(answer)
-
-
-def _record(view: IncrementalView, query: Query) -> str | None:
-    """Return the record of the one slice that a query asks for, None where it has none."""
-    return next(map(encode_slice, view.select(query)), None)
 
 
 def _select(table: ServedTable, said: dict[str, Any]) -> str:
@@ -128,7 +122,7 @@ def _selection(said: dict[str, Any]) -> Selection:
         raise RequestRefusedError(400, f"no selection: {error!r}") from error
 
 
-def _are_texts(found: Any) -> bool:
+def _are_texts(found: Any) -> TypeGuard[list[str]]:
     """Return whether it is a list of texts."""
     return isinstance(found, list) and set(map(type, found)) <= {str}
 

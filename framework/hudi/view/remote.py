@@ -22,7 +22,7 @@ from framework.hudi.view.http import CallFailedError, Reply, ServiceConnection
 from framework.hudi.view.port import Query, Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from framework.hudi.filegroup.slices import FileSlice
     from framework.hudi.view.port import FileSystemView
@@ -119,15 +119,15 @@ class RemoteView:
 
     def look_up(
         self,
-        groups: Mapping[str, Sequence[str]],
+        groups: Sequence[FileGroupId],
         selection: Selection = Selection.MERGED,
         *,
         are_there: bool = False,
     ) -> list[FileSlice]:
-        """Return the slices of named groups of many partitions, by one call.
+        """Return the slices of some groups of any partitions, in their order, by one call.
 
         Args:
-            groups: file ids by partition path. One that is not there has no answer.
+            groups: of which partitions and file ids. One that is not there has no answer.
             selection: `LATEST` or `MERGED`.
             are_there: whether the caller knows that each has a slice, so that an answer without
                 one may not be used.
@@ -135,18 +135,17 @@ class RemoteView:
         Raises:
             ServiceUnreachableError: no answer that may be used.
         """
-        asked = {path: list(ids) for path, ids in groups.items()}
-        found = self._call("look-up", {"selection": selection, "groups": asked})
-        if len(found) != sum(map(len, asked.values())):
+        paths, ids = zip(*groups, strict=True) if groups else ((), ())
+        said = {"selection": selection, "partitions": paths, "file_ids": ids}
+        found = self._call("look-up", said)
+        if len(found) != len(groups):
             raise ServiceUnreachableError("the answer is one to other questions")
         if are_there and None in found:
             raise ServiceUnreachableError("the answer lacks groups that are there")
-        records = iter(found)
         with _reading():
             return [
-                decode_slice(FileGroupId(path, id_), record)
-                for path, ids in asked.items()
-                for id_, record in zip(ids, records)  # noqa: B905 - the next partition's follow
+                decode_slice(group, record)
+                for group, record in zip(groups, found, strict=True)
                 if record is not None
             ]
 
@@ -250,18 +249,24 @@ class FallbackView:
 
     def look_up(
         self,
-        groups: Mapping[str, Sequence[str]],
+        groups: Sequence[FileGroupId],
         selection: Selection = Selection.MERGED,
         *,
         are_there: bool = False,
     ) -> Sequence[FileSlice]:
-        """Return the slices of named groups of many partitions; as of `RemoteView.look_up`."""
+        """Return the slices of some groups of any partitions; as of `RemoteView.look_up`.
+
+        They come partition by partition where the local view answers.
+        """
+        by_path: dict[str, list[str]] = {}
+        for path, file_id in groups:
+            by_path.setdefault(path, []).append(file_id)
         told = self._asked(
-            lambda: self._remote.look_up(groups, selection, are_there=are_there), len(groups)
+            lambda: self._remote.look_up(groups, selection, are_there=are_there), len(by_path)
         )
         if told is not None:
             return told
-        queries = [Query(selection, path, tuple(ids)) for path, ids in groups.items()]
+        queries = [Query(selection, path, tuple(ids)) for path, ids in by_path.items()]
         return [found for each in queries for found in self._own().select(each)]
 
     def latest_slices(self, partition_path: str) -> Sequence[FileSlice]:

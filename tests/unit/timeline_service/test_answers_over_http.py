@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from framework.hudi.filegroup.slices import FileGroupId
 from framework.hudi.timeline.hashing import timeline_hash
 from framework.hudi.view.port import Query, Selection
 from framework.hudi.view.remote import RemoteView, ServiceAddress
@@ -118,16 +119,13 @@ class ServedPlay(Play):
 
     def _look_up(self, remote: RemoteView) -> None:
         """Ask for the slices of all groups that ever were by name, and compare."""
-        ids = tuple(f"g{n}" for n in self.rng.sample(range(1, 40), 39))
-        groups = dict.fromkeys((*self.view.partitions(), "none"), ids)
+        paths, ids = (*self.view.partitions(), "none"), [f"g{n}" for n in range(1, 40)]
+        groups = [FileGroupId(path, id_) for path in paths for id_ in ids]
+        self.rng.shuffle(groups)
         for selection in (Selection.LATEST, Selection.MERGED):
-            found = remote.look_up(groups, selection)
-            expected = [
-                slice_
-                for path in groups
-                for slice_ in self.view.select(Query(selection, path, ids))
-            ]
-            assert sorted(found, key=lambda each: each.group) == sorted(expected)
+            answers = (self.view.select(Query(selection, path, (id_,))) for path, id_ in groups)
+            expected = [found for answer in answers for found in answer]
+            assert remote.look_up(groups, selection) == expected
 
     def _ask_hudi(self, line: Line, table: ServedTable, query: Query) -> None:
         """Compare the bytes of the routes that ask what a query does."""

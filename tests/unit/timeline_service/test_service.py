@@ -173,12 +173,20 @@ def test_unknown_routes_tables_and_parameters_are_refused(scene: ServedScene) ->
         ("look-up", b'{"selection":"latest","groups":{"p=1/../../etc":["a"]}}'),
         ("look-up", b'{"selection":"latest","groups":{"p\\u0000":["a"]}}'),
         ("look-up", b'{"selection":"latest"}'),
-        ("look-up", b'{"selection":"latest","groups":[]}'),
-        ("look-up", b'{"selection":"all","groups":{}}'),
-        ("look-up", b'{"selection":"latest","groups":{"p=1":"a"}}'),
-        ("look-up", b'{"selection":"latest","groups":{"p=1":[1]}}'),
-        ("look-up", b'{"selection":"latest","groups":{"p=1":[["a"]]}}'),
-        ("look-up", b'{"selection":"latest","groups":{"p=1":null}}'),
+        ("look-up", b'{"selection":"all","partitions":[],"file_ids":[]}'),
+        *(
+            ("look-up", b'{"selection":"latest","partitions":%s,"file_ids":%s}' % each)
+            for each in (
+                (b'"p=1"', b'["a"]'),
+                (b'["p=1"]', b"null"),
+                (b'["p=1"]', b"[1]"),
+                (b'[["p=1"]]', b'["a"]'),
+                (b'["p=1"]', b'["a","b"]'),
+                (b'["/etc"]', b'["a"]'),
+                (b'["p=1/../../etc"]', b'["a"]'),
+                (b'["p\\u0000"]', b'["a"]'),
+            )
+        ),
     ],
 )
 def test_questions_that_cannot_be_read_are_refused(
@@ -191,12 +199,15 @@ def test_questions_that_cannot_be_read_are_refused(
 
 def test_look_up_answers_each_group_in_the_order_of_the_question(scene: ServedScene) -> None:
     """With null for one that is not there, in a partition that is there or is not."""
-    names = {path: [file_id(f"{path}/{n}") for n in (2, 0)] for path in ("p=2", "p=1")}
-    groups = {"p=2": [*names["p=2"], "none"], "p=0": ["none"], "p=1": names["p=1"]}
-    body = json.dumps({"selection": "merged", "groups": groups}).encode()
+    said = {
+        "selection": "merged",
+        "partitions": ["p=2", "p=0", "p=1", "p=2"],
+        "file_ids": [file_id("p=2/2"), "none", file_id("p=1/0"), "none"],
+    }
+    body = json.dumps(said).encode()
     told = scene.call("POST", f"/v1/lakestrap/tables/{scene.table.id}/look-up", body)
     record = f"b_{TOKEN}_{FIRST}.parquet\t100"
-    assert told.value == [record, record, None, None, record, record]
+    assert told.value == [record, None, record, None]
 
 
 def test_caller_that_knows_more_makes_the_view_go_on(scene: ServedScene) -> None:
