@@ -234,9 +234,8 @@ def _share(name: str, part: str, row: str, rival: str, **more: Any) -> Target:
     return Target(name=name, set=part, ours=rival, rival=row, **more)
 
 
-_LOOK_UPS = ("1 one core", "1 two cores", "8 free", "32 free")
-"""Connections, and where server and client run: with one connection they take turns, and on free
-cores it is the kernel's choice of cores that is measured (see `served.FREE`)."""
+_LOOK_UPS = ("1 free", "1 one core", "1 two cores", "8 free", "32 free")
+"""Connections, and where server and client run."""
 TIMELINE_TARGETS: Sequence[Target] = (
     *(
         _pair(

@@ -11,6 +11,8 @@ the long way: another method or version, a body, an unusual header, half a reque
 
 from __future__ import annotations
 
+import os
+import time
 from functools import lru_cache
 from http import HTTPStatus
 from types import MappingProxyType
@@ -40,6 +42,7 @@ _LONG_WAY: Final = frozenset(
 )
 _SEEN_BYTES: Final = 1 << 10
 _IDLE_SECONDS: Final = 300.0
+_AWAKE_SECONDS: Final = 0.0003
 _STATUS_LINES: Final = {
     each.value: f"HTTP/1.1 {each.value} {each.phrase}\r\n".encode() for each in HTTPStatus
 }
@@ -67,6 +70,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         """Begin, unless there are too many."""
         super().connection_made(transport)
         self._header_bytes = 0
+        self._awake_until = 0.0
         self._deadline: asyncio.TimerHandle | None = None
         self._heard = self.loop.time()
         self._idle = self.loop.call_later(_IDLE_SECONDS, self._close_if_idle)
@@ -122,7 +126,28 @@ class _LimitedProtocol(HttpToolsProtocol):
         self._stop_waiting()
         self._heard = self.loop.time()
         self.transport.write(_bytes_of(answer))
+        if len(self.connections) == 1:
+            self._stay_awake()
         return True
+
+    def _stay_awake(self) -> None:
+        """Look for the next look-up without sleep for a moment.
+
+        One connection asks again as soon as it was answered, and to wake a core takes longer than
+        to answer. Whoever else wants the core has it, and what is spent is bounded.
+        """
+        is_awake = self._awake_until > 0.0
+        self._awake_until = time.monotonic() + _AWAKE_SECONDS
+        if not is_awake:
+            self.loop.call_soon(self._look_again)
+
+    def _look_again(self) -> None:
+        """Let the loop look once more, until the moment is over."""
+        if time.monotonic() >= self._awake_until or self.transport.is_closing():
+            self._awake_until = 0.0
+            return
+        os.sched_yield()
+        self.loop.call_soon(self._look_again)
 
     def _is_between(self) -> bool:
         """Whether no request is being read or answered."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -195,6 +198,20 @@ def test_questions_that_cannot_be_read_are_refused(
     """With 400, and what is wrong; never with a fault of the server."""
     told = scene.call("POST", f"/v1/lakestrap/tables/{scene.table.id}/{verb}", body)
     assert (told.status, bool(told.value["error"])) == (400, True)
+
+
+def test_service_sleeps_again_soon_after_a_look_up(scene: ServedScene) -> None:
+    """It stays awake for the next one of a connection, for a moment and no longer."""
+    connection = HTTPConnection(scene.server.host, scene.server.port, timeout=20)
+    target = f"/v1/hoodie/view/slices/file/latest/?{urlencode(scene.claims())}"
+    for name in ("p=1/0", "p=1/1", "p=1/2") * 20:
+        connection.request("GET", f"{target}&partition=p%3D1&fileid={file_id(name)}")
+        assert len(json.loads(connection.getresponse().read())) == 1
+    spent = time.process_time()
+    time.sleep(0.5)
+    spent = time.process_time() - spent
+    connection.close()
+    assert spent < 0.3, "it never slept"
 
 
 def test_look_up_answers_each_group_in_the_order_of_the_question(scene: ServedScene) -> None:
