@@ -77,19 +77,18 @@ class Access:
         Raises:
             RequestRefusedError: 421.
         """
-        name = _name_of(headers.get(b"host", b""))
-        if name not in self.hosts and not is_loopback(name):
+        if not _is_named(headers.get(b"host", b""), self.hosts):
             raise RequestRefusedError(421, "this service does not answer to that host name")
 
 
 @lru_cache(maxsize=64)
-def _name_of(host: bytes) -> str:
-    """Return the name or address in a `Host` header, without the port."""
+def _is_named(host: bytes, hosts: frozenset[str]) -> bool:
+    """Return whether a `Host` header, with or without a port, names this machine."""
     said = host.decode("latin-1")
-    return said[: said.rfind("]") + 1] if said.startswith("[") else said.partition(":")[0]
+    name = said[: said.rfind("]") + 1] if said.startswith("[") else said.partition(":")[0]
+    return name in hosts or is_loopback(name)
 
 
-@lru_cache(maxsize=64)
 def is_loopback(host: str) -> bool:
     """Return whether a host name or address is this machine alone."""
     if host == "localhost":

@@ -43,6 +43,10 @@ _Name: TypeAlias = tuple[str, str, str]
 _list: Final = json.JSONEncoder(ensure_ascii=False).encode
 _BLOCK_BYTES: Final = 33_554_432
 """What Hadoop's local file system says; a reader that splits by blocks must not meet 0."""
+_AGED: Final = f'"isdir":false,"blockReplication":0,"blocksize":{_BLOCK_BYTES},"modificationTime":'
+"""How a `FileStatusDTO` goes on behind path and length."""
+_AGELESS: Final = f"{_AGED}0"
+_OF_NO_GROUP: Final = '"commitTime":null,"fileId":null,"bootstrapBaseFile":null'
 _SAFE: Final = "/:@!$&'()*+,;=-._~"
 
 
@@ -97,10 +101,9 @@ def _base_file(folder: _Folder, named: _Name, size: int | str, source: str | Non
     """Return a `BaseFileDTO`."""
     _, full, uri = folder
     id_, rest, instant = named
-    name = f"{id_}{rest}"
     return (
-        f'{{"fileStatus":{_status(f"{uri}{name}", size)},"fullPath":"{full}{name}",'
-        f'"fileLen":{size},"commitTime":"{instant}",'
+        f'{{"fileStatus":{{"path":{{"uri":"{uri}{id_}{rest}"}},"length":{size},{_AGELESS}}},'
+        f'"fullPath":"{full}{id_}{rest}","fileLen":{size},"commitTime":"{instant}",'
         f'"fileId":"{id_}","bootstrapBaseFile":{source or "null"}}}'
     )
 
@@ -110,20 +113,12 @@ def _inner(text: str) -> str:
     return _text(text)[1:-1]
 
 
-def _status(uri: str, size: int | str, mtime_ms: int | str = 0) -> str:
-    """Return a `FileStatusDTO`; `uri` is JSON text without its quotes."""
-    return (
-        f'{{"path":{{"uri":"{uri}"}},"length":{size},"isdir":false,"blockReplication":0,'
-        f'"blocksize":{_BLOCK_BYTES},"modificationTime":{mtime_ms}}}'
-    )
-
-
 def _source_file(uri: str, size: int | str, mtime_ms: int | str) -> str:
     """Return the `BaseFileDTO` of the file behind a skeleton."""
     there = _inner(uri)
     return (
-        f'{{"fileStatus":{_status(there, size, mtime_ms)},"fullPath":"{there}",'
-        f'"fileLen":{size},"commitTime":null,"fileId":null,"bootstrapBaseFile":null}}'
+        f'{{"fileStatus":{{"path":{{"uri":"{there}"}},"length":{size},{_AGED}{mtime_ms}}},'
+        f'"fullPath":"{there}","fileLen":{size},{_OF_NO_GROUP}}}'
     )
 
 
@@ -132,8 +127,8 @@ def _log_file(log: LogFile, found: FileSlice, places: Places) -> str:
     _, full, uri = places.folder(found.group.partition_path)
     name = _inner(str(log.name))
     return (
-        f'{{"fileStatus":{_status(f"{uri}{name}", log.size)},"path":"{full}{name}",'
-        f'"len":{log.size}}}'
+        f'{{"fileStatus":{{"path":{{"uri":"{uri}{name}"}},"length":{log.size},{_AGELESS}}},'
+        f'"path":"{full}{name}","len":{log.size}}}'
     )
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from urllib.parse import unquote_plus
 
 if TYPE_CHECKING:
@@ -19,11 +18,12 @@ JSON: Final = (b"content-type", b"application/json")
 _ENDS_CONNECTION: Final = frozenset({408, 413})
 """After these nobody reads what is left of the body."""
 
+_NO_HEADERS: Final[Mapping[bytes, bytes]] = MappingProxyType({})
+
 Headers = tuple[tuple[bytes, bytes], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(NamedTuple):
     """One call.
 
     Attributes:
@@ -37,12 +37,11 @@ class Request:
     method: str
     path: str
     query: str = ""
-    headers: Mapping[bytes, bytes] = field(default_factory=lambda: MappingProxyType({}))
+    headers: Mapping[bytes, bytes] = _NO_HEADERS
     body: bytes = b""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(NamedTuple):
     """What is sent back; `headers` without the length."""
 
     status: int = 200
@@ -96,5 +95,5 @@ def parameters(query: str) -> dict[str, str]:
     return found
 
 
-_plain = lru_cache(maxsize=1024)(unquote_plus)
+_plain = lru_cache(maxsize=8192)(unquote_plus)
 """Base paths and partitions come again and again."""

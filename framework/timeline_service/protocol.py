@@ -12,6 +12,7 @@ the long way: another method or version, a body, an unusual header, half a reque
 from __future__ import annotations
 
 import os
+import select
 import time
 from functools import lru_cache
 from http import HTTPStatus
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-    from framework.timeline_service.messages import Answer
+    from framework.timeline_service.messages import Answer, Headers
     from framework.timeline_service.service import Service
 
 __all__ = ["limited_protocol"]
@@ -70,7 +71,8 @@ class _LimitedProtocol(HttpToolsProtocol):
         """Begin, unless there are too many."""
         super().connection_made(transport)
         self._header_bytes = 0
-        self._awake_until = 0.0
+        self._bytes = select.poll()
+        self._bytes.register(transport.get_extra_info("socket"), select.POLLIN)
         self._deadline: asyncio.TimerHandle | None = None
         self._heard = self.loop.time()
         self._idle = self.loop.call_later(_IDLE_SECONDS, self._close_if_idle)
@@ -131,23 +133,14 @@ class _LimitedProtocol(HttpToolsProtocol):
         return True
 
     def _stay_awake(self) -> None:
-        """Look for the next look-up without sleep for a moment.
+        """Wait for the next look-up without sleep for a moment.
 
         One connection asks again as soon as it was answered, and to wake a core takes longer than
         to answer. Whoever else wants the core has it, and what is spent is bounded.
         """
-        is_awake = self._awake_until > 0.0
-        self._awake_until = time.monotonic() + _AWAKE_SECONDS
-        if not is_awake:
-            self.loop.call_soon(self._look_again)
-
-    def _look_again(self) -> None:
-        """Let the loop look once more, until the moment is over."""
-        if time.monotonic() >= self._awake_until or self.transport.is_closing():
-            self._awake_until = 0.0
-            return
-        os.sched_yield()
-        self.loop.call_soon(self._look_again)
+        until = time.monotonic() + _AWAKE_SECONDS
+        while not self._bytes.poll(0) and time.monotonic() < until:
+            os.sched_yield()
 
     def _is_between(self) -> bool:
         """Whether no request is being read or answered."""
@@ -215,8 +208,12 @@ def _is_plain_name(key: bytes, value: bytes) -> bool:
 
 def _bytes_of(answer: Answer) -> bytes:
     """Return an answer as it is sent."""
-    parts = [_STATUS_LINES[answer.status]]
-    for name, value in answer.headers:
-        parts += (name, b": ", value, b"\r\n")
-    parts += (b"content-length: %d" % len(answer.body), _END, answer.body)
-    return b"".join(parts)
+    status, body, headers = answer
+    return b"%b%d%b%b" % (_head_of(status, headers), len(body), _END, body)
+
+
+@lru_cache(maxsize=64)
+def _head_of(status: int, headers: Headers) -> bytes:
+    """Return what comes before an answer's length; answers of one version of a view share it."""
+    lines = b"".join(b"%b: %b\r\n" % each for each in headers)
+    return b"%b%bcontent-length: " % (_STATUS_LINES[status], lines)

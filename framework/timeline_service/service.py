@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from framework.errors import FrameworkError
 from framework.timeline_service.hudi_routes import HUDI_PREFIX, Route, hudi_route
-from framework.timeline_service.messages import JSON, Answer, RequestRefusedError, parameters
+from framework.timeline_service.messages import Answer, RequestRefusedError, parameters
 from framework.timeline_service.metrics import Metrics
 from framework.timeline_service.own_routes import OWN_PREFIX, VERBS, claims_of
 
@@ -146,7 +147,8 @@ class Service:
         table = self.tables.by_path(said.get("basepath", ""))
         if route.syncs and said.get("refreshoff", "") != "true":
             table.catch_up(said.get("lastinstantts", ""), said.get("timelinehash", ""))
-        return self._told(request, table, route, said)
+        with table.view.lock:
+            return self._told(request, table, route, said)
 
     def _from_further(self, request: Request) -> Answer | None:
         """Answer a route that is not the view's, None where there is none."""
@@ -158,13 +160,15 @@ class Service:
     def _told(
         self, request: Request, table: ServedTable, route: Route, said: dict[str, str]
     ) -> Answer:
-        """Return the answer of a route, and keep it where it is one of a whole partition."""
-        with table.view.lock:
-            version = table.view.version
-            text = route.handler(table, said, request.body)
-            answer = Answer(body=text.encode(), headers=(JSON, *table.headers))
-            if _is_kept(request, said) and version == table.view.version:
-                self._keep(f"{request.path}?{request.query}", _Kept(table, version, answer))
+        """Return the answer of a route, and keep it where it is one of a whole partition.
+
+        The view's lock is held.
+        """
+        version = table.view.version
+        text = route.handler(table, said, request.body)
+        answer = Answer(body=text.encode(), headers=table.headers)
+        if _is_kept(request, said) and version == table.view.version:
+            self._keep(f"{request.path}?{request.query}", _Kept(table, version, answer))
         return answer
 
     def _own(self, request: Request) -> Answer:
@@ -180,7 +184,7 @@ class Service:
         with table.view.lock:
             table.catch_up(last, hash_)
             text = VERBS[verb](table, said)
-            return Answer(body=text.encode(), headers=(JSON, *table.headers))
+            return Answer(body=text.encode(), headers=table.headers)
 
     def _keep(self, target: str, kept: _Kept) -> None:
         """Keep an answer; those that were kept first go for it."""
@@ -204,12 +208,18 @@ class Service:
         return None
 
     def _counted(self, request: Request, answer: Answer) -> Answer:
-        """Count an answer; unknown paths are counted as one."""
-        route = hudi_route(request.path)
-        verb = request.path.rpartition("/")[2]
-        name = request.path.rstrip("/") if route else verb if verb in VERBS else "other"
-        self.metrics.count(name, answer.status)
+        """Count an answer."""
+        self.metrics.count(_counted_as(request.path), answer.status)
         return answer
+
+
+@lru_cache(maxsize=256)
+def _counted_as(path: str) -> str:
+    """Return the name under which answers of a path are counted; unknown paths share one."""
+    if hudi_route(path):
+        return path.rstrip("/")
+    verb = path.rpartition("/")[2]
+    return verb if verb in VERBS else "other"
 
 
 def _id_and_verb(request: Request) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from framework.hudi.timeline.hashing import timeline_hash, timeline_hashes
 from framework.timeline_service.dto import Places
-from framework.timeline_service.messages import RequestRefusedError
+from framework.timeline_service.messages import JSON, RequestRefusedError
 
 if TYPE_CHECKING:
     from framework.hudi.timeline.timeline import Timeline
@@ -74,7 +74,7 @@ class ServedTable:
 
     @property
     def headers(self) -> Headers:
-        """What every answer says: table, driver, last instant and timeline hash."""
+        """What every answer says: that it is JSON, of what table, driver, instant and timeline."""
         return self._current().headers
 
     def is_fresh(self, last_instant: str, hash_: str) -> bool:
@@ -133,7 +133,7 @@ class ServedTable:
             hashes=timeline_hashes(timeline),
             times=times,
             first=min(times, default=None),
-            headers=tuple((name, value.encode()) for name, value in said.items()),
+            headers=(JSON, *((name, value.encode()) for name, value in said.items())),
         )
 
     @staticmethod
