@@ -84,13 +84,7 @@ class TimelineApp:
                 body = await self._body(request.headers, receive)
             except RequestRefusedError as refusal:
                 return refusal.answer()
-            request = Request(
-                method=request.method,
-                path=request.path,
-                query=request.query,
-                headers=request.headers,
-                body=body,
-            )
+            request = request._replace(body=body)
         async with self._lane(request):
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self._pool, self._service.answer, request)

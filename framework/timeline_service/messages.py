@@ -15,6 +15,7 @@ __all__ = ["JSON", "Answer", "Request", "RequestRefusedError", "inside_table", "
 
 JSON: Final = (b"content-type", b"application/json")
 
+_SEEN_LENGTH: Final = 256
 _ENDS_CONNECTION: Final = frozenset({408, 413})
 """After these nobody reads what is left of the body."""
 
@@ -95,5 +96,10 @@ def parameters(query: str) -> dict[str, str]:
     return found
 
 
-_plain = lru_cache(maxsize=8192)(unquote_plus)
+def _plain(value: str) -> str:
+    """Return a value as it was before it was quoted."""
+    return _seen(value) if len(value) <= _SEEN_LENGTH else unquote_plus(value)
+
+
+_seen = lru_cache(maxsize=8192)(unquote_plus)
 """Base paths and partitions come again and again."""
