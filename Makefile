@@ -8,6 +8,8 @@ RIVALS := .venv-rivals
 BIN := $(VENV)/bin
 # Spark tests of which nothing depends on Spark's version
 OURS_ALONE := faults examples test_load_model.py test_quarantine.py
+# thousands of processes import the same modules: their bytecode is kept, whatever the caller's shell says
+unexport PYTHONDONTWRITEBYTECODE
 # further words for pytest, such as PYTEST_ARGS=--last-failed
 PYTEST_ARGS ?=
 PYTEST := $(BIN)/python -m pytest -q
