@@ -12,7 +12,9 @@ OURS_ALONE := faults examples test_load_model.py test_quarantine.py
 unexport PYTHONDONTWRITEBYTECODE
 # further words for pytest, such as PYTEST_ARGS=--last-failed
 PYTEST_ARGS ?=
-PYTEST := $(BIN)/python -m pytest -q
+# tests make and remove thousands of small tables: in memory where there is room for them
+IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8000000 {print "TMPDIR=/dev/shm"}')
+PYTEST := $(IN_MEMORY) $(BIN)/python -m pytest -q
 JUDGE_PYTEST := $(JUDGE)/bin/python -m pytest -q
 
 .PHONY: help setup hooks java judge bundles rivals format lint types unit long long-full browser spark test demo older-spark interop interop-full bench coverage schemas crash check ci clean
