@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _ENDED = "The service has ended; no table was changed."
+_ENDED_WITH_MARKERS = "The service has ended; markers that it took are in their tables."
 
 
 def command(
@@ -65,10 +66,14 @@ def command(
         Path | None,
         typer.Option("--token-file", metavar="FILE", help="Write the token there, mode 600."),
     ] = None,
+    markers: Annotated[
+        bool,
+        typer.Option("--markers", help="Keep the markers that Apache Hudi's writers send."),
+    ] = False,
 ) -> int:
     """Serve tables to Apache Hudi's clients and ours, with a status page, until Ctrl-C.
 
-    Tables are read only, and need not be there yet. Starts no Spark and no Java.
+    Tables need not be there yet, and are only read, but for --markers. Starts no Spark, no Java.
     """
     order = ServiceOrder(
         host=host,
@@ -77,6 +82,7 @@ def command(
         store=store,
         memory_bytes=_size(memory),
         checkpoints=checkpoints,
+        markers=markers,
     )
     if token_file is not None and auth is ServiceAuth.LOOPBACK:
         raise usage_error(
@@ -87,10 +93,10 @@ def command(
         with serving(locations, order) as served:
             if token_file is not None and served.token is not None:
                 _write_token(token_file, served.token)
-            _tell(served, locations, token_file)
+            _tell(served, locations, token_file, markers=markers)
             served.server.wait()
     except KeyboardInterrupt as stop:
-        stop.add_note(_ENDED)
+        stop.add_note(_ENDED_WITH_MARKERS if markers else _ENDED)
         raise
     return 0
 
@@ -138,7 +144,9 @@ def _write_token(file: Path, token: str) -> None:
         raise usage_error("token-file", f"--token-file {file}: {error.strerror}") from error
 
 
-def _tell(served: Served, locations: Sequence[str], token_file: Path | None) -> None:
+def _tell(
+    served: Served, locations: Sequence[str], token_file: Path | None, *, markers: bool
+) -> None:
     """Say where the service is, and what it serves."""
     console = err()
     listens = f"{served.server.host}:{served.server.port}"
@@ -151,6 +159,8 @@ def _tell(served: Served, locations: Sequence[str], token_file: Path | None) -> 
     write(console, Text.assemble(("page  ", "cyan"), served.page), hang=6)
     if token_file is not None:
         write(console, Text.assemble(("token ", "cyan"), clean(token_file)), hang=6)
+    if markers:
+        write(console, Text("Markers of Apache Hudi's writers are kept in these tables."))
     write(console, Text("Ctrl-C ends it.", style="dim"))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from framework.errors import FrameworkError
 from framework.timeline_service.hudi_routes import HUDI_PREFIX, Route, hudi_route
+from framework.timeline_service.marker_routes import is_marker_route
 from framework.timeline_service.messages import Answer, RequestRefusedError, parameters
 from framework.timeline_service.metrics import Metrics
 from framework.timeline_service.own_routes import OWN_PREFIX, VERBS, claims_of
@@ -89,10 +90,12 @@ class Service:
         return found or Answer.of({"error": "there is no such route"}, status=404)
 
     def table_of(self, request: Request) -> ServedTable | None:
-        """Return the table that a request is about, None where it is about none served here."""
+        """Return the table whose view a request asks, None where it asks none served here."""
         try:
             if request.path.startswith(OWN_PREFIX):
                 return self.tables.by_id(_id_and_verb(request)[0])
+            if not request.path.startswith(HUDI_PREFIX):
+                return None
             return self.tables.by_path(parameters(request.query).get("basepath", ""))
         except RequestRefusedError:
             return None
@@ -216,7 +219,7 @@ class Service:
 @lru_cache(maxsize=256)
 def _counted_as(path: str) -> str:
     """Return the name under which answers of a path are counted; unknown paths share one."""
-    if hudi_route(path):
+    if hudi_route(path) or is_marker_route(path):
         return path.rstrip("/")
     verb = path.rpartition("/")[2]
     return verb if verb in VERBS else "other"

@@ -14,6 +14,7 @@ from framework.hudi.storage.opening import open_storage
 from framework.hudi.view.checkpoint import Refusal, Reopened, reopen, write_checkpoint
 from framework.hudi.view.incremental import IncrementalView
 from framework.timeline_service.access import Access, is_loopback
+from framework.timeline_service.marker_routes import MARKER_PREFIX, MarkerRoutes
 from framework.timeline_service.page.data import PAGE_PREFIX, PageData
 from framework.timeline_service.page.documents import page_routes
 from framework.timeline_service.server import EmbeddedServer
@@ -47,6 +48,8 @@ class ServiceOrder:
         memory_bytes: bound of all stores together.
         checkpoints: folder with a file for each view, from which it goes on, and which is written
             at the end; None for none.
+        markers: whether markers of Apache Hudi's writers are kept in the tables; otherwise nothing
+            in them is changed.
     """
 
     host: str = "127.0.0.1"
@@ -55,6 +58,7 @@ class ServiceOrder:
     store: ViewStore = ViewStore.MEMORY
     memory_bytes: int = 256 << 20
     checkpoints: Path | None = None
+    markers: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +110,9 @@ def serving(locations: Sequence[str], order: ServiceOrder) -> Iterator[Served]:
         access = Access(auth=order.auth, hosts=_names_of(order.host))
         data = PageData(tables)
         try:
-            service = Service(tables, access, further={PAGE_PREFIX: data.answer})
+            markers = MarkerRoutes(tables, kept=order.markers)
+            further = {PAGE_PREFIX: data.answer, MARKER_PREFIX: markers.answer}
+            service = Service(tables, access, further=further)
             pages = page_routes(access)
             with EmbeddedServer(service, host=order.host, port=order.port, pages=pages) as server:
                 shown = access.token if order.auth is ServiceAuth.TOKEN else None

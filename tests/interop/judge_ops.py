@@ -115,6 +115,17 @@ def bloom_holds(spark: SparkSession, text: str, kind: str, keys: Sequence[str]) 
     return [bool(bloom.mightContain(key)) for key in keys]
 
 
+def serve_markers(spark: SparkSession) -> int:
+    """Start Apache Hudi's own timeline service (1.x), markers with it; return its port."""
+    jvm = _jvm(spark)
+    service = jvm.org.apache.hudi.timeline.service.TimelineService
+    config = service.Config.builder().serverPort(0).enableMarkerRequests(True).build()
+    hadoop = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConf()
+    views = service.buildFileSystemViewManager(config, hadoop.newInstance())
+    port: int = service(hadoop.newInstance(), config, views).startService()
+    return port
+
+
 def _rows(frame: DataFrame) -> dict[str, object]:
     """Collect a frame in canonical form."""
     rows = canonical_rows([tuple(row) for row in frame.collect()])
@@ -162,5 +173,6 @@ OPERATIONS: Mapping[str, Callable[..., object]] = {
         lookup,
         lookup_partitions,
         bloom_holds,
+        serve_markers,
     )
 }

@@ -15,6 +15,7 @@ from framework.hudi.timeline.hashing import timeline_hash
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.stores.memory import MemoryStore
 from framework.timeline_service.access import Access, Limits
+from framework.timeline_service.marker_routes import MARKER_PREFIX, MarkerRoutes
 from framework.timeline_service.server import EmbeddedServer
 from framework.timeline_service.service import Service
 from framework.timeline_service.tables import ServedTable, Tables
@@ -72,13 +73,15 @@ class ServedScene:
         *,
         auth: ServiceAuth = ServiceAuth.LOOPBACK,
         limits: Limits | None = None,
+        markers: bool = False,
     ) -> None:
         self.storage = storage or a_table()
         self.view = IncrementalView(self.storage, MemoryStore())
         self.tables = Tables()
         self.table: ServedTable = self.tables.register(self.storage.location, self.view)
         self.access = Access(auth=auth)
-        self.service = Service(self.tables, self.access)
+        routes = MarkerRoutes(self.tables, kept=markers)
+        self.service = Service(self.tables, self.access, further={MARKER_PREFIX: routes.answer})
         self.server = EmbeddedServer(self.service, limits=limits)
 
     def __enter__(self) -> Self:

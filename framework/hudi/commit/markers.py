@@ -1,8 +1,7 @@
 """Notes for Apache Hudi's rollback: which files a pending instant may have made.
 
 Without them a rollback by Hudi would drop our instant and keep our files, which become visible when
-its timeline moves past them (format sheet, sections 2.9 and 10.1). The batched form: a type file,
-and files with one marker per line. Nothing else may lie in the folder.
+its timeline moves past them (format sheet, sections 2.9 and 10.1).
 
 They also lead our own recovery to log files, whose names carry another instant than ours.
 """
@@ -13,10 +12,9 @@ import re
 from enum import StrEnum, unique
 from typing import TYPE_CHECKING, Final
 
-from framework.errors import CorruptFileError, StorageError, Where
+from framework.errors import CorruptFileError, Where
+from framework.hudi.commit.marker_folder import batch_files, place_batch, read_batch
 from framework.hudi.filegroup.names import LogFileName
-from framework.hudi.storage.port import Move
-from framework.hudi.table.layout import join, temp_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,11 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MarkerType", "marker_type", "read_markers", "write_markers"]
 
-_TYPE_FILE: Final = "MARKERS.type"
-_TYPE: Final = b"TIMELINE_SERVER_BASED"
-_BATCH: Final = re.compile(r"MARKERS([0-9]+)")
 _LINE: Final = re.compile(r"(.+)\.marker\.(?:CREATE|MERGE|APPEND)")
-_ATTEMPTS: Final = 16
 
 
 @unique
@@ -85,13 +79,14 @@ def write_markers(
                 where=Where(file=path),
                 remedy="Rename the source folder, or set the partition to skip.",
             )
-        lines.append(f"{path}.marker.{kind}\n")
-    folder = temp_folder(instant)
-    if storage.stat(join(folder, _TYPE_FILE)) is None:
-        _place(storage, staging, [join(folder, _TYPE_FILE)], _TYPE)
-    start = 1 + max(_batches(storage, folder).values(), default=-1)
-    targets = [join(folder, f"MARKERS{start + n}") for n in range(_ATTEMPTS)]
-    _place(storage, staging, targets, "".join(lines).encode())
+        lines.append(f"{path}.marker.{kind}")
+    place_batch(
+        storage,
+        instant,
+        lines,
+        new_temporary=staging.new_publish,
+        check=lambda: staging.check_not_fenced(storage),
+    )
 
 
 def read_markers(storage: Storage, instant: str) -> Iterator[str]:
@@ -99,30 +94,6 @@ def read_markers(storage: Storage, instant: str) -> Iterator[str]:
 
     Repeats are possible, and so are files that never appeared, or that somebody else had made.
     """
-    for path in _batches(storage, temp_folder(instant)):
-        with storage.open_input(path) as source:
-            text = source.read().decode(errors="replace")
-        found = map(_LINE.fullmatch, text.split("\n"))
+    for batch in batch_files(storage, instant).values():
+        found = map(_LINE.fullmatch, read_batch(storage, batch.path))
         yield from (match[1] for match in found if match)
-
-
-def _batches(storage: Storage, folder: str) -> dict[str, int]:
-    """Return the paths of batch files with their numbers."""
-    found = ((entry.path, _BATCH.fullmatch(entry.name)) for entry in storage.list(folder))
-    return {path: int(match[1]) for path, match in found if match}
-
-
-def _place(storage: Storage, staging: Staging, targets: list[str], data: bytes) -> None:
-    """Make a file whole, under the first of `targets` that is free."""
-    temporary = staging.new_publish()
-    with storage.create(temporary) as out:
-        out.write(data)
-    staging.check_not_fenced(storage)
-    for target in targets:
-        try:
-            storage.move([Move(source=temporary, target=target)])
-        except StorageError as error:
-            if error.condition != "storage/exists" or target == targets[-1]:
-                raise
-        else:
-            return

@@ -51,12 +51,12 @@ class Serving:
         assert found, self.said
         self.port = int(found[1])
 
-    def get(self, path: str, token: str | None = None) -> tuple[int, bytes]:
+    def get(self, path: str, token: str | None = None, *, method: str = "GET") -> tuple[int, bytes]:
         """Return status and body of an answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         try:
             headers = {"Authorization": f"Bearer {token}"} if token else {}
-            connection.request("GET", path, headers=headers)
+            connection.request(method, path, headers=headers)
             found = connection.getresponse()
             return found.status, found.read()
         finally:
@@ -143,6 +143,28 @@ def test_loopback_service_shows_no_token(orders: WrittenTable, tmp_path: Path) -
     with serving(tmp_path, orders.folder, "--auth", "loopback") as service:
         assert "token" not in service.said
         assert service.get("/v1/lakestrap/page/tables")[0] == 200
+
+
+def test_markers_that_were_told_outlive_a_killed_service(
+    orders: WrittenTable, tmp_path: Path
+) -> None:
+    """The next start, and Apache Hudi's rollback, find them."""
+    kept = orders.folder / ".hoodie" / ".temp" / FIRST
+    path = f"/v1/hoodie/marker/%s?markerdirpath={kept}"
+    name = "f_1-0-1_2.parquet.marker.CREATE"
+    words = (orders.folder, "--auth", "loopback", "--markers")
+    with serving(tmp_path, *words) as first:
+        assert "Markers of Apache Hudi's writers are kept" in first.said
+        create = f"{path % 'create'}&markername={name}"
+        assert first.get(create, method="POST") == (200, b"true")
+        first.process.kill()
+        first.process.wait(20)
+    assert (kept / "MARKERS0").read_text() == f"{name}\n"
+    with serving(tmp_path, *words) as second:
+        assert second.get(path % "all") == (200, json.dumps([name]).encode())
+        assert second.get(path % "dir/delete", method="POST") == (200, b"true")
+        assert "markers that it took are in their tables" in second.end(signal.SIGINT)[1]
+    assert not kept.exists()
 
 
 def test_specs_of_the_project_are_served_where_nothing_is_named(tmp_path: Path) -> None:
