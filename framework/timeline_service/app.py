@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
 
+from framework.timeline_service.marker_routes import is_marker_route
 from framework.timeline_service.messages import Answer, Request, RequestRefusedError
 from framework.timeline_service.metrics import prometheus_text
 
@@ -31,6 +32,8 @@ __all__ = ["TimelineApp"]
 
 _INTERFACE: Final = "/v1/"
 _THREADS: Final = 8
+_MARKER_THREADS: Final = 64
+"""They wait for the disk, and share batches: none of them is to keep a look-up waiting."""
 _NO_BODY: Final = frozenset({"GET", "HEAD"})
 
 
@@ -47,6 +50,7 @@ class TimelineApp:
         self._service = service
         self._limits = limits
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="timeline-service")
+        self._markers = ThreadPoolExecutor(_MARKER_THREADS, thread_name_prefix="timeline-markers")
         self._lanes: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         own = (Route("/health", self._health), Route("/metrics", self._metrics))
         self._pages = Starlette(routes=[*own, *pages])
@@ -64,7 +68,8 @@ class TimelineApp:
 
     def close(self) -> None:
         """Let go of threads; those at work go on to their end."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for each in (self._pool, self._markers):
+            each.shutdown(wait=False, cancel_futures=True)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
         """Return the answer to one call of the interface."""
@@ -85,9 +90,10 @@ class TimelineApp:
             except RequestRefusedError as refusal:
                 return refusal.answer()
             request = request._replace(body=body)
+        pool = self._markers if is_marker_route(request.path) else self._pool
         async with self._lane(request):
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._pool, self._service.answer, request)
+            return await loop.run_in_executor(pool, self._service.answer, request)
 
     def _lane(self, request: Request) -> AbstractAsyncContextManager[None]:
         """Return what lets one call of a table be answered at a time, in the order they came.

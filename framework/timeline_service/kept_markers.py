@@ -30,6 +30,23 @@ _SMALL_FILES: Final = 32
 """So many batches below that size become one: few files to read, and little written twice."""
 
 
+class _Call:
+    """One marker on its way.
+
+    Attributes:
+        name: of the marker.
+        leads: whether this call writes the batch that it is in; another one of it otherwise.
+        noted: whether the marker is new; it is durable then.
+    """
+
+    __slots__ = ("leads", "name", "noted")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.leads: Future[bool] = Future()
+        self.noted: Future[bool] = Future()
+
+
 class KeptMarkers:
     """The markers of one instant of a table; may be used by several threads.
 
@@ -42,7 +59,8 @@ class KeptMarkers:
         self._storage = storage
         self._instant = instant
         self._scratch = join(LAKESTRAP, "markers", instant)
-        self._waiting: list[tuple[str, Future[bool]]] = []
+        self._waiting: list[_Call] = []
+        self._is_led = False
         self._queueing = Lock()
         self._writing = Lock()
         self._known: set[str] = set()
@@ -58,15 +76,15 @@ class KeptMarkers:
         Raises:
             StorageError: it is not written down.
         """
-        noted: Future[bool] = Future()
+        call = _Call(name)
         with self._queueing:
-            self._waiting.append((name, noted))
-        with self._writing:
-            with self._queueing:
-                batch, self._waiting = self._waiting, []
-            if batch:
-                self._note(batch)
-        return noted.result()
+            self._waiting.append(call)
+            if not self._is_led:
+                self._is_led = True
+                call.leads.set_result(True)
+        if call.leads.result():
+            self._write_waiting()
+        return call.noted.result()
 
     def names(self) -> list[str]:
         """Return all markers on disk, sorted, each once; reads every batch."""
@@ -85,24 +103,40 @@ class KeptMarkers:
             self._known, self._known_of = set(), None
             return was_there
 
-    def _note(self, batch: list[tuple[str, Future[bool]]]) -> None:
-        """Write down what is new in a batch, and tell those who wait for it."""
+    def _write_waiting(self) -> None:
+        """Write a batch of all calls that wait, then let the first that came since do the same."""
+        with self._queueing:
+            batch, self._waiting = self._waiting, []
+        try:
+            with self._writing:
+                self._note(batch)
+        finally:
+            for call in batch:
+                if not call.leads.done():
+                    call.leads.set_result(False)
+            with self._queueing:
+                self._is_led = bool(self._waiting)
+                if self._waiting:
+                    self._waiting[0].leads.set_result(True)
+
+    def _note(self, batch: list[_Call]) -> None:
+        """Write down what is new in a batch, and tell each call of it."""
         try:
             self._follow()
-            new = dict.fromkeys(name for name, _ in batch if name not in self._known)
+            new = dict.fromkeys(call.name for call in batch if call.name not in self._known)
             if new:
                 self._place(list(new))
                 self._known_of = type_file(self._storage, self._instant)
                 self._known.update(new)
         except BaseException as error:
-            for _, noted in batch:
-                noted.set_exception(error)
+            for call in batch:
+                call.noted.set_exception(error)
             if not isinstance(error, StorageError):
                 raise
             return
-        for name, noted in batch:
-            noted.set_result(name in new)
-            new.pop(name, None)
+        for call in batch:
+            call.noted.set_result(call.name in new)
+            new.pop(call.name, None)
 
     def _follow(self) -> None:
         """Read the folder again where it is not the one that is known."""

@@ -59,7 +59,7 @@ def test_marker_is_on_disk_when_it_is_told_and_told_to_be_new_once(storage: Memo
 
 
 def test_markers_of_many_threads_are_each_new_for_one_of_them(storage: MemoryStorage) -> None:
-    """They share batches, so there are fewer than markers; none is lost."""
+    """None is lost."""
     begun = threading.Barrier(8)
     slow = FaultStorage(storage, hook=lambda _: time.sleep(0.001))
     markers = KeptMarkers(slow, INSTANT)
@@ -72,6 +72,21 @@ def test_markers_of_many_threads_are_each_new_for_one_of_them(storage: MemorySto
         told = list(pool.map(send_all, range(8)))
     assert [sum(each) for each in zip(*told, strict=True)] == [1] * 60
     assert on_disk(storage) == set(map(marker, range(60)))
+
+
+def test_writers_that_never_pause_share_batches(storage: MemoryStorage) -> None:
+    """A call whose marker is written does not begin a batch of the one that came since."""
+    slow = FaultStorage(storage, hook=lambda _: time.sleep(0.001))
+    markers = KeptMarkers(slow, INSTANT)
+
+    def send_own(thread: int) -> None:
+        for number in range(20):
+            markers.create(marker(100 * thread + number))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(send_own, range(8)))
+    assert len(on_disk(storage)) == 160
+    assert max(batch_files(storage, INSTANT)) < 80, "a batch for each marker, nearly"
 
 
 def test_calls_that_come_while_a_batch_is_written_share_the_next(storage: MemoryStorage) -> None:
