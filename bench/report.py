@@ -280,6 +280,17 @@ TIMELINE_TARGETS: Sequence[Target] = (
         measure="first_ms",
         most=1.5,
     ),
+    *(
+        _share(
+            f"markers, {number}: a second",
+            "markers",
+            f"ours {number}",
+            f"hudi {number}",
+            measure="rate",
+            least=1.0,
+        )
+        for number in (1, 8, 32)
+    ),
 )
 """Rows with a number are of that many connections, as `touch` has them on free cores."""
 

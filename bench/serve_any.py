@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.view.incremental import IncrementalView
 from framework.timeline_service.access import Access
+from framework.timeline_service.marker_routes import MARKER_PREFIX, MarkerRoutes
 from framework.timeline_service.server import EmbeddedServer
 from framework.timeline_service.service import Service
 from framework.timeline_service.stores import store_of
@@ -47,7 +48,9 @@ def main() -> int:
     kind = ViewStore(store)
     bound = int(bound_mb) << 20 if kind is not ViewStore.MEMORY else _UNBOUNDED
     tables = AnyTables(kind, bound)
-    service = Service(tables, Access(auth=ServiceAuth.LOOPBACK))
+    markers = MarkerRoutes(tables, kept=True)
+    further = {MARKER_PREFIX: markers.answer}
+    service = Service(tables, Access(auth=ServiceAuth.LOOPBACK), further=further)
     server = EmbeddedServer(service, port=int(port))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     server.start().wait()

@@ -93,6 +93,7 @@ def _service(jvm: Any, store: str, bound_mb: int, folder: Path) -> Any:
     service = jvm.org.apache.hudi.timeline.service.TimelineService
     types = jvm.org.apache.hudi.common.table.view.FileSystemViewStorageType
     asked = service.Config.builder().serverPort(0).viewStorageType(types.valueOf(store))
+    asked = asked.enableMarkerRequests(True)
     asked = asked.maxViewMemPerTableInMB(bound_mb)
     asked = asked.baseStorePathForFileGroups(str(folder)).rocksDBPath(str(folder))
     config = asked.build()

@@ -3,7 +3,8 @@
 The same requests by the same client, from 1, 8 and 32 connections: each partition once on a server
 that has just started, then single look-ups on one that knows them all; batches of a thousand groups
 against as many single look-ups; memory; the stores; the first answer after a commit, on two sizes
-of table; and what tasks of Spark pay that carry all groups with them. Sides alternate, median of
+of table; what tasks of Spark pay that carry all groups with them; and writers that have their
+markers kept. Sides alternate, median of
 the runs; client and server share the cores. Every answer has to name what was asked for.
 The last line is one JSON object `{bench, ratios, targets, missed}`.
 """
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from carried import carried
 from contest import read_options, start_side
 from grouped import GroupedTable, grouped_table
+from marked import marked, print_marked
 from report import TIMELINE_TARGETS, finish
 from served import FREE, ONE_CORE, TWO_CORES, print_load, serving
 from side_process import SideError
@@ -30,6 +32,7 @@ from side_timeline_ours import SERVICE
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from marked import MarkedCost
     from served import LoadCost, Place, Served
     from side_process import Side
 
@@ -342,6 +345,22 @@ def _carry(contest: Contest) -> Costs:
     return {("closure", way): cost for way, cost in found.items()}
 
 
+def _marked(contest: Contest) -> Costs:
+    """Return how many markers are kept a second, each durable when it is told."""
+    costs: Costs = {}
+    for number in contest.connections:
+        found: dict[str, list[MarkedCost]] = {name: [] for name in contest.sides}
+        for _ in range(contest.options.runs):
+            for name, side in contest.sides.items():
+                with serving(side, "memory", contest.options.bound_mb) as server:
+                    seconds = contest.options.seconds
+                    cost = marked(server.port, contest.table.path, number, seconds)
+                    found[name].append(cost)
+        for name, samples in found.items():
+            costs["markers", f"{name} {number}"] = print_marked(f"{name} {number}", samples)
+    return costs
+
+
 PARTS: Mapping[str, Callable[[Contest], Costs]] = {
     "touch": _touch,
     "lookups": _look_up,
@@ -350,6 +369,7 @@ PARTS: Mapping[str, Callable[[Contest], Costs]] = {
     "stores": _stores,
     "sync": _sync,
     "closure": _carry,
+    "markers": _marked,
 }
 
 

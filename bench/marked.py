@@ -1,0 +1,107 @@
+"""What it costs to have markers kept by a timeline service: writers that send one after another."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from side_process import SideError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["MarkedCost", "marked", "print_marked"]
+
+_INSTANT = "20991231000000000"
+_ROUTES = "/v1/hoodie/marker/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedCost:
+    """One load; `files` hold the markers, `delete_ms` is the time until they are gone."""
+
+    rate: float
+    p50_ms: float
+    p99_ms: float
+    files: int
+    delete_ms: float
+
+
+def marked(port: int, table: Path, writers: int, seconds: float) -> MarkedCost:
+    """Let writers send markers for some seconds; every one has to be told to be new, and be there.
+
+    Raises:
+        SideError: an answer is another.
+    """
+    folder = table / ".hoodie" / ".temp" / _INSTANT
+    shutil.rmtree(folder, ignore_errors=True)
+    begun = time.perf_counter()
+    with ThreadPoolExecutor(writers) as pool:
+        sent = pool.map(lambda writer: _send(port, folder, writer, begun + seconds), range(writers))
+        took = sorted(each for times in sent for each in times)
+    spent = time.perf_counter() - begun
+    found = _ask(HTTPConnection("127.0.0.1", port, timeout=60), "GET", "all", folder)
+    files = sum(not each.name.startswith(".") for each in folder.iterdir())
+    deleted = time.perf_counter()
+    gone = _ask(HTTPConnection("127.0.0.1", port, timeout=60), "POST", "dir/delete", folder)
+    deleted = time.perf_counter() - deleted
+    if len(found) != len(took) or gone is not True or folder.exists():
+        message = f"{len(found)} of {len(took)} markers are kept, deleted: {gone}"
+        raise SideError(message)
+    return MarkedCost(
+        rate=len(took) / spent,
+        p50_ms=took[len(took) // 2] * 1e3,
+        p99_ms=took[len(took) * 99 // 100] * 1e3,
+        files=files,
+        delete_ms=deleted * 1e3,
+    )
+
+
+def print_marked(row: str, samples: Sequence[MarkedCost]) -> MarkedCost:
+    """Print a row of medians, and return them."""
+    middle = {
+        name: statistics.median(getattr(each, name) for each in samples)
+        for name in ("rate", "p50_ms", "p99_ms", "files", "delete_ms")
+    }
+    cost = MarkedCost(**middle)
+    print(
+        f"markers    {row:20} n={len(samples)} {cost.rate:8.0f}/s  p50 {cost.p50_ms:6.1f}  "
+        f"p99 {cost.p99_ms:6.1f} ms  files {cost.files:3.0f}  delete {cost.delete_ms:5.1f} ms",
+        flush=True,
+    )
+    return cost
+
+
+def _send(port: int, folder: Path, writer: int, until: float) -> list[float]:
+    """Send markers over one connection, and return the seconds of each.
+
+    Raises:
+        SideError: one was not told to be new.
+    """
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    took: list[float] = []
+    while time.perf_counter() < until:
+        name = f"day={len(took) % 28:02}/{writer:08x}-{len(took):012x}-0_1-0-1_{_INSTANT}.parquet"
+        begun = time.perf_counter()
+        told = _ask(connection, "POST", "create", folder, markername=f"{name}.marker.CREATE")
+        took.append(time.perf_counter() - begun)
+        if told is not True:
+            message = f"{name} is told to be {told}"
+            raise SideError(message)
+    connection.close()
+    return took
+
+
+def _ask(connection: HTTPConnection, method: str, route: str, folder: Path, **more: str) -> Any:
+    """Return the answer to one request about the folder."""
+    said = urlencode({"markerdirpath": str(folder), **more})
+    connection.request(method, f"{_ROUTES}{route}?{said}")
+    return json.loads(connection.getresponse().read())
