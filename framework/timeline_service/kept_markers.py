@@ -19,6 +19,8 @@ from framework.hudi.commit.marker_folder import batch_files, place_batch, read_b
 from framework.hudi.table.layout import LAKESTRAP, crc_sidecar, join, temp_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from framework.hudi.storage.port import Entry, Storage
 
 __all__ = ["KeptMarkers"]
@@ -126,8 +128,7 @@ class KeptMarkers:
             new = dict.fromkeys(call.name for call in batch if call.name not in self._known)
             if new:
                 self._place(list(new))
-                self._known_of = type_file(self._storage, self._instant)
-                self._known.update(new)
+                self._learn(new)
         except BaseException as error:
             for call in batch:
                 call.noted.set_exception(error)
@@ -144,6 +145,13 @@ class KeptMarkers:
         if found is None or found != self._known_of:
             self._known = self._read()
             self._known_of = found
+
+    def _learn(self, names: Iterable[str]) -> None:
+        """Know markers that were written; those of a folder that went meanwhile no longer."""
+        found = type_file(self._storage, self._instant)
+        if found != self._known_of:
+            self._known, self._known_of = set(), found
+        self._known.update(names)
 
     def _read(self) -> set[str]:
         """Return the markers on disk."""

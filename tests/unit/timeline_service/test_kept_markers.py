@@ -6,6 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -23,6 +24,8 @@ from tests.support.storage_suite import put
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from framework.hudi.storage.port import Entry
 
 INSTANT = "20261101000000001"
 FOLDER = f".hoodie/.temp/{INSTANT}"
@@ -45,6 +48,25 @@ def storage() -> Iterator[MemoryStorage]:
     found = MemoryStorage(uuid4().hex)
     yield found
     found.forget()
+
+
+@dataclass
+class Meddled(FaultStorage):
+    """Has the folder deleted by somebody else just before the type file is looked at.
+
+    Attributes:
+        looks_left: at it, that one included; 0 for never.
+    """
+
+    looks_left: int = 0
+
+    def stat(self, path: str) -> Entry | None:
+        """Look."""
+        if path.endswith("MARKERS.type"):
+            self.looks_left -= 1
+            if self.looks_left == 0:
+                self.inner.delete(FOLDER)
+        return super().stat(path)
 
 
 def test_marker_is_on_disk_when_it_is_told_and_told_to_be_new_once(storage: MemoryStorage) -> None:
@@ -131,6 +153,20 @@ def test_folder_that_somebody_else_deleted_is_not_taken_for_known(storage: Memor
     put(storage, f"{FOLDER}/MARKERS.type", b"TIMELINE_SERVER_BASED")
     assert markers.create(marker(1)) is True
     assert on_disk(storage) == {marker(1)}
+
+
+def test_folder_that_is_deleted_while_a_batch_is_made_is_not_taken_for_known(
+    storage: MemoryStorage,
+) -> None:
+    """What was in it is new again."""
+    meddled = Meddled(storage)
+    markers = KeptMarkers(meddled, INSTANT)
+    markers.create(marker(1))
+    meddled.looks_left = 2  # one to see that the folder is the known one, one to add to it
+    markers.create(marker(2))
+    assert on_disk(storage) == {marker(2)}
+    assert markers.create(marker(1)) is True
+    assert on_disk(storage) == {marker(1), marker(2)}
 
 
 def test_deletion_takes_the_folder_and_what_lay_ready_for_it(storage: MemoryStorage) -> None:
