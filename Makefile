@@ -57,7 +57,7 @@ types: setup ## mypy, strict
 	$(BIN)/mypy
 
 unit: setup ## every quick test that needs no JVM
-	$(PYTEST) -n 2 -m "not spark and not interop and not crash and not browser and not long and not full" $(PYTEST_ARGS)
+	$(PYTEST) -n 3 -m "not spark and not interop and not crash and not browser and not long and not full" $(PYTEST_ARGS)
 
 long: setup ## what takes many seconds without a JVM: kills at every step, many random loads
 	$(PYTEST) -n 2 -m "long and not full" $(PYTEST_ARGS)

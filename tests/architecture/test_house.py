@@ -8,6 +8,7 @@ import inspect
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,12 @@ from framework import errors, vocabulary
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "framework").rglob("*.py"))
 SPARK = ROOT / "framework" / "spark"
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    """Return a source file's tree; several tests walk each."""
+    return ast.parse(path.read_text())
 
 
 def _name(path: Path) -> str:
@@ -36,7 +43,7 @@ def test_source_file_of_the_product_stays_under_400_lines(path: Path) -> None:
 )
 def test_inner_package_init_holds_a_docstring_only(path: Path) -> None:
     """Import contracts do not follow a package's `__init__`, so it holds no code."""
-    body = ast.parse(path.read_text()).body
+    body = _tree(path).body
     assert len(body) == 1
     assert isinstance(body[0], ast.Expr)
 
@@ -93,7 +100,7 @@ def test_audited_files_are_constructed_by_the_audit_alone() -> None:
     makers = {
         path.relative_to(ROOT).parts[:3]
         for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(_tree(path))
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "AuditedFiles"
     }
     assert makers == {("framework", "engine", "audit")}
@@ -106,7 +113,7 @@ BANNED = ("precombine", "utils", "Hoodie", "Factory", "Manager")
 def test_identifiers_keep_to_the_glossary(path: Path) -> None:
     """One word per thing: words that the glossary bans name nothing of ours."""
     named = (ast.ClassDef, ast.FunctionDef, ast.arg)
-    tree = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, named)]
+    tree = [node for node in ast.walk(_tree(path)) if isinstance(node, named)]
     names = {node.arg if isinstance(node, ast.arg) else node.name for node in tree}
     bad = {n for n in names if any(b in n for b in BANNED)}
     assert bad == set()
@@ -115,6 +122,6 @@ def test_identifiers_keep_to_the_glossary(path: Path) -> None:
 def test_product_never_imports_the_bench_or_the_tests() -> None:
     """Nothing that ships depends on what does not ship."""
     for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(_tree(path)):
             if isinstance(node, ast.ImportFrom):
                 assert (node.module or "").split(".")[0] not in {"bench", "tests", "tools"}

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 PLAYS = 10_000
 SHARDS = 10
-QUICK_PLAYS = 100
+QUICK_PLAYS = 50
 
 SLICES: Mapping[Selection, str] = {
     Selection.LATEST: "slices/partition/latest",

