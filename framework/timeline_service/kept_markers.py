@@ -129,11 +129,9 @@ class KeptMarkers:
             if new:
                 self._place(list(new))
                 self._learn(new)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  each call raises it, the leading one too
             for call in batch:
                 call.noted.set_exception(error)
-            if not isinstance(error, StorageError):
-                raise
             return
         for call in batch:
             call.noted.set_result(call.name in new)

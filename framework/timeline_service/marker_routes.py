@@ -13,7 +13,9 @@ from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from framework.hudi.commit.markers import MarkerType, parse_marker
 from framework.hudi.storage.opening import open_storage
+from framework.hudi.table.layout import TEMP
 from framework.timeline_service.kept_markers import KeptMarkers
 from framework.timeline_service.messages import (
     Answer,
@@ -34,8 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["MARKER_PREFIX", "MarkerRoutes", "is_marker_route"]
 
 MARKER_PREFIX: Final = "/v1/hoodie/marker/"
-_FOLDER: Final = re.compile(r"(.+)/\.hoodie/\.temp/([0-9]{1,17})/?")
-_NAME: Final = re.compile(r"/?([^\r\n]+\.marker\.(?:CREATE|MERGE|APPEND))")
+_FOLDER: Final = re.compile(rf"(.+)/{re.escape(TEMP)}/([0-9]{{1,17}})/?")
 _LONGEST: Final = 4_096
 _KEPT: Final = 64
 _OF_BROWSERS: Final = (b"origin", b"referer", b"sec-fetch-site")
@@ -108,10 +109,10 @@ def _route(path: str) -> str:
 def _create(markers: KeptMarkers, said: Parameters) -> bool:
     """Note that a file is about to be made; a file of the table itself may have a `/` before it."""
     name = said.get("markername", "")
-    match = _NAME.fullmatch(name) if len(name) <= _LONGEST else None
-    if match is None:
+    bare = name.removeprefix("/")
+    if len(name) > _LONGEST or "\r" in name or parse_marker(bare) is None:
         raise RequestRefusedError(400, "markername is no <partition>/<file>.marker.<TYPE>")
-    return markers.create(inside_table(match[1]))
+    return markers.create(inside_table(bare))
 
 
 def _names(*, appends: bool | None = None) -> Handler:
@@ -119,7 +120,11 @@ def _names(*, appends: bool | None = None) -> Handler:
 
     def handler(markers: KeptMarkers, _: Parameters) -> list[str]:
         found = markers.names()
-        return [each for each in found if appends in (None, each.endswith(".marker.APPEND"))]
+        return [
+            each
+            for each in found
+            if appends in (None, each.endswith(f".marker.{MarkerType.APPEND}"))
+        ]
 
     return handler
 

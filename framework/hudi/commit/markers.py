@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from framework.hudi.commit.staging import Staging
     from framework.hudi.storage.port import Storage
 
-__all__ = ["MarkerType", "marker_type", "read_markers", "write_markers"]
+__all__ = ["MarkerType", "marker_type", "parse_marker", "read_markers", "write_markers"]
 
-_LINE: Final = re.compile(r"(.+)\.marker\.(?:CREATE|MERGE|APPEND)")
+_LINE: Final = re.compile(r"(.+)\.marker\.(CREATE|MERGE|APPEND)")
 
 
 @unique
@@ -51,6 +51,12 @@ def marker_type(name: str, previous: str | None) -> MarkerType:
     if LogFileName.parse(name) is not None:
         return MarkerType.APPEND
     return MarkerType.CREATE if previous is None else MarkerType.MERGE
+
+
+def parse_marker(name: str) -> tuple[str, MarkerType] | None:
+    """Return the path of the file that a marker announces, and its type; None: it is no marker."""
+    match = _LINE.fullmatch(name)
+    return (match[1], MarkerType(match[2])) if match else None
 
 
 def write_markers(
@@ -95,5 +101,5 @@ def read_markers(storage: Storage, instant: str) -> Iterator[str]:
     Repeats are possible, and so are files that never appeared, or that somebody else had made.
     """
     for batch in batch_files(storage, instant).values():
-        found = map(_LINE.fullmatch, read_batch(storage, batch.path))
-        yield from (match[1] for match in found if match)
+        found = map(parse_marker, read_batch(storage, batch.path))
+        yield from (marker[0] for marker in found if marker)
