@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from framework.timeline_service.server import EmbeddedServer
 from tests.interop.differences import RELEASES
 from tests.interop.judge import JUDGE_ENVIRONMENT, ROOT, Judge, judge_jar
+from tests.interop.served_table import Served
 from tests.interop.support import adopt_case
 
 if TYPE_CHECKING:
@@ -79,3 +81,11 @@ def table_copy(adopted: Callable[[Case], Path], tmp_path: Path) -> Callable[[Cas
         return target
 
     return copy
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[tuple[Served, EmbeddedServer]]:
+    """A service for the table that will be at `tmp_path/table`."""
+    found = Served(tmp_path / "table")
+    with EmbeddedServer(found.service) as server:
+        yield found, server

@@ -116,7 +116,7 @@ def bloom_holds(spark: SparkSession, text: str, kind: str, keys: Sequence[str]) 
 
 
 def serve_markers(spark: SparkSession) -> int:
-    """Start Apache Hudi's own timeline service (1.x), markers with it; return its port."""
+    """Start Apache Hudi's own timeline service (1.2.0), markers with it; return its port."""
     jvm = _jvm(spark)
     service = jvm.org.apache.hudi.timeline.service.TimelineService
     config = service.Config.builder().serverPort(0).enableMarkerRequests(True).build()

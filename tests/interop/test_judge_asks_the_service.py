@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from framework.timeline_service.server import EmbeddedServer
 from framework.vocabulary import KeyScope, TableType, WriteOperation
 from tests.interop.printed import printed_options
-from tests.interop.served_table import Served
 from tests.interop.turns import Turns
 from tests.support.writing import Lake
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
+    from framework.timeline_service.server import EmbeddedServer
     from tests.interop.judge import Judge
+    from tests.interop.served_table import Served
 
 pytestmark = pytest.mark.interop
 
@@ -36,14 +35,6 @@ CLEAN_SOON = {
 }
 COMPACT = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
 CLUSTER = {"hoodie.clustering.inline": "true", "hoodie.clustering.inline.max.commits": "1"}
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[tuple[Served, EmbeddedServer]]:
-    """A service for the table that will be at `tmp_path/table`."""
-    found = Served(tmp_path / "table")
-    with EmbeddedServer(found.service) as server:
-        yield found, server
 
 
 @pytest.mark.parametrize(

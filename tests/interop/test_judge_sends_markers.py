@@ -1,6 +1,6 @@
 """Apache Hudi's writers send their markers to our service, and its rollback goes by what we keep.
 
-Only releases from 1.x on send them to a server that is not their own; 0.15.0 writes them as files.
+1.2.0 sends them to a server that is not its own; 0.15.0 writes them as files then.
 """
 
 from __future__ import annotations
@@ -13,20 +13,19 @@ from urllib.parse import urlencode
 import pytest
 
 from framework.timeline_service.marker_routes import MARKER_PREFIX
-from framework.timeline_service.server import EmbeddedServer
 from framework.vocabulary import KeyScope, TableType, WriteOperation
 from tests.interop.printed import printed_options
-from tests.interop.served_table import Served
 from tests.interop.turns import Turns
 from tests.support.writing import Lake
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
+    from framework.timeline_service.server import EmbeddedServer
     from tests.interop.judge import Judge
+    from tests.interop.served_table import Served
 
 pytestmark = [
     pytest.mark.interop,
@@ -41,14 +40,6 @@ NAMES = (
     "p=1/.f_1.log.1_1-0-1.marker.APPEND",
     "f_1-0-1_2.parquet.marker.CREATE",
 )
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[tuple[Served, EmbeddedServer]]:
-    """A service for the table that will be at `tmp_path/table`."""
-    found = Served(tmp_path / "table")
-    with EmbeddedServer(found.service) as server:
-        yield found, server
 
 
 def call(port: int, method: str, route: str, folder: Path, **more: str) -> Any:
