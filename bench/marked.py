@@ -7,7 +7,8 @@ import shutil
 import statistics
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, fields
 from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -17,6 +18,8 @@ from side_process import SideError
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from served import Served
 
 __all__ = ["MarkedCost", "marked", "print_marked"]
 
@@ -35,7 +38,7 @@ class MarkedCost:
     delete_ms: float
 
 
-def marked(port: int, table: Path, writers: int, seconds: float) -> MarkedCost:
+def marked(server: Served, table: Path, writers: int, seconds: float) -> MarkedCost:
     """Let writers send markers for some seconds; every one has to be told to be new, and be there.
 
     Raises:
@@ -45,14 +48,15 @@ def marked(port: int, table: Path, writers: int, seconds: float) -> MarkedCost:
     shutil.rmtree(folder, ignore_errors=True)
     begun = time.perf_counter()
     with ThreadPoolExecutor(writers) as pool:
-        sent = pool.map(lambda writer: _send(port, folder, writer, begun + seconds), range(writers))
+        sent = pool.map(lambda each: _send(server, folder, each, begun + seconds), range(writers))
         took = sorted(each for times in sent for each in times)
     spent = time.perf_counter() - begun
-    found = _ask(HTTPConnection("127.0.0.1", port, timeout=60), "GET", "all", folder)
-    files = sum(not each.name.startswith(".") for each in folder.iterdir())
-    deleted = time.perf_counter()
-    gone = _ask(HTTPConnection("127.0.0.1", port, timeout=60), "POST", "dir/delete", folder)
-    deleted = time.perf_counter() - deleted
+    with closing(_connected(server)) as connection:
+        found = _ask(connection, "GET", "all", folder)
+        files = sum(not each.name.startswith(".") for each in folder.iterdir())
+        deleted = time.perf_counter()
+        gone = _ask(connection, "POST", "dir/delete", folder)
+        deleted = time.perf_counter() - deleted
     if len(found) != len(took) or gone is not True or folder.exists():
         message = f"{len(found)} of {len(took)} markers are kept, deleted: {gone}"
         raise SideError(message)
@@ -67,11 +71,10 @@ def marked(port: int, table: Path, writers: int, seconds: float) -> MarkedCost:
 
 def print_marked(row: str, samples: Sequence[MarkedCost]) -> MarkedCost:
     """Print a row of medians, and return them."""
-    middle = {
-        name: statistics.median(getattr(each, name) for each in samples)
-        for name in ("rate", "p50_ms", "p99_ms", "files", "delete_ms")
-    }
-    cost = MarkedCost(**middle)
+    names = [each.name for each in fields(MarkedCost)]
+    cost = MarkedCost(
+        **{name: statistics.median(getattr(each, name) for each in samples) for name in names}
+    )
     print(
         f"markers    {row:20} n={len(samples)} {cost.rate:8.0f}/s  p50 {cost.p50_ms:6.1f}  "
         f"p99 {cost.p99_ms:6.1f} ms  files {cost.files:3.0f}  delete {cost.delete_ms:5.1f} ms",
@@ -80,24 +83,29 @@ def print_marked(row: str, samples: Sequence[MarkedCost]) -> MarkedCost:
     return cost
 
 
-def _send(port: int, folder: Path, writer: int, until: float) -> list[float]:
+def _send(server: Served, folder: Path, writer: int, until: float) -> list[float]:
     """Send markers over one connection, and return the seconds of each.
 
     Raises:
         SideError: one was not told to be new.
     """
-    connection = HTTPConnection("127.0.0.1", port, timeout=60)
     took: list[float] = []
-    while time.perf_counter() < until:
-        name = f"day={len(took) % 28:02}/{writer:08x}-{len(took):012x}-0_1-0-1_{_INSTANT}.parquet"
-        begun = time.perf_counter()
-        told = _ask(connection, "POST", "create", folder, markername=f"{name}.marker.CREATE")
-        took.append(time.perf_counter() - begun)
-        if told is not True:
-            message = f"{name} is told to be {told}"
-            raise SideError(message)
-    connection.close()
+    with closing(_connected(server)) as connection:
+        while time.perf_counter() < until:
+            number = len(took)
+            name = f"day={number % 28:02}/{writer:08x}-{number:012x}-0_1-0-1_{_INSTANT}.parquet"
+            begun = time.perf_counter()
+            told = _ask(connection, "POST", "create", folder, markername=f"{name}.marker.CREATE")
+            took.append(time.perf_counter() - begun)
+            if told is not True:
+                message = f"{name} is told to be {told}"
+                raise SideError(message)
     return took
+
+
+def _connected(server: Served) -> HTTPConnection:
+    """Return a connection of its own."""
+    return HTTPConnection("127.0.0.1", server.port, timeout=60)
 
 
 def _ask(connection: HTTPConnection, method: str, route: str, folder: Path, **more: str) -> Any:

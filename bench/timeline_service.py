@@ -4,8 +4,8 @@ The same requests by the same client, from 1, 8 and 32 connections: each partiti
 that has just started, then single look-ups on one that knows them all; batches of a thousand groups
 against as many single look-ups; memory; the stores; the first answer after a commit, on two sizes
 of table; what tasks of Spark pay that carry all groups with them; and writers that have their
-markers kept. Sides alternate, median of
-the runs; client and server share the cores. Every answer has to name what was asked for.
+markers kept. Sides alternate, median of the runs; client and server share the cores. Every answer
+has to name what was asked for.
 The last line is one JSON object `{bench, ratios, targets, missed}`.
 """
 
@@ -17,23 +17,23 @@ import statistics
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from carried import carried
 from contest import read_options, start_side
 from grouped import GroupedTable, grouped_table
 from marked import marked, print_marked
 from report import TIMELINE_TARGETS, finish
-from served import FREE, ONE_CORE, TWO_CORES, print_load, serving
+from served import FREE, ONE_CORE, TWO_CORES, Served, print_load, serving
 from side_process import SideError
 from side_timeline_ours import SERVICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from marked import MarkedCost
-    from served import LoadCost, Place, Served
+    from served import LoadCost, Place
     from side_process import Side
 
 __all__ = ["main"]
@@ -44,6 +44,7 @@ _MANY = 8
 """Connections of loads that only prepare."""
 
 Costs = dict[tuple[str, str], Any]
+Cost = TypeVar("Cost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,15 @@ class Contest:
     def connections(self) -> list[int]:
         """Numbers of connections that ask at the same time."""
         return [int(each) for each in self.options.connections.split(",")]
+
+    def on_new_servers(self, load: Callable[[Served], Cost]) -> dict[str, list[Cost]]:
+        """Return what a load costs on servers with empty views, a new one for each run."""
+        found: dict[str, list[Cost]] = {name: [] for name in self.sides}
+        for _ in range(self.options.runs):
+            for name, side in self.sides.items():
+                with serving(side, "memory", self.options.bound_mb) as server:
+                    found[name].append(load(server))
+        return found
 
     def loaded(self, stack: ExitStack, side: str, store: str = "memory") -> Served:
         """Return a server that knows all partitions and was asked for a while."""
@@ -147,11 +157,9 @@ def _touch(contest: Contest) -> Costs:
     """Return what it costs to touch all partitions of servers that have just started."""
     costs: Costs = {}
     for number in contest.connections:
-        found: dict[str, list[LoadCost]] = {name: [] for name in contest.sides}
-        for _ in range(contest.options.runs):
-            for name, side in contest.sides.items():
-                with serving(side, "memory", contest.options.bound_mb) as server:
-                    found[name].append(server.touch(contest.table, number))
+        found = contest.on_new_servers(
+            partial(Served.touch, table=contest.table, connections=number)
+        )
         costs |= _rows("touch", {f"{name} {number}": each for name, each in found.items()})
     for name, side in contest.sides.items():
         with serving(side, "memory", contest.options.bound_mb) as server:
@@ -349,13 +357,10 @@ def _marked(contest: Contest) -> Costs:
     """Return how many markers are kept a second, each durable when it is told."""
     costs: Costs = {}
     for number in contest.connections:
-        found: dict[str, list[MarkedCost]] = {name: [] for name in contest.sides}
-        for _ in range(contest.options.runs):
-            for name, side in contest.sides.items():
-                with serving(side, "memory", contest.options.bound_mb) as server:
-                    seconds = contest.options.seconds
-                    cost = marked(server.port, contest.table.path, number, seconds)
-                    found[name].append(cost)
+        load = partial(
+            marked, table=contest.table.path, writers=number, seconds=contest.options.seconds
+        )
+        found = contest.on_new_servers(load)
         for name, samples in found.items():
             costs["markers", f"{name} {number}"] = print_marked(f"{name} {number}", samples)
     return costs
