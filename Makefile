@@ -17,7 +17,7 @@ IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8000000
 PYTEST := $(IN_MEMORY) $(BIN)/python -m pytest -q
 JUDGE_PYTEST := $(JUDGE)/bin/python -m pytest -q
 
-.PHONY: help setup hooks java judge bundles rivals format lint types unit long long-full browser spark test demo older-spark interop interop-full bench coverage schemas crash check ci clean
+.PHONY: help setup lock hooks java judge bundles rivals format lint types unit long long-full browser spark test demo older-spark interop interop-full bench coverage schemas crash check ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1|/' | awk -F'|' '{printf "  %-13s %s\n", $$1, $$2}'
@@ -25,6 +25,14 @@ help: ## list the targets
 setup: $(VENV)/.ready ## make the locked environment
 $(VENV)/.ready: requirements/dev.txt pyproject.toml
 	@tools/make-environment $(PYTHON) $(VENV) requirements/dev.txt
+
+# Each lock keeps the versions that it has; delete a line to let its package move.
+COMPILE := pip compile --universal --python-version 3.11 --generate-hashes --no-header -q
+
+lock: setup ## pin requirements/*.txt to what pyproject.toml asks for
+	$(BIN)/uv $(COMPILE) pyproject.toml --group dev -o requirements/dev.txt
+	echo "pyspark>=3.5,<3.6" | $(BIN)/uv $(COMPILE) pyproject.toml --group dev -c - -o requirements/judge.txt
+	$(BIN)/uv $(COMPILE) --group rivals -o requirements/rivals.txt
 
 hooks: setup ## install the git hooks
 	$(BIN)/pre-commit install
