@@ -19,7 +19,8 @@ from framework.engine.status import table_status
 from framework.plan.words import count_text, size_text
 
 if TYPE_CHECKING:
-    from framework.engine.status import Slices, TableStatus
+    from framework.engine.status import TableStatus
+    from framework.engine.table_files import DiskUse, Slices
 
 __all__ = ["command"]
 
@@ -79,6 +80,7 @@ def _as_json(status: TableStatus) -> dict[str, Any]:
         "properties": dict(status.properties.raw) if status.properties else None,
         "drift": asdict(status.drift) if status.drift else None,
         "slices": asdict(status.slices) if status.slices else None,
+        "disk": asdict(status.disk) if status.disk else None,
         "dangers": [asdict(d) for d in status.dangers],
         "set_aside": {
             "data_sets": len(status.aside),
@@ -117,6 +119,8 @@ def _rows(status: TableStatus) -> list[tuple[str, str]]:
         rows.append(("timeline", text))
     if status.slices:
         rows.append(("slices", _slices(status.slices)))
+    if status.disk:
+        rows.append(("on disk", _disk(status.disk)))
     if status.source:
         drift = "unchanged" if status.drift and not any(_drift(status)) else "see below"
         rows.append(("source", f"{status.source}  {drift if status.drift else 'not compared'}"))
@@ -135,6 +139,17 @@ def _slices(found: Slices) -> str:
     parts = ", ".join(f"{number:,} {word}" for number, word in kinds if number)
     where = count_text(found.partitions, "partition")
     return f"{parts or 'none'} in {where}; {size_text(found.bytes)}"
+
+
+def _disk(found: DiskUse) -> str:
+    """Return the size of the table and what no latest slice uses."""
+    parts = [
+        count_text(found.base_files, "base file"),
+        count_text(found.log_files, "log file") if found.log_files else "",
+        f"{size_text(found.hoodie_bytes)} in .hoodie",
+    ]
+    old = f"; {size_text(found.old_bytes)} are of older slices" if found.old_bytes else ""
+    return f"{size_text(found.bytes)}: {', '.join(filter(None, parts))}{old}"
 
 
 def _drift(status: TableStatus) -> tuple[int, ...]:

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
 
 from framework.engine.observe import observe_table
 from framework.engine.quarantine.datasets import waiting
-from framework.hudi.bootstrap.index import BootstrapIndex
+from framework.engine.table_files import table_files
 from framework.hudi.commit.lease import current_lease
 from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.table.layout import TABLE_VERSION
 from framework.hudi.timeline.clock import SystemClock
-from framework.hudi.timeline.timeline import load_timeline
-from framework.hudi.view.listing import ListingView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from framework.engine.quarantine.aside import Aside
+    from framework.engine.table_files import DiskUse, Slices, TableFiles
     from framework.hudi.commit.pending import Pending
     from framework.hudi.storage.port import Storage
     from framework.hudi.table.properties import TableProperties
     from framework.plan.observation import SourceDrift, TableState
 
-__all__ = ["Danger", "Slices", "TableStatus", "table_status"]
+__all__ = ["Danger", "TableStatus", "table_status"]
+
+_SAMPLES: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,27 +37,6 @@ class Danger:
     condition: str
     message: str
     remedy: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slices:
-    """Latest file slices, counted.
-
-    Attributes:
-        partitions: folders that hold partition metadata.
-        skeletons: slices whose data are in the source.
-        full: slices with a base file of their own.
-        log_only: slices without a base file.
-        with_logs: slices with log files, of any kind.
-        bytes: base and log files of the table, without the source.
-    """
-
-    partitions: int
-    skeletons: int
-    full: int
-    log_only: int
-    with_logs: int
-    bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +53,7 @@ class TableStatus:
         source: location of the source of an adopted table, "" otherwise.
         drift: how that source has changed, None where it was not looked at.
         slices: what the table consists of, None where there is no table.
+        disk: what it takes on disk, None where there is no table.
         dangers: what may lose or hide rows; empty when all is well.
         aside: data sets of rows set aside that wait for somebody, oldest first.
     """
@@ -86,6 +68,7 @@ class TableStatus:
     drift: SourceDrift | None
     slices: Slices | None
     dangers: tuple[Danger, ...]
+    disk: DiskUse | None = None
     aside: tuple[Aside, ...] = ()
 
 
@@ -100,7 +83,8 @@ def table_status(location: str, quarantine: str | None = None) -> TableStatus:
     """
     storage = open_storage(location)
     table = observe_table(location)
-    slices = _slices(storage) if table.properties else None
+    files = table_files(storage) if table.properties else None
+    slices = files.slices if files else None
     pending, lease = find_pending(storage), _lease_text(storage)
     return TableStatus(
         location=storage.location,
@@ -112,28 +96,24 @@ def table_status(location: str, quarantine: str | None = None) -> TableStatus:
         source=table.facts.source if table.facts else "",
         drift=table.drift,
         slices=slices,
-        dangers=tuple(_dangers(table, slices, pending)),
+        dangers=(*_damaged(files), *_dangers(table, slices, pending)),
+        disk=files.disk if files else None,
         aside=waiting(location, quarantine),
     )
 
 
-def _slices(storage: Storage) -> Slices:
-    index = BootstrapIndex.open(storage)
-    try:
-        view = ListingView(storage, load_timeline(storage), index)
-        counts = dict.fromkeys(("skeletons", "full", "log_only", "with_logs", "bytes"), 0)
-        partitions = 0
-        for partition in view.partitions():
-            partitions += 1
-            for each in view.latest_slices(partition):
-                kind = "skeletons" if each.bootstrap else "full" if each.base else "log_only"
-                counts[kind] += 1
-                counts["with_logs"] += bool(each.logs)
-                counts["bytes"] += each.total_size_bytes
-    finally:
-        if index:
-            index.close()
-    return Slices(partitions=partitions, **counts)
+def _damaged(files: TableFiles | None) -> Iterator[Danger]:
+    """Files and partitions that are not what commits recorded, one danger of each kind."""
+    damages = sorted(files.damages if files else (), key=lambda each: each.condition)
+    for condition, found in groupby(damages, key=lambda each: each.condition):
+        same = list(found)
+        samples = ", ".join(each.path for each in same[:_SAMPLES])
+        yield Danger(
+            condition=condition,
+            message=f"{same[0].message}: {samples}"
+            + (f" and {len(same) - _SAMPLES:,} more" if len(same) > _SAMPLES else ""),
+            remedy=same[0].remedy,
+        )
 
 
 def _pending_text(pending: Pending | None, *, is_live: bool = False) -> str:

@@ -15,7 +15,9 @@ from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.filegroup.slices import FileGroupId
 from framework.hudi.storage.opening import open_storage
+from framework.hudi.view.damage import Damage
 from framework.hudi.view.listing import ListingView
+from framework.hudi.view.recorded import CheckedView, RecordedFiles
 from framework.hudi.view.remote import FallbackView, RemoteView, ServiceAddress
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from framework.engine.reading.table import Table
     from framework.hudi.filegroup.slices import FileSlice
     from framework.hudi.view.port import FileSystemView
+    from framework.hudi.view.recorded import CheckableView
 
 __all__ = [
     "LISTED",
@@ -33,6 +36,7 @@ __all__ = [
     "Views",
     "address_fields",
     "asked",
+    "checked",
     "listing_view",
     "looked_up",
 ]
@@ -67,16 +71,31 @@ LISTED: Final = ListedViews()
 
 @contextmanager
 def listing_view(table: Table) -> Iterator[FileSystemView]:
-    """Give a view that lists, while the table's index is open."""
+    """Give a view that lists and compares with commits, while the table's index is open."""
     with BootstrapIndex.open(table.storage) or nullcontext() as index:
-        yield ListingView(table.storage, table.timeline, index)
+        yield checked(ListingView(table.storage, table.timeline, index), table)
+
+
+def checked(view: CheckableView, table: Table) -> CheckedView:
+    """Return a view of a table whose answers are compared with what its commits recorded.
+
+    Reads each completed commit of the active timeline; lists nothing.
+
+    Raises:
+        CorruptFileError: `timeline/empty-commit`, `timeline/corrupt-commit`.
+    """
+    return CheckedView(view, RecordedFiles(table.storage, table.timeline))
 
 
 def asked(found: FileSlice, *, by_address: bool) -> dict[str, Any]:
-    """Return what a task is told of a slice: its group where it can ask, else all of it."""
-    if by_address:
-        return {"file_id": found.group.file_id}
-    return describe(found)
+    """Return a slice as a task gets it: its group where the task can ask for it, else all of it.
+
+    What commits recorded of log files comes with the group, since a service does not serve it.
+    """
+    if not by_address:
+        return describe(found)
+    committed = {each.path: each.committed for each in found.logs}
+    return {"file_id": found.group.file_id, "committed": committed}
 
 
 class AskedSlices:
@@ -86,14 +105,35 @@ class AskedSlices:
         fallbacks: how many questions the service did not answer, so that folders were listed.
     """
 
-    def __init__(self, slices: Mapping[FileGroupId, dict[str, Any]], fallbacks: int) -> None:
+    def __init__(
+        self, location: str, slices: Mapping[FileGroupId, dict[str, Any]], fallbacks: int
+    ) -> None:
+        self._location = location
         self._slices = slices
         self.fallbacks = fallbacks
 
-    def described(self, partition_path: str, told: dict[str, Any]) -> dict[str, Any]:
-        """Return the slice that `told` stands for, which may be it already."""
-        file_id = told.get("file_id")
-        return told if file_id is None else self._slices[FileGroupId(partition_path, file_id)]
+    def described(self, partition_path: str, asked_for: dict[str, Any]) -> dict[str, Any]:
+        """Return the slice that `asked_for` stands for, which may be it already.
+
+        Raises:
+            CorruptFileError: `table/file-lost`; a log file of the driver's slice is missing.
+        """
+        file_id = asked_for.get("file_id")
+        if file_id is None:
+            return asked_for
+        found = self._slices[FileGroupId(partition_path, file_id)]
+        committed = asked_for["committed"]
+        logs = [[path, committed.get(path, said)] for path, said in found["logs"]]
+        lost = committed.keys() - {path for path, _ in logs}
+        if lost:
+            raise Damage(
+                condition="table/file-lost",
+                message="a log file was removed during the run",
+                path=min(lost),
+                partition_path=partition_path,
+                instant="",
+            ).error(self._location)
+        return {**found, "logs": logs}
 
 
 def looked_up(
@@ -116,7 +156,7 @@ def looked_up(
     """
     wanted = [FileGroupId(path, each["file_id"]) for path, each in told if "file_id" in each]
     if address is None or not wanted:
-        return AskedSlices({}, 0)
+        return AskedSlices(table.location, {}, 0)
     view = FallbackView(RemoteView(ServiceAddress(**address)), lambda: _own_view(table))
     try:
         slices = view.look_up(wanted, are_there=True)
@@ -126,7 +166,7 @@ def looked_up(
     gone = next((each for each in wanted if each not in found), None)
     if gone is not None:
         raise _gone(table, *gone)
-    return AskedSlices(found, view.fallbacks)
+    return AskedSlices(table.location, found, view.fallbacks)
 
 
 def _own_view(table: SliceTable) -> ListingView:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Self
 
-from framework.engine.views import LISTED, listing_view
+from framework.engine.views import LISTED, checked, listing_view
 from framework.hudi.timeline.hashing import timeline_hash
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.remote import ServiceAddress
@@ -77,12 +77,15 @@ class EmbeddedViews:
 
     @contextmanager
     def opened(self, table: Table) -> Iterator[FileSystemView]:
-        """Give the kept view where it is as of the table's timeline, else one that lists."""
+        """Give the kept view where it is as of the table's timeline, else one that lists.
+
+        Either is compared with what the table's commits recorded.
+        """
         view = self.served(table).view
         view.sync()
         with view.lock:
             if timeline_hash(view.facts.timeline) == timeline_hash(table.timeline):
-                yield view
+                yield checked(view, table)
                 return
         with listing_view(table) as listed:
             yield listed

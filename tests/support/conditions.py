@@ -31,7 +31,15 @@ _CLASSES: Final[Mapping[str, int]] = {
     name: found.exit_code
     for name, found in vars(framework.errors).items()
     if isinstance(found, type) and issubclass(found, FrameworkError)
-} | {"Fault": 1, "Finding": 1, "KeyFault": 1, "SchemaIssue": 1, "Danger": 1, "PlanNote": 0}
+} | {
+    "Fault": 1,
+    "Finding": 1,
+    "KeyFault": 1,
+    "SchemaIssue": 1,
+    "Danger": 1,
+    "Damage": 5,
+    "PlanNote": 0,
+}
 """Exit code by class; what plan and status gather becomes an error of code 1, a note none."""
 
 _FROM_TABLES: Final[Mapping[str, int]] = {
@@ -55,6 +63,8 @@ _FROM_TABLES: Final[Mapping[str, int]] = {
             "storage/too-many-open",
             "storage/failed",
             "storage/not-durable",
+            "table/file-lost",
+            "table/file-size",
         ),
         5,
     ),

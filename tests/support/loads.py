@@ -13,7 +13,7 @@ from framework.hudi.commit.intent import Intent
 from framework.hudi.commit.linking import check_listing, link_files
 from framework.hudi.commit.segments import SEGMENT_SCHEMA, SegmentRef, write_segment
 from framework.hudi.commit.transaction import Publication, begin, finish, publish
-from framework.hudi.filegroup.log_changes import read_changes
+from framework.hudi.filegroup.log_changes import LogPart, read_changes
 from framework.hudi.filegroup.log_file import log_file_bytes
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, MetaField, join
@@ -149,7 +149,7 @@ def visible_changes(storage: Storage) -> dict[str, object]:
         for each in view.latest_slices(partition):
             if each.base:
                 found[each.base.path] = read(storage, each.base.path)
-            logs = [log.path for log in each.logs]
+            logs = [LogPart(log.path) for log in each.logs]
             changes = read_changes(storage, logs, _KEYS, timeline.is_completed)
             if keys := [key.record_key for change in changes for key in change.deleted]:
                 found[f"logs of {each.group.file_id}"] = keys

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framework.hudi.table.schema import avro_schema
-from framework.hudi.timeline.commit_metadata import CommitHead, write_commit
+from framework.hudi.timeline.commit_metadata import CommitHead, WriteStat, write_commit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -44,8 +44,16 @@ def commit_base_file(table: Path, instant: str, file: str, rows: pa.Table) -> No
     head = CommitHead(
         extra={"schema": json.dumps(avro_schema(schema, table="things"))}, operation="UPSERT"
     )
+    folder, _, name = file.rpartition("/")
+    stat = WriteStat(
+        file_id=name.partition("_")[0],
+        path=file,
+        partition_path=folder,
+        rows=rows.num_rows,
+        size=(table / file).stat().st_size,
+    )
     out = io.BytesIO()
-    write_commit(out, head, ())
+    write_commit(out, head, [(folder, [stat])])
     (table / ".hoodie" / f"{instant}.commit").write_bytes(out.getvalue())
 
 

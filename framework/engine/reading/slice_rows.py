@@ -12,9 +12,10 @@ from framework.engine.reading.drifting import drifted
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.source_schema import decode_schema, encode_schema
 from framework.hudi.filegroup.base_file import repeating
-from framework.hudi.filegroup.log_changes import read_changes
+from framework.hudi.filegroup.log_changes import LogPart, read_changes
 from framework.hudi.filegroup.merge_rule import MergeRule
 from framework.hudi.filegroup.merging import IS_DELETED, merged, replaced
+from framework.hudi.filegroup.slices import Extent
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.table.fitting import fitted
 from framework.hudi.table.layout import META_COLUMNS, MetaField, name_of, parent_of
@@ -96,7 +97,7 @@ def describe(found: FileSlice) -> dict[str, Any]:
     """Return a slice as JSON-able fields."""
     return {
         "base": found.base.path if found.base else None,
-        "logs": [log.path for log in found.logs],
+        "logs": [[log.path, log.committed] for log in found.logs],
         "source": found.bootstrap._asdict() if found.bootstrap else None,
     }
 
@@ -186,7 +187,7 @@ def _replaced(
     storage = open_storage(table.location)
     narrow = [field for field in stored if field.name in {*_DECIDE, table.ordering}]
     base = _base_rows(storage, found, pa.schema(narrow), encoded=False)
-    changes = read_changes(storage, found["logs"], stored, table.timeline.is_completed)
+    changes = read_changes(storage, _log_parts(found), stored, table.timeline.is_completed)
     return replaced(base, stored, changes, MergeRule(ordering=table.ordering))
 
 
@@ -226,8 +227,13 @@ def _stored_rows(
     base = _base_rows(storage, found, stored, encoded=encoded and not found["logs"])
     if not found["logs"]:
         return base
-    changes = read_changes(storage, found["logs"], stored, table.timeline.is_completed)
+    changes = read_changes(storage, _log_parts(found), stored, table.timeline.is_completed)
     return merged(base, changes, MergeRule(ordering=table.ordering))
+
+
+def _log_parts(found: Mapping[str, Any]) -> list[LogPart]:
+    """Return the log files of a described slice."""
+    return [LogPart(path, tuple(Extent(*each) for each in said)) for path, said in found["logs"]]
 
 
 def _base_rows(

@@ -1,8 +1,11 @@
 """What the log files of a slice change, block by block, oldest first.
 
-A block counts when its instant is completed and no later rollback block takes it back. A stretch
-that is no block counts for nothing where it is a torn write: its writer died, so its instant never
-completed. Any other such stretch was damaged after it was written, and is refused.
+A block counts when its instant is completed and no later rollback block takes it back.
+
+The bytes that a completed commit recorded must be whole blocks of that commit: a file that ends
+before them, a stretch among them that is no block, or a block of another instant is damage. Outside
+them a stretch that is no block is ignored where it is a torn write: its writer died, so its instant
+never completed. Any other such stretch was damaged after it was written, and is refused.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import json
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -36,13 +39,22 @@ from framework.hudi.table.schema import arrow_schema
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from framework.hudi.filegroup.slices import Extent
     from framework.hudi.storage.port import Storage
 
-__all__ = ["LogChange", "read_changes"]
+__all__ = ["LogChange", "LogPart", "read_changes"]
 
 _ROLLBACK: Final = "0"
 _HEAD: Final = struct.Struct(">6sq")
 _END: Final = struct.Struct(">q")
+_RESTORE: Final = "Restore the file from a copy: rows of the table may be lost with it."
+
+
+class LogPart(NamedTuple):
+    """A log file to read, and what completed commits recorded of it; see `LogFile.committed`."""
+
+    path: str
+    committed: tuple[Extent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +74,7 @@ class LogChange:
 
 def read_changes(
     storage: Storage,
-    logs: Sequence[str],
+    logs: Sequence[LogPart],
     schema: pa.Schema,
     is_completed: Callable[[str], bool],
 ) -> Iterator[LogChange]:
@@ -72,12 +84,12 @@ def read_changes(
 
     Args:
         storage: the table's.
-        logs: paths of one slice's log files, oldest first.
+        logs: one slice's log files, oldest first.
         schema: columns of the rows to yield, meta columns included; absent ones are null.
         is_completed: whether files of an instant are part of the table.
 
     Raises:
-        CorruptFileError: `log/damaged`, `log/block`, `log/content`, `log/no-instant`,
+        CorruptFileError: `log/cut`, `log/damaged`, `log/block`, `log/content`, `log/no-instant`,
             `file/value-does-not-fit`.
         UnsupportedTableError: `log/block-kind`, `log/command`, `log/compacted-blocks`, or see
             `decode_records` and `decode_deletes`.
@@ -95,14 +107,16 @@ def read_changes(
 
 
 def _counting(
-    storage: Storage, logs: Iterable[str], is_completed: Callable[[str], bool]
+    storage: Storage, logs: Iterable[LogPart], is_completed: Callable[[str], bool]
 ) -> list[tuple[str, LogBlock]]:
     """Return the blocks whose records count, with their files."""
     kept: list[tuple[str, LogBlock]] = []
-    for path in logs:
+    for path, committed in logs:
         place = Where(file=f"{storage.location}/{path}")
         with storage.open_input(path) as source:
+            _check_length(source.size(), committed, place)
             for block in read_blocks(source, where=place):
+                _check_committed(block, committed, place)
                 if block.kind is BlockKind.CORRUPT:
                     _check_torn(source, block, place)
                 elif block.kind is BlockKind.COMMAND:
@@ -112,6 +126,35 @@ def _counting(
                     _check_readable(block, place)
                     kept.append((path, block))
     return kept
+
+
+def _check_length(size: int, committed: Iterable[Extent], place: Where) -> None:
+    """Raise where a file ends before the bytes that a completed commit recorded."""
+    missing = next((each for each in committed if each.end > size), None)
+    if missing is not None:
+        raise CorruptFileError(
+            "log/cut",
+            f"the log file has {size} bytes, and a completed commit wrote it up to {missing.end}",
+            where=Where(file=place.file, instant=missing.instant),
+            remedy=_RESTORE,
+        )
+
+
+def _check_committed(block: LogBlock, committed: Iterable[Extent], place: Where) -> None:
+    """Raise where recorded bytes are no block, or a block of another instant."""
+    for each in committed:
+        if block.kind is BlockKind.CORRUPT:
+            is_sound = block.start + block.size <= each.start or block.start >= each.end
+        else:
+            said = block.header.get(HeaderKey.INSTANT_TIME)
+            is_sound = not each.start <= block.start < each.end or said == each.instant
+        if not is_sound:
+            raise CorruptFileError(
+                "log/damaged",
+                "a log block of a completed commit is damaged",
+                where=Where(file=place.file, offset=block.start, instant=each.instant),
+                remedy=_RESTORE,
+            )
 
 
 def _check_torn(source: Any, block: LogBlock, place: Where) -> None:
@@ -129,7 +172,7 @@ def _check_torn(source: Any, block: LogBlock, place: Where) -> None:
         "log/damaged",
         f"{block.size} bytes are neither a log block nor the beginning of one",
         where=Where(file=place.file, offset=block.start),
-        remedy="Restore the file: rows of the table may be lost with it.",
+        remedy=_RESTORE,
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from framework.hudi.filegroup.names import BaseFileName, LogFileName
 
-__all__ = ["BaseFile", "FileGroupId", "FileSlice", "LogFile", "SourceFacts", "SourceFile"]
+__all__ = ["BaseFile", "Extent", "FileGroupId", "FileSlice", "LogFile", "SourceFacts", "SourceFile"]
 
 
 class FileGroupId(NamedTuple):
@@ -25,12 +25,25 @@ class BaseFile(NamedTuple):
     size: int
 
 
+class Extent(NamedTuple):
+    """Bytes of a log file that a completed commit wrote: from `start` up to but not `end`."""
+
+    instant: str
+    start: int
+    end: int
+
+
 class LogFile(NamedTuple):
-    """A log file; `path` is relative to the table, `size` in bytes."""
+    """A log file; `path` is relative to the table, `size` in bytes.
+
+    `committed` is what completed commits recorded of it, in their order; empty where they were not
+    asked, or name the file nowhere.
+    """
 
     name: LogFileName
     path: str
     size: int
+    committed: tuple[Extent, ...] = ()
 
 
 class SourceFacts(Protocol):

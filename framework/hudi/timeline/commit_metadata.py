@@ -19,7 +19,7 @@ from framework.hudi.timeline.instant import Instant
 from framework.hudi.timeline.json_stream import JsonStream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from typing import BinaryIO
 
     from framework.hudi.storage.port import Storage
@@ -28,9 +28,7 @@ __all__ = [
     "CommitHead",
     "LogAppend",
     "WriteStat",
-    "read_commit",
     "read_commit_head",
-    "read_replaced",
     "write_commit",
 ]
 
@@ -200,53 +198,6 @@ def _json_head(source: Any, place: str) -> dict[str, Any]:
     return found
 
 
-def read_commit(storage: Storage, path: str) -> Iterator[WriteStat]:
-    """Yield the written files of a commit in its order, one in memory at a time.
-
-    Raises:
-        CorruptFileError: as of `read_commit_head`.
-    """
-    place = f"{storage.location}/{path}"
-    with storage.open_input(path) as source:
-        stream = JsonStream(source, place)
-        if _is_empty(stream, place):
-            return
-        for name in stream.members():
-            if name != _STATS:
-                stream.value()
-                continue
-            for partition in stream.members():
-                for _ in stream.elements():
-                    yield _stat_of(stream.value(), partition, place)
-
-
-def read_replaced(storage: Storage, path: str) -> Mapping[str, frozenset[str]]:
-    """Return the file ids that a completed replacecommit hides, by partition path.
-
-    Reads only the beginning of what we wrote, and holds no statistics of what others did.
-
-    Raises:
-        CorruptFileError: as of `read_commit_head`.
-    """
-    place = f"{storage.location}/{path}"
-    with storage.open_input(path) as source:
-        stream = JsonStream(source, place)
-        for name in () if _is_empty(stream, place) else stream.members():
-            if name == _REPLACED:
-                return _replaced(stream)
-            if name == _STATS:
-                _skip_stats(stream)
-            else:
-                stream.value()
-    return {}
-
-
-def _replaced(stream: JsonStream) -> dict[str, frozenset[str]]:
-    """Read the value of `partitionToReplaceFileIds`."""
-    members = stream.members()
-    return {partition: frozenset(map(str, stream.value() or ())) for partition in members}
-
-
 def _is_empty(stream: JsonStream, place: str) -> bool:
     """Return whether a pending instant's file is empty, which is legal; a completed one's is not.
 
@@ -312,34 +263,6 @@ def _log_text(stat: WriteStat) -> str:
         f',"logVersion":{stat.log.version},"logOffset":0,"baseFile":{_text(stat.log.base_file)},'
         f'"logFiles":[{_text(name_of(stat.path))}],"recordsStats":{{"val":null}}'
     )
-
-
-def _stat_of(value: Any, partition: str, path: str) -> WriteStat:
-    """Return the part of a HoodieWriteStat that we use."""
-    try:
-        previous = value.get("prevCommit")
-        return WriteStat(
-            file_id=str(value["fileId"]),
-            path=str(value["path"]),
-            partition_path=partition,
-            rows=int(value.get("numWrites", 0)),
-            size=int(value.get("fileSizeInBytes", 0)),
-            inserts=int(value.get("numInserts", 0)),
-            updates=int(value.get("numUpdateWrites", 0)),
-            deletes=int(value.get("numDeletes", 0)),
-            previous=None if previous in (None, _NO_PREVIOUS) else str(previous),
-            log=_log_of(value),
-        )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise _corrupt(path, f"a write stat is not one: {error!r}") from error
-
-
-def _log_of(value: Any) -> LogAppend | None:
-    """Return what only a HoodieDeltaWriteStat says, None for a base file."""
-    version = value.get("logVersion")
-    if version is None:
-        return None
-    return LogAppend(version=int(version), base_file=str(value.get("baseFile") or ""))
 
 
 def _skip_stats(stream: JsonStream) -> None:

@@ -18,7 +18,7 @@ from framework.hudi.codecs.avro import AVRO_MAGIC, read_container
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.hudi.filegroup.slices import BaseFile, LogFile
 from framework.hudi.table.layout import name_of, parent_of
-from framework.hudi.timeline.commit_metadata import read_commit
+from framework.hudi.timeline.commit_body import read_commit
 from framework.hudi.timeline.instant import Action
 
 if TYPE_CHECKING:

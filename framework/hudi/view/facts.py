@@ -12,7 +12,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
-from framework.hudi.timeline.commit_metadata import read_replaced
+from framework.hudi.timeline.commit_body import read_commit_body
 from framework.hudi.timeline.instant import COMPACTIONS, Action, Instant, InstantState
 from framework.hudi.view.plans import (
     CompactionOperation,
@@ -131,7 +131,7 @@ def read_facts(
         replacing={
             each: known.replacing[each]
             if each in known.replacing
-            else read_replaced(storage, each.path)
+            else read_commit_body(storage, each.path).replaced
             for each in replacing
         },
         plans={each: known.plans.get(each) or _plan(storage, each) for each in planned},

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from framework.hudi.storage.port import Storage
     from framework.hudi.timeline.instant import Instant
     from framework.hudi.view.changes import InstantChanges, PartitionChanges
+    from framework.hudi.view.damage import Damage
     from framework.hudi.view.stores.port import GroupStore, StoreUsage
 
 __all__ = ["IncrementalView", "ViewCounts"]
@@ -69,6 +70,8 @@ class ViewCounts:
 class IncrementalView:
     """A view over a store. Safe to share between threads.
 
+    Attribute `unmarked` is that of `ListingView`.
+
     Args:
         storage: of the table.
         store: holds the groups; this view's alone.
@@ -98,6 +101,7 @@ class IncrementalView:
         self._index_is_open = False
         self._counts = ViewCounts()
         self._version = 0
+        self.unmarked: list[Damage] = []
 
     @property
     def lock(self) -> RLock:
@@ -173,10 +177,13 @@ class IncrementalView:
             if self._partitions is None:
                 facts = self.facts  # before the walk: what comes later is added by a sync
                 listing = ListingView(self._storage, facts.timeline)
-                self._partitions = set(listing.partitions())
+                found = list(listing.partitions())
                 self._count(listings=listing.listings)
-            found = sorted(self._partitions, key=partition_order)
-        return iter(found)
+                self.unmarked = listing.unmarked
+                if self.unmarked:  # listed again next time: it may be repaired by then
+                    return iter(found)
+                self._partitions = set(found)
+            return iter(sorted(self._partitions, key=partition_order))
 
     def select(self, query: Query) -> list[FileSlice]:
         """Return the slices that a query asks for; costs one listing for each new partition."""

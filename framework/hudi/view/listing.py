@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from framework.hudi.filegroup.group import FileGroup, base_order, log_order
-from framework.hudi.filegroup.names import BaseFileName, LogFileName
+from framework.hudi.filegroup.names import BaseFileName, LogFileName, instant_of
 from framework.hudi.filegroup.slices import BaseFile, FileGroupId, LogFile, SourceFile
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, HOODIE, PARTITION_METADATA
+from framework.hudi.view.damage import Damage, lost_partition
 from framework.hudi.view.facts import TableFacts, read_facts
 from framework.hudi.view.port import Query, Selection
 from framework.hudi.view.selecting import answer, select
@@ -44,6 +45,8 @@ class ListingView:
 
     Attributes:
         listings: how many folders were listed so far.
+        unmarked: folders with files of completed instants and without partition metadata that
+            `partitions` met. As Apache Hudi, this view does not count them as partitions.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class ListingView:
         self._timeline = timeline
         self._index = index
         self.listings = 0
+        self.unmarked: list[Damage] = []
 
     @cached_property
     def facts(self) -> TableFacts:
@@ -131,9 +135,18 @@ class ListingView:
         if any(entry.name == PARTITION_METADATA for entry in found):
             yield folder
             return
+        self._note_unmarked(folder, found)
         for entry in found:
             if entry.is_folder and entry.path != HOODIE:
                 yield from self._partitions_below(entry.path)
+
+    def _note_unmarked(self, folder: str, entries: Iterable[Entry]) -> None:
+        """Remember a folder that is no partition and has files of completed instants."""
+        names = (each.name for each in entries if not each.is_folder)
+        instants = (each for each in map(instant_of, names) if each)
+        instant = next(filter(self._timeline.is_completed, instants), None)
+        if instant is not None:
+            self.unmarked.append(lost_partition(folder, instant))
 
 
 def _files(entries: Iterable[Entry]) -> Iterator[BaseFile | LogFile]:

@@ -10,6 +10,7 @@ from pyspark.sql import types as t
 from pyspark.sql.functions import col
 
 from framework.engine.reading.table import Table, open_table
+from framework.engine.views import checked
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.commit.segments import merge_segments
 from framework.hudi.filegroup.names import LogFileName
@@ -115,7 +116,7 @@ class WrittenFrames:
         after = self._after(before)
         opened = BootstrapIndex.open(self._storage) or nullcontext()
         with self._scanning() as scanner, opened as index:
-            view = ListingView(before.storage, before.timeline, index)
+            view = checked(ListingView(before.storage, before.timeline, index), before)
             kept = gather(before, view, list(view.partitions()), self._rest)
             rest = frame_of(scanner, after, kept)
             whole = [*self._whole(scanner, only_new=False)]

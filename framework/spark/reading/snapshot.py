@@ -14,6 +14,7 @@ from pyspark.sql import types as t
 
 from framework.engine.reading.patterns import choose_partitions
 from framework.engine.reading.table import Table, open_table
+from framework.engine.views import checked
 from framework.errors import PlanError
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.storage.local import LocalStorage
@@ -194,7 +195,7 @@ def _snapshot(table: Table, how: Reading, early: EarlyListing) -> Snapshot:
     with BootstrapIndex.open(storage) or nullcontext() as index:
         if index is not None and how.reads_all:
             early.begin([join(local_path(index.base_uri), path) for path in index.partitions()])
-        view = ListingView(storage, table.timeline, index)
+        view = checked(ListingView(storage, table.timeline, index), table)
         chosen = choose_partitions(view.partitions(), how.partition, table=table.storage.location)
         return gather(table, view, chosen, how.wanted or (lambda each: each), how.below)
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from framework.errors import FrameworkError
 from framework.hudi.commit.intent import WRITE_ID_KEY
-from framework.hudi.timeline.commit_metadata import read_commit, read_commit_head, read_replaced
+from framework.hudi.timeline.commit_body import read_commit_body
+from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant
 from framework.timeline_service.page.gate import gate_of
 from framework.timeline_service.page.growth import Growth, Size, Written
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
     from framework.hudi.storage.port import Storage
+    from framework.hudi.timeline.commit_body import CommitBody
     from framework.hudi.timeline.commit_metadata import CommitHead, WriteStat
     from framework.hudi.view.known import Identity, Known
 
@@ -134,9 +136,9 @@ class CommitReading:
         growth = self._growth
         try:
             head = read_commit_head(self._storage, instant.path)
-            replaces = instant.action is Action.REPLACECOMMIT
-            replaced = read_replaced(self._storage, instant.path) if replaces else None
-            written = growth.take(self._stats(instant), replaced)
+            body = read_commit_body(self._storage, instant.path)
+            replaced = body.replaced if instant.action is Action.REPLACECOMMIT else None
+            written = growth.take(self._stats(body), replaced)
         except FrameworkError as error:
             growth.give_up()
             return CommitFacts(gate=gate_of({}), fault=f"{error.message} [{error.condition}]")
@@ -148,9 +150,9 @@ class CommitReading:
             size=growth.size,
         )
 
-    def _stats(self, instant: Instant) -> Iterator[WriteStat]:
-        """Yield the files of a commit until it is told to end."""
-        for stat in read_commit(self._storage, instant.path):
+    def _stats(self, body: CommitBody) -> Iterator[WriteStat]:
+        """Yield the files of a commit until the reader is closed."""
+        for stat in body.files():
             if self._is_closed:
                 return
             yield stat

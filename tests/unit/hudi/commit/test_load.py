@@ -15,12 +15,8 @@ from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.hudi.timeline.clock import ManualClock
-from framework.hudi.timeline.commit_metadata import (
-    LogAppend,
-    read_commit,
-    read_commit_head,
-    read_replaced,
-)
+from framework.hudi.timeline.commit_body import read_commit, read_commit_body
+from framework.hudi.timeline.commit_metadata import LogAppend, read_commit_head
 from framework.hudi.timeline.instant import Action
 from tests.support.fault_storage import FaultStorage, Killed
 from tests.support.loads import (
@@ -79,7 +75,7 @@ def test_load_says_of_each_file_what_it_is_to_its_group(
     assert logged.path == f"p=1/{a_log(group_of(1))}"
     assert (new.previous, new.log, new.inserts) == (None, None, new.rows)
     assert (alone.previous, alone.log) == (None, LogAppend(version=1))
-    assert read_replaced(storage, instant.path) == {}
+    assert read_commit_body(storage, instant.path).replaced == {}
 
 
 def test_load_is_visible_with_its_log_files(fresh: Callable[[], MemoryStorage]) -> None:
@@ -101,7 +97,8 @@ def test_load_that_replaces_hides_the_groups_that_it_names(
     storage = fresh()
     instant = load(a_transaction(storage, a_load(action=Action.REPLACECOMMIT)))
     assert instant.path == f".hoodie/{LOAD_TIME}.replacecommit"
-    found = {name: tuple(sorted(ids)) for name, ids in read_replaced(storage, instant.path).items()}
+    replaced = read_commit_body(storage, instant.path).replaced
+    found = {name: tuple(sorted(ids)) for name, ids in replaced.items()}
     assert found == {name: tuple(sorted(ids)) for name, ids in REPLACED.items()}
     in_first = [path for path in visible_changes(storage) if path.startswith("p=1/")]
     assert in_first == [f"p=1/new_0-1-1_{LOAD_TIME}.parquet"]

@@ -25,7 +25,8 @@ from framework.hudi.commit.linking import link_files
 from framework.hudi.commit.transaction import Publication, begin, finish, publish
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, PROPERTIES
-from framework.hudi.timeline.commit_metadata import read_commit, read_commit_head
+from framework.hudi.timeline.commit_body import read_commit
+from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.timeline import load_timeline
 from tests.support.fault_storage import FaultStorage
 from tests.support.storage_suite import put, read, tree

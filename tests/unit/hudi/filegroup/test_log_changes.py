@@ -13,7 +13,7 @@ import pytest
 from framework.errors import CorruptFileError, FrameworkError, UnsupportedTableError
 from framework.hudi.codecs.log_format import BlockKind, HeaderKey, encode_block
 from framework.hudi.codecs.log_records import encode_deletes
-from framework.hudi.filegroup.log_changes import LogChange, read_changes
+from framework.hudi.filegroup.log_changes import LogChange, LogPart, read_changes
 from framework.hudi.storage.memory import MemoryStorage
 from tests.support.storage_suite import put
 
@@ -56,7 +56,7 @@ def changes(storage: MemoryStorage, *files: bytes) -> list[LogChange]:
     paths = [f".group_1.log.{number}_1-0-1" for number in range(1, len(files) + 1)]
     for path, data in zip(paths, files, strict=True):
         put(storage, path, data)
-    return list(read_changes(storage, paths, SCHEMA, COMPLETED.__contains__))
+    return list(read_changes(storage, [*map(LogPart, paths)], SCHEMA, COMPLETED.__contains__))
 
 
 def keys(found: list[LogChange]) -> list[str]:

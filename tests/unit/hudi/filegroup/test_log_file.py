@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from framework.hudi.codecs.log_format import BlockKind, HeaderKey, read_blocks, read_content
 from framework.hudi.codecs.log_records import DeletedRecord
-from framework.hudi.filegroup.log_changes import LogChange, read_changes
+from framework.hudi.filegroup.log_changes import LogChange, LogPart, read_changes
 from framework.hudi.filegroup.log_file import log_file_bytes
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import META_COLUMNS
@@ -70,7 +70,7 @@ def changes(data: bytes) -> list[LogChange]:
     """Return what a reader gets from a log file with these bytes."""
     storage = MemoryStorage(uuid4().hex)
     put(storage, PATH, data)
-    found = list(read_changes(storage, [PATH], SCHEMA, {TIME}.__contains__))
+    found = list(read_changes(storage, [LogPart(PATH)], SCHEMA, {TIME}.__contains__))
     storage.forget()
     return found
 

@@ -17,13 +17,12 @@ from framework.errors import CorruptFileError
 from framework.hudi.codecs.avro import write_container
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.memory import MemoryStorage
+from framework.hudi.timeline.commit_body import read_commit, read_commit_body
 from framework.hudi.timeline.commit_metadata import (
     CommitHead,
     LogAppend,
     WriteStat,
-    read_commit,
     read_commit_head,
-    read_replaced,
     write_commit,
 )
 from framework.hudi.timeline.requested_replace import REQUESTED_REPLACE, requested_replace_bytes
@@ -177,7 +176,7 @@ def test_empty_commit_file_has_an_empty_head(storage: MemoryStorage) -> None:
     put(storage, "c")
     assert read_commit_head(storage, "c") == CommitHead()
     assert list(read_commit(storage, "c")) == []
-    assert read_replaced(storage, "c") == {}
+    assert read_commit_body(storage, "c").replaced == {}
 
 
 def test_head_of_our_commit_is_read_without_the_rest(storage: MemoryStorage) -> None:
@@ -193,7 +192,7 @@ def test_replaced_file_ids_are_read_by_partition(storage: MemoryStorage) -> None
     """A replacecommit names the groups that it hides."""
     document = {**HUDI_COMMIT, "partitionToReplaceFileIds": {"p=1": ["a", "b"], "p=2": []}}
     put(storage, "c", json.dumps(document).encode())
-    assert read_replaced(storage, "c") == {"p=1": {"a", "b"}, "p=2": set()}
+    assert read_commit_body(storage, "c").replaced == {"p=1": {"a", "b"}, "p=2": set()}
 
 
 @pytest.mark.property
@@ -209,23 +208,14 @@ def test_replaced_file_ids_that_are_written_are_read_back(
     with storage.create("other") as out:
         write_commit(out, CommitHead(), [("", stats)])
     document = json.loads(read(storage, "c"))
-    found = read_replaced(storage, "c")
+    found = read_commit_body(storage, "c").replaced
     other = json.loads(read(storage, "other"))
-    nothing = read_replaced(storage, "other")
+    nothing = read_commit_body(storage, "other").replaced
     storage.forget()
     assert found == {partition: frozenset(ids) for partition, ids in replaced.items()}
     assert document.pop("partitionToReplaceFileIds") == replaced
     assert document == other
     assert nothing == {}
-
-
-def test_replaced_file_ids_of_our_commit_are_read_without_the_rest(storage: MemoryStorage) -> None:
-    """Every view of a table reads them, so they come before the files."""
-    out = io.BytesIO()
-    write_commit(out, CommitHead(extra={"a": "b"}), (), replaced={"p": ["f"]})
-    start = out.getvalue().partition(b'"partitionToWriteStats"')[0]
-    put(storage, "c", start + b"garbage" * 10)
-    assert read_replaced(storage, "c") == {"p": {"f"}}
 
 
 def test_head_of_a_plan_in_avro_is_read_by_the_same_names(storage: MemoryStorage) -> None:
@@ -313,4 +303,3 @@ def read_all(storage: MemoryStorage) -> None:
     """Read the commit `c` in every way there is."""
     list(read_commit(storage, "c"))
     read_commit_head(storage, "c")
-    read_replaced(storage, "c")

@@ -1,0 +1,86 @@
+"""Damaged tables, read by Spark: files that a completed commit recorded are named, not missed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from framework.engine.reading.table import open_table
+from framework.engine.views import LISTED
+from framework.engine.writing.existing import latest_slices
+from framework.errors import CorruptFileError
+from framework.spark import read, read_incremental, read_optimized
+from tests.golden.tables.opening import open_golden
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    Reader = Callable[[SparkSession, str], DataFrame]
+
+pytestmark = pytest.mark.spark
+
+READERS: dict[str, Reader] = {
+    "read": read,
+    "read_optimized": read_optimized,
+    "read_incremental": read_incremental,
+    "read as of the last instant": lambda spark, table: read(
+        spark, table, as_of=open_table(table).timeline.completed[-1].requested_time
+    ),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("written-merge-on-read-0.15.0", "base"),
+        ("written-merge-on-read-0.15.0", "log"),
+        ("bootstrapped-merge-on-read-1.2.0", "skeleton"),
+        ("written-copy-on-write-1.2.0", "base"),
+        ("written-copy-on-write-1.2.0", "partition"),
+    ],
+)
+def test_reader_of_a_table_with_a_deleted_file_raises_with_its_name(
+    spark: SparkSession, tmp_path: Path, name: str, kind: str, reader: str
+) -> None:
+    """Before a job is started."""
+    location = Path(shutil.copytree(open_golden(name).location, tmp_path / "table"))
+    assert READERS[reader](spark, str(location)).count() > 0
+    path = _file(location, kind)
+    (location / path).unlink()
+    with pytest.raises(CorruptFileError) as caught:
+        READERS[reader](spark, str(location))
+    assert caught.value.condition in {"table/file-lost", "table/partition-lost"}
+    assert caught.value.where.file == f"{location}/{path}"
+
+
+def test_log_block_damaged_in_place_raises_through_tasks(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Its size is as recorded, so a task meets it."""
+    name = "written-merge-on-read-0.15.0"
+    location = Path(shutil.copytree(open_golden(name).location, tmp_path / "table"))
+    path = location / _file(location, "log")
+    data = bytearray(path.read_bytes())
+    data[:6] = b"broken"
+    path.write_bytes(bytes(data))
+    frame = read(spark, str(location))
+    with pytest.raises(Exception, match="log/damaged"):
+        frame.count()
+
+
+def _file(location: Path, kind: str) -> str:
+    """Return the path of a file that the latest slices use, relative to the table."""
+    if kind == "partition":
+        return str(next(location.rglob(".hoodie_partition_metadata")).relative_to(location))
+    found = list(latest_slices(open_table(str(location)), LISTED, None))
+    if kind == "log":
+        return next(log.path for each in found for log in each.logs)
+    is_skeleton = kind == "skeleton"
+    bases = [e.base for e in found if e.base and (e.bootstrap is not None) is is_skeleton]
+    return bases[0].path
