@@ -6,6 +6,7 @@ The `Host` check is against a browser that was told another name for this machin
 
 from __future__ import annotations
 
+import re
 import secrets
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["Access", "Limits", "is_loopback"]
 
 _BEARER: Final = b"Bearer "
+_HOST: Final = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
+"""Name or address, and port (RFC 9110, section 7.2); nothing before, between or behind."""
+_LAST_PORT: Final = 65_535
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,16 +88,19 @@ class Access:
 @lru_cache(maxsize=64)
 def _is_named(host: bytes, hosts: frozenset[str]) -> bool:
     """Return whether a `Host` header, with or without a port, names this machine."""
-    said = host.decode("latin-1")
-    name = said[: said.rfind("]") + 1] if said.startswith("[") else said.partition(":")[0]
-    return name in hosts or is_loopback(name)
+    match = _HOST.fullmatch(host)
+    if match is None or int(match[2] or b"0") > _LAST_PORT:
+        return False
+    name = match[1].decode().lower()
+    return is_loopback(name) or any(each.lower() == name for each in hosts)
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host name or address is this machine alone."""
+    """Return whether a host name or address, of version 6 with or without `[]`, is this machine."""
     if host == "localhost":
         return True
+    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     try:
-        return ip_address(host.strip("[]")).is_loopback
+        return ip_address(bare).is_loopback
     except ValueError:
         return False

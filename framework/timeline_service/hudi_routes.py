@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from framework.hudi.timeline.hashing import instants_hash
 from framework.hudi.timeline.instant import COMPACTIONS, DATA_ACTIONS, LATEST
 from framework.hudi.view.known import Known
@@ -21,7 +23,7 @@ from framework.timeline_service.dto import (
     plain_slice,
     timeline_json,
 )
-from framework.timeline_service.messages import RequestRefusedError, inside_table
+from framework.timeline_service.messages import RequestRefusedError, decoded, inside_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["HUDI_PREFIX", "Route", "hudi_route"]
 
 HUDI_PREFIX: Final = "/v1/hoodie/view/"
+_PATHS: Final = msgspec.json.Decoder(list[str])
 _PLAIN: Final = frozenset({Selection.LATEST, Selection.MERGED})
 
 
@@ -252,15 +255,7 @@ def _load_all(table: ServedTable, _: Parameters, __: bytes) -> str:
 
 def _load(table: ServedTable, parameters: Parameters, body: bytes) -> str:
     """Load some partitions: a JSON list in the body, or a comma list in the query."""
-    if body:
-        try:
-            paths = json.loads(body)
-        except ValueError as error:
-            raise RequestRefusedError(400, "the body is no JSON") from error
-        if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
-            raise RequestRefusedError(400, "the body is no list of partition paths")
-    else:
-        paths = parameters.get("partitions", "").split(",")
+    paths = decoded(body, _PATHS) if body else parameters.get("partitions", "").split(",")
     for path in paths:
         table.view.records(_partition({"partition": path}))
     return "true"

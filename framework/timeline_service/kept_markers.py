@@ -55,11 +55,14 @@ class KeptMarkers:
     Names are as Apache Hudi's writers send them, such as `p=1/f_1-0-1_2.parquet.marker.CREATE`.
     What is in memory only saves looking: when the folder on disk is another than the one that was
     read, it is read again.
+
+    Attributes:
+        instant: requested time, as the folder of its markers is named.
     """
 
     def __init__(self, storage: Storage, instant: str) -> None:
         self._storage = storage
-        self._instant = instant
+        self.instant = instant
         self._scratch = join(LAKESTRAP, "markers", instant)
         self._waiting: list[_Call] = []
         self._is_led = False
@@ -95,13 +98,13 @@ class KeptMarkers:
 
     def is_there(self) -> bool:
         """Return whether the folder is there."""
-        return self._storage.stat(temp_folder(self._instant)) is not None
+        return self._storage.stat(temp_folder(self.instant)) is not None
 
     def delete(self) -> bool:
         """Delete the folder with all markers; return whether there was one."""
         with self._writing:
             was_there = self.is_there()
-            self._storage.delete(temp_folder(self._instant), self._scratch)
+            self._storage.delete(temp_folder(self.instant), self._scratch)
             self._known, self._known_of = set(), None
             return was_there
 
@@ -139,21 +142,21 @@ class KeptMarkers:
 
     def _follow(self) -> None:
         """Read the folder again where it is not the one that is known."""
-        found = type_file(self._storage, self._instant)
+        found = type_file(self._storage, self.instant)
         if found is None or found != self._known_of:
             self._known = self._read()
             self._known_of = found
 
     def _learn(self, names: Iterable[str]) -> None:
         """Know markers that were written; those of a folder that went meanwhile no longer."""
-        found = type_file(self._storage, self._instant)
+        found = type_file(self._storage, self.instant)
         if found != self._known_of:
             self._known, self._known_of = set(), found
         self._known.update(names)
 
     def _read(self) -> set[str]:
         """Return the markers on disk."""
-        batches = batch_files(self._storage, self._instant).values()
+        batches = batch_files(self._storage, self.instant).values()
         return {line for each in batches for line in read_batch(self._storage, each.path)}
 
     def _place(self, names: list[str]) -> None:
@@ -168,7 +171,7 @@ class KeptMarkers:
 
     def _merge(self) -> None:
         """Make one batch of the small ones; they go when it is there."""
-        batches = batch_files(self._storage, self._instant).values()
+        batches = batch_files(self._storage, self.instant).values()
         small = [each.path for each in batches if each.size < _SMALL_BYTES]
         self._add([line for path in small for line in read_batch(self._storage, path)])
         self._storage.delete(*small, *map(crc_sidecar, small))
@@ -177,7 +180,7 @@ class KeptMarkers:
         """Write one batch."""
         place_batch(
             self._storage,
-            self._instant,
+            self.instant,
             names,
             new_temporary=lambda: join(self._scratch, uuid4().hex),
         )

@@ -14,8 +14,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from framework.hudi.commit.markers import MarkerType, parse_marker
-from framework.hudi.storage.opening import open_storage
-from framework.hudi.table.layout import TEMP
+from framework.hudi.filegroup.names import BaseFileName, LogFileName
+from framework.hudi.storage.opening import open_unlinked
+from framework.hudi.table.layout import TEMP, name_of
 from framework.timeline_service.kept_markers import KeptMarkers
 from framework.timeline_service.messages import (
     Answer,
@@ -38,6 +39,7 @@ __all__ = ["MARKER_PREFIX", "MarkerRoutes", "is_marker_route"]
 MARKER_PREFIX: Final = "/v1/hoodie/marker/"
 _FOLDER: Final = re.compile(rf"(.+)/{re.escape(TEMP)}/([0-9]{{1,17}})/?")
 _LONGEST: Final = 4_096
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _KEPT: Final = 64
 _OF_BROWSERS: Final = (b"origin", b"referer", b"sec-fetch-site")
 
@@ -89,7 +91,7 @@ class MarkerRoutes:
             raise RequestRefusedError(400, "basepath and markerdirpath are of two tables")
         key = table.location, match[2]
         with self._lock:
-            found = self._kept.pop(key, None) or KeptMarkers(open_storage(key[0]), key[1])
+            found = self._kept.pop(key, None) or KeptMarkers(open_unlinked(key[0]), key[1])
             self._kept[key] = found
             if len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
@@ -108,11 +110,23 @@ def _route(path: str) -> str:
 
 def _create(markers: KeptMarkers, said: Parameters) -> bool:
     """Note that a file is about to be made; a file of the table itself may have a `/` before it."""
-    name = said.get("markername", "")
-    bare = name.removeprefix("/")
-    if len(name) > _LONGEST or "\r" in name or parse_marker(bare) is None:
-        raise RequestRefusedError(400, "markername is no <partition>/<file>.marker.<TYPE>")
-    return markers.create(inside_table(bare))
+    name = said.get("markername", "").removeprefix("/")
+    marker = None if len(name) > _LONGEST or _CONTROL.search(name) else parse_marker(name)
+    if marker is None or not _is_of(markers.instant, name_of(marker[0])):
+        raise RequestRefusedError(
+            400, "markername is no <partition>/<base or log file of the instant>.marker.<TYPE>"
+        )
+    return markers.create(inside_table(name))
+
+
+def _is_of(instant: str, file: str) -> bool:
+    """Return whether a writer at an instant could make a file of this name.
+
+    A rollback deletes base files that markers name: one of another instant is never this writer's.
+    The instant in a log file's name is that of its slice.
+    """
+    base = BaseFileName.parse(file)
+    return LogFileName.parse(file) is not None if base is None else base.instant == instant
 
 
 def _names(*, appends: bool | None = None) -> Handler:

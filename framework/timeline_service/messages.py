@@ -5,17 +5,32 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 from urllib.parse import unquote_plus
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["JSON", "Answer", "Request", "RequestRefusedError", "inside_table", "parameters"]
+__all__ = [
+    "JSON",
+    "Answer",
+    "Request",
+    "RequestRefusedError",
+    "decoded",
+    "inside_table",
+    "parameters",
+]
+
+T = TypeVar("T")
 
 JSON: Final = (b"content-type", b"application/json")
 
 _SEEN_LENGTH: Final = 256
+_LONGEST_PATH: Final = 4_096
+_LONGEST_SEGMENT: Final = 255
+"""Of Linux, in bytes: a longer name is no folder, and to look for it would be a fault of ours."""
 _ENDS_CONNECTION: Final = frozenset({408, 413})
 """After these nobody reads what is left of the body."""
 
@@ -80,11 +95,30 @@ def inside_table(path: str) -> str:
     """Return a partition path as it was sent.
 
     Raises:
-        RequestRefusedError: 400; it leads out of the table.
+        RequestRefusedError: 400; it leads out of the table, or no file system could have it.
     """
     if path.startswith("/") or "\0" in path or (".." in path and ".." in path.split("/")):
         raise RequestRefusedError(400, "a partition path leads out of the table")
+    if len(path) * 4 > _LONGEST_SEGMENT and not _is_short(path.encode()):
+        raise RequestRefusedError(400, "a partition path is too long")
     return path
+
+
+def _is_short(path: bytes) -> bool:
+    """Return whether a file system could have a path."""
+    return len(path) <= _LONGEST_PATH and max(map(len, path.split(b"/"))) <= _LONGEST_SEGMENT
+
+
+def decoded(body: bytes, decoder: msgspec.json.Decoder[T]) -> T:
+    """Return what a body says in JSON, of the type that a decoder was made for.
+
+    Raises:
+        RequestRefusedError: 400; it is no JSON, of another form, or nested too deeply.
+    """
+    try:
+        return decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RequestRefusedError(400, f"the body cannot be used: {error}") from error
 
 
 def parameters(query: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from framework.timeline_service.hudi_routes import HUDI_PREFIX, Route, hudi_rout
 from framework.timeline_service.marker_routes import is_marker_route
 from framework.timeline_service.messages import Answer, RequestRefusedError, parameters
 from framework.timeline_service.metrics import Metrics
-from framework.timeline_service.own_routes import OWN_PREFIX, VERBS, claims_of
+from framework.timeline_service.own_routes import OWN_PREFIX, VERBS, question_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -182,25 +182,24 @@ class Service:
             raise RequestRefusedError(404, "there is no such route")
         if request.method != "POST":
             raise RequestRefusedError(405, "this route is called by POST")
-        said, last, hash_ = claims_of(request.body)
+        question = question_of(verb, request.body)
         table.answers[verb] += 1
         with table.view.lock:
-            table.catch_up(last, hash_)
-            text = VERBS[verb](table, said)
+            table.catch_up(question.instant or "", question.timeline or "")
+            text = question.answer(table)
             return Answer(body=text.encode(), headers=table.headers)
 
     def _keep(self, target: str, kept: _Kept) -> None:
         """Keep an answer; those that were kept first go for it."""
-        size = len(kept.answer.body)
+        size = _cost(target, kept)
         if size * 4 > self._kept_bound:
             return
         with self._keeping:
             before = self._kept.pop(target, None)
-            self._kept_bytes += size - (len(before.answer.body) if before else 0)
+            self._kept_bytes += size - (_cost(target, before) if before else 0)
             self._kept[target] = kept
             while self._kept_bytes > self._kept_bound:
-                _, first = self._kept.popitem(last=False)
-                self._kept_bytes -= len(first.answer.body)
+                self._kept_bytes -= _cost(*self._kept.popitem(last=False))
 
     def _refusal(self, request: Request) -> RequestRefusedError | None:
         """Return why a caller may not ask, None where it may."""
@@ -214,6 +213,11 @@ class Service:
         """Count an answer."""
         self.metrics.count(_counted_as(request.path), answer.status)
         return answer
+
+
+def _cost(target: str, kept: _Kept) -> int:
+    """Return the bytes that an answer takes with the request that it is kept for."""
+    return len(target) + len(kept.answer.body)
 
 
 @lru_cache(maxsize=256)

@@ -29,6 +29,8 @@ __all__ = ["ServedTable", "Tables", "table_id"]
 _EMPTY: Final = "0"
 """What a client without an instant says."""
 _REMEMBERED: Final = 1_000
+_LONGEST_CLAIM: Final = 256
+"""Hashes of callers that are behind are remembered: none of them is to be megabytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +95,8 @@ class ServedTable:
             RequestRefusedError: 400; the caller has an instant that the table has not.
             CorruptFileError, StorageError: the timeline cannot be read.
         """
+        if len(last_instant) > _LONGEST_CLAIM or len(hash_) > _LONGEST_CLAIM:
+            raise RequestRefusedError(400, "no instant and no timeline hash is that long")
         with self.view.lock:
             if self.is_fresh(last_instant, hash_):
                 return

@@ -35,10 +35,10 @@ pytestmark = [
 SENT = {"hoodie.write.markers.type": "TIMELINE_SERVER_BASED"}
 INSTANT = "20261101000000001"
 NAMES = (
-    "p=1/f_1-0-1_2.parquet.marker.CREATE",
-    "p=\u00e4 +%/f_1-0-1_2.parquet.marker.MERGE",
+    f"p=1/f_1-0-1_{INSTANT}.parquet.marker.CREATE",
+    f"p=\u00e4 +%/f_1-0-1_{INSTANT}.parquet.marker.MERGE",
     "p=1/.f_1.log.1_1-0-1.marker.APPEND",
-    "f_1-0-1_2.parquet.marker.CREATE",
+    f"f_1-0-1_{INSTANT}.parquet.marker.CREATE",
 )
 
 

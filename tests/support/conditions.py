@@ -61,6 +61,7 @@ _FROM_TABLES: Final[Mapping[str, int]] = {
             "storage/permission",
             "storage/full",
             "storage/too-many-open",
+            "storage/symbolic-link",
             "storage/failed",
             "storage/not-durable",
             "table/file-lost",

@@ -26,6 +26,7 @@ from tests.support.storage_suite import put
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from framework.hudi.storage.port import Storage
     from tests.support.asking import Told
 
 __all__ = ["ServedScene", "a_table", "commit", "file_id"]
@@ -39,7 +40,7 @@ def file_id(name: str) -> str:
     return f"{uuid5(NAMESPACE_URL, name)}-0"
 
 
-def commit(storage: MemoryStorage, instant: str, files: Iterable[tuple[str, str]]) -> None:
+def commit(storage: Storage, instant: str, files: Iterable[tuple[str, str]]) -> None:
     """Write base files, named by partition path and file id, and the commit that names them."""
     stats: dict[str, list[WriteStat]] = {}
     for partition, group in files:
@@ -69,7 +70,7 @@ class ServedScene:
 
     def __init__(
         self,
-        storage: MemoryStorage | None = None,
+        storage: Storage | None = None,
         *,
         auth: ServiceAuth = ServiceAuth.LOOPBACK,
         limits: Limits | None = None,

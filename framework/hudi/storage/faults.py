@@ -38,6 +38,7 @@ _REMEDIES: Mapping[str, str] = MappingProxyType(
         "that the file system has no hard links, without which nothing can be published.",
         "full": "Free some space or raise the quota, then run the same command again.",
         "too-many-open": "Raise the limit on open files (`ulimit -n`), or set a lower parallelism.",
+        "symbolic-link": "Put a folder or file of the table there, not a link to another place.",
         "failed": "Look at the disk or mount, then run the same command again.",
     }
 )

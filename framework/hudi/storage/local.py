@@ -38,10 +38,18 @@ _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 class LocalStorage:
-    """A tree of files below one folder of this machine; the folder need not exist yet."""
+    """A tree of files below one folder of this machine; the folder need not exist yet.
 
-    def __init__(self, root: str) -> None:
+    Args:
+        root: the folder; links that lead to it are followed.
+        follow_links: whether symbolic links below the root are followed; otherwise a path that has
+            one is refused with `storage/symbolic-link`. Each path is checked when it is used; a
+            process that can replace folders of the table in that moment is not kept out.
+    """
+
+    def __init__(self, root: str, *, follow_links: bool = True) -> None:
         self._root = Path(root).absolute()
+        self._follows_links = follow_links
 
     @property
     def location(self) -> str:
@@ -128,6 +136,8 @@ class LocalStorage:
         if path.startswith("/") or "\0" in path or ".." in path.split("/"):
             problem = OSError(f"the path {path!r} leaves the storage")
             raise storage_error(problem, str(self._root))
+        if not self._follows_links:
+            _refuse_links(self._root, path)
         return self._root / path if path else self._root
 
     def _move_one(self, source: Path, target: Path, touched: dict[Path, None]) -> None:
@@ -184,6 +194,16 @@ class _NewFile(io.FileIO):
             super().close()
         with contextlib.suppress(OSError):
             self._path.unlink()
+
+
+def _refuse_links(root: Path, path: str) -> None:
+    """Raise where a folder below the root on the way to `path`, or what is there, is a link."""
+    full = root
+    for segment in path.split("/") if path else ():
+        full /= segment
+        if full.is_symlink():
+            problem = OSError("a symbolic link is not followed here")
+            raise storage_error(problem, str(full), condition="symbolic-link")
 
 
 def _entry_of(full: str, path: str) -> Entry | None:

@@ -11,7 +11,7 @@ from framework.hudi.storage.memory import MemoryStorage
 if TYPE_CHECKING:
     from framework.hudi.storage.port import Storage
 
-__all__ = ["open_storage"]
+__all__ = ["open_storage", "open_unlinked"]
 
 
 def open_storage(location: str) -> Storage:
@@ -45,3 +45,15 @@ def open_storage(location: str) -> Storage:
         where=Where(file=location),
         remedy="Begin it with / or file:///.",
     )
+
+
+def open_unlinked(location: str) -> Storage:
+    """Return the same storage, but one that follows no symbolic link below its root.
+
+    Raises:
+        NotYetBuiltError, PlanError: as of `open_storage`.
+    """
+    found = open_storage(location)
+    if isinstance(found, LocalStorage):
+        return LocalStorage(found.location, follow_links=False)
+    return found

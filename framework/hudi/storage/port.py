@@ -3,8 +3,8 @@
 Paths are relative to the storage's root, with `/` between segments and no leading `/`;
 `""` is the root itself. Every fault is a `framework.errors.StorageError` whose condition is one of
 `storage/not-found`, `storage/exists`, `storage/permission`, `storage/full`,
-`storage/too-many-open`, `storage/failed`, `storage/not-durable` (names are in place, but may not
-survive a power loss), and whose `where.file` is the full location.
+`storage/too-many-open`, `storage/symbolic-link`, `storage/failed`, `storage/not-durable` (names are
+in place, but may not survive a power loss), and whose `where.file` is the full location.
 """
 
 from __future__ import annotations

@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from framework.hudi.storage.local import LocalStorage
 from framework.timeline_service.marker_routes import is_marker_route
 from framework.vocabulary import ServiceAuth
-from tests.support.served import ServedScene
+from tests.support.served import ServedScene, commit, file_id
 from tests.support.storage_suite import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.support.asking import Told
 
 INSTANT = "20261101000000009"
-BASE = "p=1/f_1-0-1_2.parquet.marker.CREATE"
+BASE = f"p=1/f_1-0-1_{INSTANT}.parquet.marker.CREATE"
 LOG = "p=1/.f_1.log.1_1-0-1.marker.APPEND"
 GET_ROUTES = ("all", "create-and-merge", "append", "dir/exists")
 POST_ROUTES = ("create", "dir/delete")
@@ -39,15 +41,38 @@ NO_MARKERS = (
     "",
     ".marker.CREATE",
     "p=1/f.parquet",
-    "p=1/f.parquet.marker.ELSE",
-    "p=1/f.parquet.marker.CREATE\n",
-    "p=1/f\nx.marker.CREATE",
-    "p=1/f\rx.marker.CREATE",
-    "../f.parquet.marker.CREATE",
-    "p=1/../../f.parquet.marker.CREATE",
-    "//etc/f.parquet.marker.CREATE",
-    "p=1/f\0.parquet.marker.CREATE",
-    f"{'x' * 4096}.marker.CREATE",
+    "p=1/f.parquet.marker.CREATE",
+    "p=1/.hoodie_partition_metadata.marker.CREATE",
+    ".hoodie/hoodie.properties.marker.CREATE",
+    f".hoodie/{INSTANT}.commit.marker.CREATE",
+    "passwd.marker.CREATE",
+    "p=1/f_1-0-1_20261101000000008.parquet.marker.MERGE",
+    f"p=1/f_1-0-1_{INSTANT}.txt.marker.CREATE",
+    f"p=1/f_1-0_{INSTANT}.parquet.marker.CREATE",
+    "p=1/.f_1.log.1_1-0-1.txt.marker.APPEND",
+    f"{BASE}.tmp",
+    f"{BASE}\n",
+    f"p=1\n/{BASE}",
+    f"p=1\r/{BASE}",
+    f"p=1\x1b/{BASE}",
+    f"../{BASE}",
+    f"p=1/../../{BASE}",
+    f"//etc/{BASE}",
+    f"p=1\0/{BASE}",
+    f"{'x' * 256}/{BASE}",
+    f"{'x/' * 2048}{BASE}",
+    BASE.replace("CREATE", "ELSE"),
+)
+BASES = (
+    f"a-b-c-0_1-0-1_{INSTANT}.parquet",
+    f"a-b-c-0_12-345-6789_{INSTANT}.orc",
+    f"files-0000-0_0-0-0_{INSTANT}.hfile",
+)
+LOGS = (
+    ".a-b-c-0_20261101000000001.log.1_1-0-1",
+    ".a-b-c-0_20261101000000001.log.12",
+    ".a-b-c-0_20261101000000001.log.1_1-0-1.cdc",
+    ".files-0000-0_00000000000000.log.1_0-0-0",
 )
 
 
@@ -100,15 +125,16 @@ def test_markers_are_kept_told_by_kind_and_deleted(scene: ServedScene) -> None:
 
 def test_marker_of_an_unpartitioned_table_may_have_a_slash_before_it(scene: ServedScene) -> None:
     """As releases send it that join an empty partition path."""
-    for name in ("/f_1-0-1_2.parquet.marker.CREATE", "\u00e4 +&=%/f.parquet.marker.MERGE"):
+    file = BASE.rpartition("/")[2]
+    for name in (f"/{file}", f"\u00e4 +&=%/{file}"):
         assert ask(scene, "POST", "create", markername=name).value is True
-    expected = ["f_1-0-1_2.parquet.marker.CREATE", "\u00e4 +&=%/f.parquet.marker.MERGE"]
+    expected = [file, f"\u00e4 +&=%/{file}"]
     assert ask(scene, "GET", "all").value == expected
 
 
 def test_markers_of_many_writers_at_once_are_all_kept(scene: ServedScene) -> None:
     """While the view answers others."""
-    names = [f"p=1/f{number}.parquet.marker.CREATE" for number in range(100)]
+    names = [f"p=1/f{number}_1-0-1_{INSTANT}.parquet.marker.MERGE" for number in range(100)]
     with ThreadPoolExecutor(16) as pool:
         told = list(pool.map(lambda name: ask(scene, "POST", "create", markername=name), names))
         assert len(scene.hudi("slices/partition/latest/", partition="p=1").value) == 3
@@ -142,6 +168,51 @@ def test_name_that_is_no_marker_in_the_table_is_refused(scene: ServedScene) -> N
         told = ask(scene, "POST", "create", markername=name)
         assert (told.status, bool(told.value["error"])) == (400, True), name
     assert untouched(scene)
+
+
+def test_every_name_of_a_base_or_log_file_is_kept(scene: ServedScene) -> None:
+    """With each type that Apache Hudi's writers send."""
+    names = [
+        f"p=1/{file}.marker.{kind}" for file in BASES for kind in ("CREATE", "MERGE", "APPEND")
+    ]
+    names += [f"p=1/{file}.marker.{kind}" for file in LOGS for kind in ("APPEND", "CREATE")]
+    for name in names:
+        assert ask(scene, "POST", "create", markername=name).value is True, name
+    assert ask(scene, "GET", "all").value == sorted(names)
+
+
+@pytest.mark.parametrize(
+    "linked",
+    [
+        ".hoodie/.temp",
+        f".hoodie/.temp/{INSTANT}",
+        f".hoodie/.temp/{INSTANT}/MARKERS0",
+        f".hoodie/.temp/{INSTANT}/MARKERS.type",
+        ".hoodie/.lakestrap",
+        ".hoodie/.lakestrap/markers",
+        f".hoodie/.lakestrap/markers/{INSTANT}",
+    ],
+)
+def test_symbolic_link_out_of_the_table_is_not_followed(tmp_path: Path, linked: str) -> None:
+    """By no route: nothing outside is read, made or deleted."""
+    table, outside = tmp_path / "table", tmp_path / "outside"
+    storage = LocalStorage(str(table))
+    commit(storage, INSTANT.replace("9", "1"), [("p=1", file_id("a"))])
+    secret = outside / INSTANT / "secret"
+    secret.parent.mkdir(parents=True)
+    secret.write_text("line.marker.CREATE\n")
+    link = table / linked
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(secret if "MARKERS" in linked else outside)
+    with ServedScene(storage, markers=True) as scene:
+        told = [ask(scene, "GET", route) for route in GET_ROUTES]
+        told += [ask(scene, "POST", route, markername=LOG) for route in POST_ROUTES]
+    assert "storage/symbolic-link" in {
+        each.value["condition"] for each in told if each.status != 200
+    }
+    assert not any(b"line.marker" in each.body for each in told)
+    assert {each.name for each in outside.rglob("*")} == {INSTANT, "secret"}
+    assert secret.read_text() == "line.marker.CREATE\n"
 
 
 def test_base_path_of_another_table_is_refused(scene: ServedScene) -> None:
@@ -201,9 +272,9 @@ def test_markers_of_more_instants_than_are_remembered_are_told_from_disk(
     """Memory is bounded; what was sent is not forgotten."""
     instants = [f"2026110100000{number:04}" for number in range(70)]
     for instant in instants:
-        ask(scene, "POST", "create", markerdirpath=folder(scene, instant), markername=BASE)
+        ask(scene, "POST", "create", markerdirpath=folder(scene, instant), markername=LOG)
     again: list[Any] = [
-        ask(scene, "POST", "create", markerdirpath=folder(scene, each), markername=BASE).value
+        ask(scene, "POST", "create", markerdirpath=folder(scene, each), markername=LOG).value
         for each in (instants[0], instants[-1])
     ]
     assert again == [False, False]
