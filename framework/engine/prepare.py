@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from framework.engine.events import silent
 from framework.engine.observe import observe
@@ -19,6 +19,7 @@ from framework.plan.loading import load_request
 from framework.plan.saved import Invocation, check_fresh, load_plan
 from framework.plan.target import target_of
 from framework.spec.loading import load_spec
+from framework.spec.regular_file import NotRegularError, TooBigError, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +40,8 @@ __all__ = [
     "prepare_loaded",
     "prepare_saved",
 ]
+
+_MAX_PLAN_BYTES: Final = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,8 +166,8 @@ def prepare_saved(path: Path, bench: Bench) -> Prepared:
         CorruptFileError, StorageError: the plan file cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
+        text = read_regular(path, _MAX_PLAN_BYTES).decode("utf-8")
+    except (UnicodeDecodeError, NotRegularError, TooBigError) as error:
         raise CorruptFileError(
             "saved-plan/not-readable",
             "this is not a plan file",

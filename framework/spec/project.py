@@ -212,7 +212,7 @@ def find_project_file(spec: Path) -> Path | None:
     here = Path.cwd()
     for folder in spec.absolute().parents:
         candidate = folder / PROJECT_FILE
-        if candidate.is_file():
+        if candidate.exists() and not candidate.is_dir():
             typed_relative = not spec.is_absolute() and candidate.is_relative_to(here)
             return candidate.relative_to(here) if typed_relative else candidate
         if (folder / ".git").exists():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from framework.errors import PlanError, Where
+from framework.spec.regular_file import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +17,8 @@ __all__ = ["NOT_ALLOWED_HERE", "SECRETS_FOLDER", "Secret", "SecretName", "secret
 
 SECRETS_FOLDER = Path("/run/secrets")
 """Where container platforms mount secrets, one file each; `RUN_PIPELINE_SECRETS` names another."""
+
+_MAX_BYTES = 1_000_000
 
 NOT_ALLOWED_HERE = (
     "a secret may stand only in `spark.conf` and `source.options`, since everything else is stored"
@@ -73,7 +76,7 @@ def _read(name: str) -> str:
     if value is not None:
         return value
     try:
-        return _file(name).read_text("utf-8").removesuffix("\n")
+        return read_regular(_file(name), _MAX_BYTES).decode("utf-8").removesuffix("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise PlanError(
             "spec/undefined-secret",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from framework.errors import Finding, SpecError, Where
+from framework.spec.regular_file import TooBigError, read_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,14 +89,18 @@ def one_finding(
 def read_source(path: Path) -> SourceText:
     """The file as UTF-8 text without byte order mark and control characters.
 
+    Only a regular file is read; a FIFO or a device is refused and not waited for.
+
     Raises:
         SpecError: one finding, `spec/unreadable-file`, `spec/file-too-big`,
             `spec/byte-order-mark`, `spec/not-utf8` or `spec/control-character`.
     """
     file = str(path)
     try:
-        with path.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
+        content = read_regular(path, MAX_BYTES)
+    except TooBigError as error:
+        message = f"is larger than {MAX_BYTES:,} bytes"
+        raise one_finding("spec/file-too-big", message, Where(file=file)) from error
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise one_finding(
@@ -113,11 +118,8 @@ def read_source(path: Path) -> SourceText:
 
 
 def _decode(content: bytes, file: str) -> str:
-    """The bytes as text; `SpecError` where they are too many or not plain UTF-8."""
+    """The bytes as text; `SpecError` where they are not plain UTF-8."""
     start = Where(file=file, line=1, column=1)
-    if len(content) > MAX_BYTES:
-        message = f"is larger than {MAX_BYTES:,} bytes"
-        raise one_finding("spec/file-too-big", message, Where(file=file))
     if content.startswith(_UTF8_MARK):
         message = "begins with a byte order mark"
         raise one_finding(

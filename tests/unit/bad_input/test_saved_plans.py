@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
@@ -39,6 +40,15 @@ def test_saved_plan_is_carried_out_once(tmp_path: Path) -> None:
     run(first.plan, InProcessTasks(1))
     assert len(read_table(scene, pieces_of(scene))) == 3
     assert not _prepared(scene, path).plan.has_changes
+
+
+@pytest.mark.timeout(20)
+def test_saved_plan_in_a_fifo_is_refused(tmp_path: Path) -> None:
+    """It is not waited for."""
+    os.mkfifo(tmp_path / "x.plan")
+    with pytest.raises(CorruptFileError) as caught:
+        _prepared(a_scene(tmp_path, FILES), tmp_path / "x.plan")
+    assert caught.value.condition == "saved-plan/not-readable"
 
 
 def _edited_number(text: str) -> str:
