@@ -10,11 +10,11 @@ from framework.plan.words import count_text, listing
 from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Mapping, Sequence
 
     from framework.hudi.table.partition_path import PartitionValue
     from framework.spec.comparisons import Comparison
+    from framework.spec.patterns import Pattern
 
 __all__ = ["Choice", "ModeRule", "choose_modes", "rule_faults"]
 
@@ -35,7 +35,7 @@ class ModeRule:
     """
 
     number: int
-    pattern: re.Pattern[str] | None
+    pattern: Pattern | None
     comparisons: tuple[Comparison, ...]
     mode: BootstrapMode
     reason: str = ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from framework.plan.faults import Fault, refuse
 from framework.plan.quality import Quality
 from framework.plan.quality_of import quality_of
 from framework.plan.rules import ModeRule
+from framework.spec.patterns import compile_pattern
 from framework.vocabulary import BootstrapMode, OnDuplicate, PartitionType, SourceLayout, TableType
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def mode_rules(spec: PipelineSpec) -> tuple[ModeRule, ...]:
     return tuple(
         ModeRule(
             number=number,
-            pattern=None if rule.partition is None else re.compile(rule.partition),
+            pattern=None if rule.partition is None else compile_pattern(rule.partition),
             comparisons=rule.comparisons(columns),
             mode=rule.mode,
             reason=rule.reason or "",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping  # noqa: TC003 - pydantic reads it
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StrictStr, WithJson
 from framework.spec.comparisons import Comparison, parse_comparisons
 from framework.spec.fields import ColumnName, Flag, PositiveNumber, SpecModel, Text, fault
 from framework.spec.locations import Location  # noqa: TC001 - pydantic reads it
+from framework.spec.patterns import PatternError, compile_pattern
 from framework.spec.scalars import scalar_text
 from framework.vocabulary import BootstrapMode, OnDuplicate, SourceLayout
 
@@ -24,20 +24,16 @@ __all__ = ["MAX_PATTERN", "BootstrapSpec", "RuleSpec"]
 MAX_PATTERN = 200
 """Characters that a rule's pattern may have."""
 
-_REPEATED_REPEAT = re.compile(r"[*+}]\)(?:[*+]|\{[0-9]*,)")
-
 
 def _pattern(text: str) -> str:
-    """The regular expression, if it compiles and cannot run away."""
+    """The regular expression, if RE2 takes it."""
     if len(text) > MAX_PATTERN:
         raise fault("bad-pattern", f"the pattern is longer than {MAX_PATTERN} characters")
     try:
-        re.compile(text)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise fault("bad-pattern", f"not a regular expression: {error}") from error
-    if _REPEATED_REPEAT.search(text):
-        message = "a repeated group that ends in a repetition can take for ever"
-        raise fault("bad-pattern", message)
+        compile_pattern(text)
+    except PatternError as error:
+        message = f"not a regular expression of RE2, which runs it: {error}"
+        raise fault("bad-pattern", message) from error
     return text
 
 

@@ -6,9 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from framework.errors import PlanError, Where
+from framework.spec.patterns import PatternError, compile_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from framework.spec.patterns import Pattern
 
 __all__ = ["choose_partitions"]
 
@@ -28,7 +31,7 @@ def choose_partitions(paths: Iterable[str], pattern: str | None, *, table: str) 
     found = list(paths)
     wanted = pattern.strip("/")
     exact = [path for path in found if path == wanted or path.startswith(f"{wanted}/")]
-    chosen = exact or [path for path in found if _glob(wanted).fullmatch(path)]
+    chosen = exact or _matching(found, _glob(wanted))
     if not chosen:
         raise PlanError(
             "read/partition-matches-nothing",
@@ -39,12 +42,17 @@ def choose_partitions(paths: Iterable[str], pattern: str | None, *, table: str) 
     return chosen
 
 
-def _glob(pattern: str) -> re.Pattern[str]:
+def _matching(paths: Iterable[str], glob: Pattern) -> list[str]:
+    """Return the paths that match."""
+    return [path for path in paths if glob.fullmatch(path)]
+
+
+def _glob(pattern: str) -> Pattern:
     """Return the expression for a glob of partition paths."""
     levels = "/".join(_level(level) for level in pattern.split("/"))
     try:
-        return re.compile(f"{levels}(?:/.*)?", re.DOTALL)
-    except re.error as error:
+        return compile_pattern(f"(?s){levels}(?:/.*)?")
+    except PatternError as error:
         raise PlanError(
             "read/bad-glob",
             f"{pattern!r} is no glob: {error}",
