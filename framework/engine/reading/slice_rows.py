@@ -19,6 +19,7 @@ from framework.hudi.filegroup.slices import Extent
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.table.fitting import fitted
 from framework.hudi.table.layout import META_COLUMNS, MetaField, name_of, parent_of
+from framework.hudi.table.rebasing import LegacyCalendar
 from framework.hudi.timeline.instant import Instant
 from framework.hudi.timeline.timeline import Timeline
 
@@ -124,7 +125,8 @@ def slice_rows(
 
     Raises:
         SourceDriftError: `source/drift`; the file behind a skeleton is another now.
-        CorruptFileError: `file/not-readable`, or see `read_changes` and `merged`.
+        CorruptFileError: `file/not-readable`, `file/time-zone-unknown`, or see `read_changes` and
+            `merged`.
         UnsupportedTableError: see `read_changes`.
     """
     schema, wanted = decode_schema(table.schema), set(meta)
@@ -281,7 +283,9 @@ def _read(storage: Storage, path: str, schema: pa.Schema, *, encoded: bool) -> p
                 read_dictionary=repeating(metadata, schema) if encoded else None,
             )
             present = [name for name in parquet.schema_arrow.names if name in schema.names]
-            return parquet.read(columns=present, use_threads=False)
+            rows = parquet.read(columns=present, use_threads=False)
+            calendar = LegacyCalendar.of(parquet, f"{storage.location}/{path}")
+            return rows if calendar is None else calendar.gregorian(rows)
     except (OSError, pa.ArrowException) as error:
         raise CorruptFileError(
             "file/not-readable",

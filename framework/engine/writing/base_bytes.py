@@ -11,6 +11,7 @@ from framework.hudi.codecs.bloom import BloomBuilder
 from framework.hudi.filegroup.base_file import META_FIELDS, BaseFileBytes, varied
 from framework.hudi.filegroup.key_footer import BLOOM, BLOOM_TYPE, MAX_KEY, MIN_KEY
 from framework.hudi.filegroup.read_back import check_keys, key_digest
+from framework.hudi.table.rebasing import GREGORIAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -70,14 +71,14 @@ def held_schema(fields: Iterable[pa.Field], columns: Iterable[Any]) -> pa.Schema
 def footers_of(
     job: LoadJob, bounds: tuple[str | None, str | None], bloom: tuple[str, str] | None
 ) -> dict[str, str]:
-    """Return the entries that Apache Hudi's writers look for, also for a file without rows.
+    """Return the entries that Spark and Hudi's writers look for, also for a file without rows.
 
     Args:
         job: the load.
         bounds: the least and the greatest key.
         bloom: text of the filter and code of its type, None where there is none.
     """
-    found = {"parquet.avro.schema": job.avro_schema, "writer.model.name": "avro"}
+    found = {"parquet.avro.schema": job.avro_schema, "writer.model.name": "avro", **GREGORIAN}
     if bloom is not None:
         found |= {BLOOM: bloom[0], BLOOM_TYPE: bloom[1]}
     if bounds[0] is not None and bounds[1] is not None:

@@ -30,6 +30,7 @@ from framework.hudi.keygen.text import null_rows, record_keys
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.table.fitting import fitted_column
 from framework.hudi.table.layout import MetaField, join, name_of, parent_of
+from framework.hudi.table.rebasing import LegacyCalendar
 from framework.vocabulary import KeyScope, WriteOperation
 
 if TYPE_CHECKING:
@@ -278,10 +279,11 @@ def _chunks(file: InputFile, names: Sequence[str]) -> Iterator[tuple[int, pa.Tab
         with folder.open_input(name_of(file.path)) as stream:
             parquet = pq.ParquetFile(stream, coerce_int96_timestamp_unit="us")
             present = [name for name in parquet.schema_arrow.names if name in names]
+            calendar = LegacyCalendar.of(parquet, file.path)
             start = 0
             for groups in _row_groups(parquet.metadata):
                 rows = parquet.read_row_groups(groups, columns=present, use_threads=False)
-                yield start, rows
+                yield start, rows if calendar is None else calendar.gregorian(rows)
                 start += rows.num_rows
     except (OSError, pa.ArrowException) as error:
         raise CorruptFileError(

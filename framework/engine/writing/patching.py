@@ -39,6 +39,7 @@ from framework.hudi.filegroup.base_file import (
 from framework.hudi.filegroup.column_chunks import ChunkFile, RowGroup, assembled
 from framework.hudi.filegroup.key_footer import key_footer
 from framework.hudi.table.layout import MetaField
+from framework.hudi.table.rebasing import LegacyCalendar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,7 +81,8 @@ def patched(job: LoadJob, data: pa.Buffer, changes: Changes, file: NewFile) -> P
     Holds the file's bytes twice, and decodes one column of a row group at a time.
 
     None where the file is to be written whole: rows leave it, nothing of it would stay, its footer
-    lacks bounds of its keys, or it describes its columns otherwise than the table does now.
+    lacks bounds of its keys, it describes its columns otherwise than the table does now, or some
+    of its days are of Spark's old calendar.
 
     Raises:
         CorruptFileError: `bootstrap/read-back-differs`.
@@ -102,7 +104,9 @@ def _patched(job: LoadJob, data: pa.Buffer, changes: Changes, file: NewFile) -> 
         return None
     patch = _Patch(job, data, old, file)
     kept = patch.kept(changes)
-    return patch.made(changes, kept, footer, like) if kept and patch.has_types() else None
+    if not (kept and patch.has_types() and patch.is_gregorian):
+        return None
+    return patch.made(changes, kept, footer, like)
 
 
 class _Patch:
@@ -128,6 +132,11 @@ class _Patch:
             or found.field(each.name).type in {each.type, pa.dictionary(pa.int32(), each.type)}
             for each in self._job.table_schema
         )
+
+    @property
+    def is_gregorian(self) -> bool:
+        """Whether old chunks can stand beside new ones: they have the same calendar."""
+        return LegacyCalendar.of(self._parquet, self._file.name) is None
 
     def kept(self, changes: Changes) -> int:
         """Return how many row groups stay groups of their own; new rows may join the last one."""

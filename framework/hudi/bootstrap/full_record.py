@@ -12,6 +12,7 @@ from framework.hudi.bootstrap.key_pass import KeyPass
 from framework.hudi.bootstrap.skeleton import WrittenBaseFile
 from framework.hudi.filegroup.base_file import BaseFileBytes, constant
 from framework.hudi.filegroup.read_back import KeyDigest, check_keys, key_digest
+from framework.hudi.table.rebasing import GREGORIAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,7 +67,7 @@ def write_full_record(
         texts = [keys.add(batch.select(key_schema.names)) for batch in batches]
         writing.add_row_group([_filled(batch, source, target) for batch in batches], texts)
         digests.append(key_digest(texts))
-    data = writing.finish(key_footers(keys, bloom, avro_schema))
+    data = writing.finish({**key_footers(keys, bloom, avro_schema), **GREGORIAN})
     check_keys(data, digests, target.name)
     return WrittenBaseFile(data=data, facts=keys.facts(), hashes=keys.hash64())
 

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from framework.errors import CorruptFileError, StorageError, Where
 from framework.hudi.bootstrap.fingerprint import Fingerprint, drift, read_footer
 from framework.hudi.table.fitting import fitted_column
+from framework.hudi.table.rebasing import LegacyCalendar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,6 +36,7 @@ class SourceReader:
         self.fingerprint = fingerprint
         self._parquet = pq.ParquetFile(stream, metadata=metadata, coerce_int96_timestamp_unit="us")
         self._names = frozenset(self._parquet.schema_arrow.names)
+        self._calendar = LegacyCalendar.of(self._parquet, file)
         self.file = file
 
     def row_groups(self) -> Iterator[int]:
@@ -52,7 +54,8 @@ class SourceReader:
     def bounds(self, name: str) -> tuple[Any, Any]:
         """Return the least and the greatest value of a plain column by the footer's statistics.
 
-        They are of the file's own type, and bounds no key can be proven by: writers may widen them.
+        They are of the file's own type and calendar, and bounds no key can be proven by: writers
+        may widen them.
         (None, None) where they are not there for each row group, or cannot be read.
         """
         metadata = self._parquet.metadata
@@ -71,10 +74,11 @@ class SourceReader:
         """Yield one row group's rows as record batches of `schema`.
 
         Columns that the file lacks are null. Each batch has at least one row; of an empty schema
-        only the number of rows is of use.
+        only the number of rows is of use. Days of Spark's old calendar come as Gregorian ones.
 
         Raises:
-            CorruptFileError: `source/corrupt-data`, `source/value-does-not-fit`.
+            CorruptFileError: `source/corrupt-data`, `source/value-does-not-fit`,
+                `file/time-zone-unknown`.
         """
         present = [name for name in schema.names if name in self._names]
         expected = self.fingerprint.row_groups[group]
@@ -87,7 +91,8 @@ class SourceReader:
                 _BATCH_ROWS, row_groups=[group], columns=present, use_threads=False
             ):
                 found += batch.num_rows
-                yield self._conform(batch, schema)
+                days = batch if self._calendar is None else self._calendar.gregorian(batch)
+                yield self._conform(days, schema)
         except (OSError, pa.ArrowException) as error:
             raise self._corrupt(f"row group {group} cannot be read: {error}") from error
         if found != expected:

@@ -34,6 +34,7 @@ from framework.hudi.codecs.log_records import (
     decode_records,
 )
 from framework.hudi.table.fitting import fitted
+from framework.hudi.table.rebasing import LegacyCalendar
 from framework.hudi.table.schema import arrow_schema
 
 if TYPE_CHECKING:
@@ -216,11 +217,12 @@ def _instant(block: LogBlock, place: Where) -> str:
 def _parquet(content: bytes, _: LogBlock, place: Where) -> pa.Table:
     """Return the rows of a Parquet block."""
     try:
-        return pq.ParquetFile(pa.BufferReader(content), coerce_int96_timestamp_unit="us").read(
-            use_threads=False
-        )
+        parquet = pq.ParquetFile(pa.BufferReader(content), coerce_int96_timestamp_unit="us")
+        rows = parquet.read(use_threads=False)
     except (OSError, pa.ArrowException) as error:
         raise corrupt_content(f"a Parquet block cannot be read: {error}", place) from error
+    calendar = LegacyCalendar.of(parquet, place.file or "")
+    return rows if calendar is None else calendar.gregorian(rows)
 
 
 def _avro(content: bytes, block: LogBlock, place: Where) -> pa.Table:

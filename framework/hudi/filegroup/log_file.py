@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from framework.hudi.codecs.log_format import BlockKind, HeaderKey, encode_block
 from framework.hudi.codecs.log_records import encode_deletes
 from framework.hudi.table.layout import META_COLUMNS
+from framework.hudi.table.rebasing import GREGORIAN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,11 +59,11 @@ def log_file_bytes(
 
 
 def _parquet(rows: pa.Table, avro_schema: str) -> bytes:
-    """Return the rows as a Parquet file with the footer entry that Java's reader goes by."""
+    """Return the rows as a Parquet file with the footer entries that Java's readers go by."""
     if tuple(rows.schema.names[: len(META_COLUMNS)]) != META_COLUMNS:
         raise ValueError(f"rows of a log file begin with {META_COLUMNS}")
     sink = pa.BufferOutputStream()
     with pq.ParquetWriter(sink, rows.schema, compression="zstd", store_schema=False) as writer:
         writer.write_table(rows)
-        writer.add_key_value_metadata({"parquet.avro.schema": avro_schema})
+        writer.add_key_value_metadata({"parquet.avro.schema": avro_schema, **GREGORIAN})
     return bytes(sink.getvalue().to_pybytes())

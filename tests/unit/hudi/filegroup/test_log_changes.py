@@ -15,6 +15,7 @@ from framework.hudi.codecs.log_format import BlockKind, HeaderKey, encode_block
 from framework.hudi.codecs.log_records import encode_deletes
 from framework.hudi.filegroup.log_changes import LogChange, LogPart, read_changes
 from framework.hudi.storage.memory import MemoryStorage
+from tests.support.legacy import JULIAN, MEANT, UTC_MARKS
 from tests.support.storage_suite import put
 
 if TYPE_CHECKING:
@@ -62,6 +63,24 @@ def changes(storage: MemoryStorage, *files: bytes) -> list[LogChange]:
 def keys(found: list[LogChange]) -> list[str]:
     """Return the keys of all rows, in order."""
     return [k for c in found if c.rows for k in c.rows["_hoodie_record_key"].to_pylist()]
+
+
+def test_changes_of_a_block_in_the_old_calendar_have_the_dates_meant(
+    storage: MemoryStorage,
+) -> None:
+    """Spark writes such blocks under the settings under which it writes such files."""
+    schema = SCHEMA.append(pa.field("d", pa.date32()))
+    content = pa.BufferOutputStream()
+    with pq.ParquetWriter(content, schema) as writer:
+        writer.write_table(pa.table([["a"], [1], [JULIAN]], schema=schema))
+        writer.add_key_value_metadata(dict(UTC_MARKS))
+    header = {HeaderKey.INSTANT_TIME: "1", HeaderKey.SCHEMA: "{}"}
+    data = encode_block(BlockKind.PARQUET_DATA, header, content.getvalue().to_pybytes())
+    put(storage, ".group_1.log.1_1-0-1", data)
+    parts = [LogPart(".group_1.log.1_1-0-1")]
+    (found,) = read_changes(storage, parts, schema, COMPLETED.__contains__)
+    assert found.rows is not None
+    assert found.rows["d"].to_pylist() == [MEANT]
 
 
 def test_changes_come_oldest_first_over_all_files(storage: MemoryStorage) -> None:

@@ -19,6 +19,7 @@ from framework.hudi.filegroup.log_changes import LogChange, LogPart, read_change
 from framework.hudi.filegroup.log_file import log_file_bytes
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import META_COLUMNS
+from framework.hudi.table.rebasing import GREGORIAN
 from framework.hudi.table.schema import avro_schema, with_meta_columns
 from tests.support.storage_suite import put
 
@@ -109,12 +110,13 @@ def test_log_file_of_rows_and_keys_is_a_data_block_and_a_delete_block() -> None:
 
 
 def test_log_file_of_rows_holds_a_parquet_file_as_java_wants_it() -> None:
-    """Compressed with zstd, with Avro's schema in the footer and Arrow's nowhere."""
+    """Compressed with zstd, with Avro's schema and the calendar in the footer, without Arrow's."""
     data = log_file_bytes(TIME, AVRO, rows=a_table([{"n": 1, "tags": ["a"]}]))
     source = pa.BufferReader(data)
     (block,) = read_blocks(source)
     metadata = pq.read_metadata(pa.BufferReader(read_content(source, block)))
-    assert metadata.metadata == {b"parquet.avro.schema": AVRO.encode()}
+    found = {key.decode(): text.decode() for key, text in (metadata.metadata or {}).items()}
+    assert found == {"parquet.avro.schema": AVRO, **GREGORIAN}
     assert metadata.row_group(0).column(0).compression == "ZSTD"
     paths = [metadata.schema.column(at).path for at in range(len(metadata.schema))]
     assert paths[:5] == list(META_COLUMNS)

@@ -1,0 +1,194 @@
+"""Values of Parquet files that Spark wrote in its old calendar, as Spark reads them (ADR 0017)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from framework.errors import CorruptFileError, Where
+from framework.hudi.table.legacy_calendar import (
+    FIRST_SAFE_DAY,
+    FIRST_SAFE_SECOND,
+    gregorian_days,
+    legacy_zone,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import pyarrow.parquet as pq
+
+__all__ = ["GREGORIAN", "LegacyCalendar", "is_marked"]
+
+_VERSION: Final = b"org.apache.spark.version"
+_DATETIME: Final = b"org.apache.spark.legacyDateTime"
+_INT96: Final = b"org.apache.spark.legacyINT96"
+_ZONE: Final = b"org.apache.spark.timeZone"
+_PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+GREGORIAN: Final[Mapping[str, str]] = {_VERSION.decode(): "3.1.0"}
+"""What a footer must have for Spark 3 to take early days as they are, with its default settings.
+
+The least version of Spark whose files are Gregorian throughout.
+"""
+
+_Rows = TypeVar("_Rows", pa.Table, pa.RecordBatch)
+
+
+def is_marked(metadata: pq.FileMetaData) -> bool:
+    """Return whether a footer says in which calendar its days are."""
+    return _VERSION in (metadata.metadata or {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegacyCalendar:
+    """Which columns of a file hold days of the old calendar.
+
+    Attributes:
+        has_days: those of type DATE, and TIMESTAMP in 64 bits with a time zone.
+        has_int96: those of type INT96.
+        zone: name of the time zone that they were written in, None if the file does not say.
+        leaves: for each column of the file whether its leaves are INT96, in order.
+        file: for errors.
+    """
+
+    has_days: bool
+    has_int96: bool
+    zone: str | None
+    leaves: Mapping[str, tuple[bool, ...]]
+    file: str
+
+    @classmethod
+    def of(cls, parquet: pq.ParquetFile, file: str) -> LegacyCalendar | None:
+        """Return what a file's footer says, None if all its days are Gregorian.
+
+        Decides as Spark does. A file that does not say which Spark wrote it is Gregorian, as the
+        Parquet format has it, though Spark goes by a setting there.
+        """
+        pairs = parquet.metadata.metadata or {}
+        version = pairs.get(_VERSION)
+        if version is None:
+            return None
+        has_days = version < b"3.0.0" or _DATETIME in pairs
+        has_int96 = version < b"3.1.0" or _INT96 in pairs
+        if not (has_days or has_int96):
+            return None
+        zone = pairs.get(_ZONE)
+        return cls(
+            has_days=has_days,
+            has_int96=has_int96,
+            zone=None if zone is None else zone.decode(),
+            leaves=_leaves(parquet),
+            file=file,
+        )
+
+    def gregorian(self, rows: _Rows) -> _Rows:
+        """Return rows of the file, some of its columns, with Gregorian days.
+
+        Raises:
+            CorruptFileError: `file/time-zone-unknown`.
+        """
+        for at, field in enumerate(rows.schema):
+            column = rows.column(at)
+            changed = self._column(column, self.leaves[field.name])
+            if changed is not column:
+                rows = rows.set_column(at, field, changed)
+        return rows
+
+    def _column(self, column: Any, leaves: tuple[bool, ...]) -> Any:
+        """Return one column, the very same one if nothing in it changes."""
+        if not _has_days(column.type):
+            return column
+        if isinstance(column, pa.ChunkedArray):
+            chunks = [self._array(chunk, iter(leaves)) for chunk in column.chunks]
+            return pa.chunked_array(chunks, column.type)
+        return self._array(column, iter(leaves))
+
+    def _array(self, array: Any, leaves: Iterator[bool]) -> Any:
+        """Return an array whose leaves are the next ones."""
+        kind = array.type
+        if pa.types.is_struct(kind):
+            fields = range(kind.num_fields)
+            children = [self._array(array.field(at), leaves) for at in fields]
+            mask = array.is_null() if array.null_count else None
+            return pa.StructArray.from_arrays(children, fields=[*kind], mask=mask)
+        if pa.types.is_nested(kind):  # a list or a map: its own buffers stay
+            own = 1 if pa.types.is_fixed_size_list(kind) else 2
+            values = self._array(array.values, leaves)
+            return pa.Array.from_buffers(
+                kind, len(array), array.buffers()[:own], offset=array.offset, children=[values]
+            )
+        return self._leaf(array, is_int96=next(leaves))
+
+    def _leaf(self, array: Any, *, is_int96: bool) -> Any:
+        """Return the values of one leaf column."""
+        kind = array.type
+        if pa.types.is_date32(kind) and self.has_days:
+            return _mapped(array, pa.int32(), FIRST_SAFE_DAY, gregorian_days)
+        if not pa.types.is_timestamp(kind):
+            return array
+        if (is_int96 and self.has_int96) or (not is_int96 and kind.tz and self.has_days):
+            per_second = _PER_SECOND[kind.unit]
+            moments = partial(self._moments, per_second=per_second)
+            return _mapped(array, pa.int64(), FIRST_SAFE_SECOND * per_second, moments)
+        return array
+
+    def _moments(self, values: np.ndarray, per_second: int) -> np.ndarray:
+        """Return moments, some of them early enough for the time zone to matter."""
+        zone = None if self.zone is None else legacy_zone(self.zone)
+        if zone is None:
+            unknown = "does not say in which time zone" if self.zone is None else "says in a zone"
+            raise CorruptFileError(
+                "file/time-zone-unknown",
+                f"Spark wrote timestamps before 1912 in its old calendar, and the file {unknown}"
+                + (f" that is not known: '{self.zone}'" if self.zone else ""),
+                where=Where(file=self.file),
+                remedy="Read the file with Spark in the time zone of the machine that wrote it, and"
+                " write it again with spark.sql.parquet.datetimeRebaseModeInWrite=CORRECTED and"
+                " int96RebaseModeInWrite=CORRECTED.",
+            )
+        return zone.gregorian(values, per_second)
+
+
+def _mapped(
+    array: Any, plain: pa.DataType, safe: int, change: Callable[[np.ndarray], np.ndarray]
+) -> Any:
+    """Return an array with its values before `safe` changed; `plain` is how they are stored."""
+    nulls = array.is_null().to_numpy(zero_copy_only=False)
+    values = array.view(plain).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    early = values < safe
+    if not early.any():
+        return array
+    values = values.copy()
+    values[early] = change(values[early])
+    return pa.array(values, pa.int64(), mask=nulls).cast(plain).view(array.type)
+
+
+def _has_days(kind: pa.DataType) -> bool:
+    """Return whether a column of this type can hold a day or a moment."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return False
+    if pa.types.is_nested(kind):
+        return any(_has_days(kind.field(at).type) for at in range(kind.num_fields))
+    return bool(pa.types.is_date32(kind) or pa.types.is_timestamp(kind))
+
+
+def _leaves(parquet: pq.ParquetFile) -> dict[str, tuple[bool, ...]]:
+    """Return for each column of a file whether its leaves are INT96."""
+    schema = parquet.metadata.schema
+    kinds = (schema.column(at).physical_type == "INT96" for at in range(len(schema)))
+    fields = parquet.schema_arrow
+    return {f.name: tuple(next(kinds) for _ in range(_count(f.type))) for f in fields}
+
+
+def _count(kind: pa.DataType) -> int:
+    """Return how many leaves a type has."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _count(kind.storage_type)
+    if pa.types.is_nested(kind):
+        return sum(_count(kind.field(at).type) for at in range(kind.num_fields))
+    return 1
