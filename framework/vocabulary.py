@@ -11,6 +11,7 @@ __all__ = [
     "CheckedRows",
     "FileKind",
     "KeyScope",
+    "MissingColumns",
     "OnDuplicate",
     "OnFail",
     "Outcome",
@@ -149,13 +150,25 @@ class WriteOperation(StrEnum):
 class SchemaEvolution(StrEnum):
     """How far the table's schema follows that of what is written.
 
-    `FREEZE` refuses every difference, `ADD_COLUMNS` takes new nullable columns at the end, `WIDEN`
-    also wider types.
+    `FREEZE` refuses new columns and wider types, `ADD_COLUMNS` takes new nullable columns and
+    fields of structs, each after those that are there, `WIDEN` also wider types.
     """
 
     FREEZE = "freeze"
     ADD_COLUMNS = "add_columns"
     WIDEN = "widen"
+
+
+@unique
+class MissingColumns(StrEnum):
+    """What a column of the table, or a field of a struct, means that an input file lacks.
+
+    `REFUSE` refuses the load, `SET_NULL` writes null for it: also into rows that had a value. Key,
+    partition and ordering columns, and those that may not be null, are always refused.
+    """
+
+    REFUSE = "refuse"
+    SET_NULL = "set_null"
 
 
 @unique

@@ -214,6 +214,7 @@ def _load(load: LoadPlan) -> LoadDocument:
         "earlier_files": load.earlier_files,
         "creates_table": load.creates,
         "schema_evolution": load.evolution.value,
+        "missing_columns": load.missing.value,
         "target_file_size": load.target_file_size,
         "small_file_limit": load.small_file_limit,
         "partitions": list(load.partitions),

@@ -200,6 +200,7 @@ class LoadDocument(TypedDict):
     earlier_files: int
     creates_table: bool
     schema_evolution: Literal["freeze", "add_columns", "widen"]
+    missing_columns: Literal["refuse", "set_null"]
     target_file_size: int
     small_file_limit: int
     partitions: list[str]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from framework.plan.input import InputRequest
-    from framework.vocabulary import SchemaEvolution, WriteOperation
+    from framework.vocabulary import MissingColumns, SchemaEvolution, WriteOperation
 
 __all__ = ["InputListing", "LoadPlan", "LoadRequest"]
 
@@ -73,6 +73,7 @@ class LoadPlan:
         listing_sha256: over the files to load; "" for formats that have none.
         creates: whether the run makes the table.
         evolution: how far the table's schema follows.
+        missing: what a column of the table means that an input file lacks.
         target_file_size: bytes that a new file is meant to have.
         small_file_limit: bytes below which a file takes new rows.
         parallelism: tasks at once, None for as many as there are cores.
@@ -91,6 +92,7 @@ class LoadPlan:
     listing_sha256: str
     creates: bool
     evolution: SchemaEvolution
+    missing: MissingColumns
     target_file_size: int
     small_file_limit: int
     parallelism: int | None = None

@@ -214,6 +214,7 @@ def _load(
         listing_sha256=listing.sha256,
         creates=creates,
         evolution=write.schema_evolution,
+        missing=write.missing_columns,
         target_file_size=write.target_file_size,
         small_file_limit=write.small_file_limit,
         parallelism=write.parallelism,

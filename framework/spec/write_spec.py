@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema
 
 from framework.spec.fields import PositiveNumber, SpecModel, Text, fault
 from framework.spec.sizes import Size, size_schema
-from framework.vocabulary import SchemaEvolution, WriteOperation
+from framework.vocabulary import MissingColumns, SchemaEvolution, WriteOperation
 
 __all__ = [
     "MIN_TARGET_FILE_SIZE",
@@ -71,6 +71,10 @@ class WriteSpec(SpecModel):
     schema_evolution: SchemaEvolution = Field(
         default=SchemaEvolution.FREEZE,
         description="How far the table's schema follows that of what is written.",
+    )
+    missing_columns: MissingColumns = Field(
+        default=MissingColumns.REFUSE,
+        description="What a column of the table means that a file of the source lacks.",
     )
     partitions: tuple[PartitionPattern, ...] = Field(
         default=(),

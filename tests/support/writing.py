@@ -43,6 +43,7 @@ from framework.plan.target import Target
 from framework.vocabulary import (
     BootstrapMode,
     KeyScope,
+    MissingColumns,
     OnDuplicate,
     PartitionType,
     SchemaEvolution,
@@ -145,6 +146,7 @@ def a_load_plan(
         listing_sha256="",
         creates=creates,
         evolution=SchemaEvolution.FREEZE,
+        missing=MissingColumns.REFUSE,
         target_file_size=120 << 20,
         small_file_limit=100 << 20,
     )

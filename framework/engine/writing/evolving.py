@@ -9,48 +9,113 @@ import pyarrow as pa
 
 from framework.errors import PlanError, Where
 from framework.hudi.table.layout import META_COLUMNS
-from framework.hudi.table.schema import check_schema, full_record_schema, unify
-from framework.vocabulary import SchemaEvolution
+from framework.hudi.table.schema import (
+    Difference,
+    DifferenceKind,
+    absent_fields,
+    check_schema,
+    differences,
+    full_record_schema,
+    unify,
+)
+from framework.vocabulary import MissingColumns, SchemaEvolution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["check_holds", "evolved"]
+__all__ = ["Following", "InputSchema", "check_holds", "evolved", "united"]
 
 _RESERVED: Final = "_hoodie_"
+_CASTS: Final = "Cast the column in a transform."
+_WRITES: Final = "Write such columns into every file of the source."
+_SETS_NULL: Final = (
+    "Write the missing columns into every file of the source, or set"
+    " `write.missing_columns: set_null`: it writes null for them, also into rows that had a value."
+)
+_ADDS: Final = "Set `write.schema_evolution: add_columns`, or leave them out by a transform."
+_WIDENS: Final = "Set `write.schema_evolution: widen`, or cast the columns in a transform."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputSchema:
+    """Columns of an input file, and of those after it up to the next `InputSchema`.
+
+    Attributes:
+        number: the same for files with the same columns.
+        schema: Hudi's five meta columns are left aside.
+        file: path of the file, None for rows that come from no file of the user's.
+    """
+
+    number: int
+    schema: pa.Schema
+    file: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Following:
+    """How far a table's schema follows, and what a column means that a file lacks.
+
+    Attributes:
+        evolution: whether columns are added, and types grow.
+        missing: whether columns may be missing.
+        needed: columns that no file may lack all the same: those of keys, partitions and ordering.
+    """
+
+    evolution: SchemaEvolution = SchemaEvolution.FREEZE
+    missing: MissingColumns = MissingColumns.REFUSE
+    needed: frozenset[str] = frozenset()
 
 
 def evolved(
-    current: pa.Schema | None, found: pa.Schema, policy: SchemaEvolution, *, table: str
+    current: pa.Schema | None,
+    inputs: Sequence[InputSchema],
+    following: Following,
+    *,
+    table: str,
 ) -> pa.Schema:
     """Return the table's columns after a load, without meta columns.
 
     Columns of the table keep their order, new ones follow. A column may come in a narrower type
-    than the table's.
+    than the table's. Files are taken as though they were loaded one after the other: a column is
+    missing from a file if the table or a file before it has it.
 
     Args:
         current: columns of the table, None where the load makes it.
-        found: columns of the input; Hudi's five meta columns are left aside.
-        policy: how far the table's schema follows.
+        inputs: columns of the input files, in the order of the files; not empty.
+        following: how far the table's schema follows.
         table: the table's location, for errors.
 
     Raises:
         PlanError: `input/schema-differs` with everything that does not fit, `input/no-columns` or
             `input/reserved-column`; for types that no reader could use, what `check_schema` says.
     """
-    schema = pa.schema([field for field in found if field.name not in META_COLUMNS])
+    schema = _data_columns(united(inputs))
     _check_names(schema, table)
     for issue in check_schema(schema):
         raise PlanError(
             issue.condition, issue.message, where=Where(table=table), remedy=issue.remedy
         )
-    readable = full_record_schema(schema)
-    if current is None:
-        return pa.schema([field.with_nullable(True) for field in readable])
-    faults = list(_faults(_Meeting(current=current, found=readable, policy=policy)))
+    found = full_record_schema(schema)
+    faults = [*_missing(current, inputs, following)]
+    if current is not None:
+        faults += filter(
+            None, (_fault(e, following.evolution) for e in differences(current, found))
+        )
     if faults:
         raise _differs(faults, table)
-    return unify([current, readable]).schema
+    if current is None:
+        return pa.schema([field.with_nullable(True) for field in found])
+    return unify([current, found]).schema
+
+
+def united(inputs: Sequence[InputSchema]) -> pa.Schema:
+    """Return one schema that all input files fit into."""
+    return unify({each.number: each.schema for each in inputs}.values()).schema
+
+
+def _data_columns(schema: pa.Schema) -> pa.Schema:
+    """Return a schema without Hudi's meta columns."""
+    return pa.schema([field for field in schema if field.name not in META_COLUMNS])
 
 
 def _check_names(schema: pa.Schema, table: str) -> None:
@@ -72,57 +137,93 @@ def _check_names(schema: pa.Schema, table: str) -> None:
             )
 
 
-def check_holds(found: pa.Schema, names: Sequence[str], *, table: str) -> None:
-    """Raise unless the input has the columns that a delete takes rows by.
+def check_holds(inputs: Iterable[InputSchema], names: Sequence[str], *, table: str) -> None:
+    """Raise unless every input file has some top-level columns.
 
     Raises:
         PlanError: `input/schema-differs`.
     """
-    missing = [f"column '{name}' is missing" for name in names if name not in found.names]
-    if missing:
-        raise _differs(missing, table)
+    faults = [
+        _Fault(message=f"column '{name}' is missing", remedy=_WRITES, file=each.file)
+        for each in inputs
+        for name in names
+        if name not in each.schema.names
+    ]
+    if faults:
+        raise _differs(faults, table)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Meeting:
-    """The table's columns, those of the input, and how far the first follow the second."""
+class _Fault:
+    """What does not fit, what to do, and in which file it was seen first."""
 
-    current: pa.Schema
-    found: pa.Schema
-    policy: SchemaEvolution
-
-
-def _faults(meeting: _Meeting) -> Iterator[str]:
-    """Yield everything that does not fit."""
-    current, found = meeting.current, meeting.found
-    for name in current.names:
-        if name not in found.names:
-            yield f"column '{name}' is missing"
-        else:
-            yield from _type_faults(current.field(name), found.field(name), meeting.policy)
-    if meeting.policy is SchemaEvolution.FREEZE:
-        for name in found.names:
-            if name not in current.names:
-                yield f"column '{name}' is new, which `schema_evolution: freeze` refuses"
+    message: str
+    remedy: str
+    file: str | None = None
 
 
-def _type_faults(current: pa.Field, found: pa.Field, policy: SchemaEvolution) -> Iterator[str]:
-    """Yield what speaks against one column's type."""
-    union = unify([pa.schema([current]), pa.schema([found])])
-    if union.conflicts:
-        yield f"column '{current.name}' is {found.type}, in the table {current.type}"
-    elif union.schema.field(0).type != current.type and policy is not SchemaEvolution.WIDEN:
-        yield (
-            f"column '{current.name}' is {found.type}, which is wider than the table's"
-            f" {current.type}; `schema_evolution: widen` allows it"
-        )
+def _missing(
+    current: pa.Schema | None, inputs: Sequence[InputSchema], following: Following
+) -> Iterator[_Fault]:
+    """Yield the columns and fields that files lack, each once, with the first file."""
+    known = pa.schema([]) if current is None else current
+    checked: set[int] = set()
+    named: set[str] = set()
+    for each in inputs:
+        if each.number in checked:
+            continue
+        found = _data_columns(each.schema)
+        for path, field in absent_fields(known, found):
+            fault = _absence(path, field, following, each.file)
+            if fault and path not in named:
+                named.add(path)
+                yield fault
+        grown = unify([known, _nullable(found)]).schema
+        checked = {*checked, each.number} if grown == known else {each.number}
+        known = grown
 
 
-def _differs(faults: Sequence[str], table: str) -> PlanError:
-    """Return the error for an input that does not fit the table."""
+def _nullable(schema: pa.Schema) -> pa.Schema:
+    """Return the columns as a table gets them, which may be null."""
+    return pa.schema([field.with_nullable(True) for field in schema])
+
+
+def _absence(path: str, field: pa.Field, following: Following, file: str | None) -> _Fault | None:
+    """Return what speaks against a file without a column or field, None where it may be null."""
+    if path in following.needed:
+        return _Fault(message=f"column '{path}' is missing", remedy=_WRITES, file=file)
+    if following.missing is MissingColumns.REFUSE:
+        return _Fault(message=f"column '{path}' is missing", remedy=_SETS_NULL, file=file)
+    if field.nullable or following.evolution is SchemaEvolution.WIDEN:
+        return None
+    message = f"column '{path}' is missing, and may not be null in the table"
+    return _Fault(message=message, remedy=_WRITES, file=file)
+
+
+def _fault(difference: Difference, policy: SchemaEvolution) -> _Fault | None:
+    """Return what speaks against a difference between table and input, None where it is taken."""
+    path, found, current = difference.path, difference.found, difference.current
+    if difference.kind is DifferenceKind.NEW or current is None:
+        message = f"column '{path}' is new, which `schema_evolution: freeze` refuses"
+        return _Fault(message=message, remedy=_ADDS) if policy is SchemaEvolution.FREEZE else None
+    if difference.kind is DifferenceKind.CONFLICT:
+        message = f"column '{path}' is {found.type}, in the table {current.type}"
+        return _Fault(message=message, remedy=_CASTS)
+    if policy is SchemaEvolution.WIDEN:
+        return None
+    if found.type == current.type:
+        message = f"column '{path}' may be null, which the table's may not"
+    else:
+        message = f"column '{path}' is {found.type}, which is wider than the table's {current.type}"
+    return _Fault(message=message, remedy=_WIDENS)
+
+
+def _differs(faults: Sequence[_Fault], table: str) -> PlanError:
+    """Return the error for an input that does not fit the table; it names the first file."""
+    file = next((each.file for each in faults if each.file), None)
     return PlanError(
         "input/schema-differs",
-        f"the input does not fit the table: {'; '.join(faults)}",
-        where=Where(table=table),
-        remedy="Select and cast the columns in a transform, or set `write.schema_evolution`.",
+        f"the input does not fit the table: {'; '.join(each.message for each in faults)}",
+        where=Where(table=table, file=file),
+        remedy=" ".join(dict.fromkeys(each.remedy for each in faults)),
     )

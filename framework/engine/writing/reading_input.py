@@ -3,39 +3,31 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from framework.engine.audit.spill import bucket_bits
 from framework.engine.course import PinnedInput
 from framework.engine.reading.slice_rows import SliceTable
 from framework.engine.views import address_fields
 from framework.engine.writing.assigning import Sizing
-from framework.engine.writing.evolving import check_holds, evolved
+from framework.engine.writing.evolving import Following, InputSchema, check_holds, evolved, united
 from framework.engine.writing.groups import WriteSettings
-from framework.engine.writing.job import InputFile, LoadJob
+from framework.engine.writing.input_footers import InputFooters, input_footers
+from framework.engine.writing.job import LoadJob
 from framework.engine.writing.load import load_of, load_plan
-from framework.errors import (
-    CorruptFileError,
-    NotYetBuiltError,
-    PlanError,
-    SourceDriftError,
-    Where,
-)
+from framework.errors import NotYetBuiltError, PlanError, Where
 from framework.hudi.bootstrap.source_schema import encode_schema
 from framework.hudi.filegroup.merge_rule import MergeRule
 from framework.hudi.keygen.rule import key_faults
-from framework.hudi.storage.opening import open_storage
-from framework.hudi.table.layout import MetaField, join, name_of, parent_of
+from framework.hudi.table.layout import MetaField, join
 from framework.hudi.table.properties import table_names
-from framework.hudi.table.schema import avro_schema, parquet_schema, unify, with_meta_columns
+from framework.hudi.table.schema import avro_schema, with_absent_fields, with_meta_columns
 from framework.hudi.timeline.timeline import Timeline
 from framework.plan.words import count_text
-from framework.vocabulary import KeyScope, TableType, WriteOperation
+from framework.vocabulary import KeyScope, MissingColumns, TableType, WriteOperation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,38 +36,32 @@ if TYPE_CHECKING:
     from framework.engine.writing.load import Load
     from framework.hudi.commit.intent import Transaction
     from framework.hudi.keygen.rule import KeyRule
-    from framework.hudi.storage.port import Entry
     from framework.plan.load import LoadPlan
 
-__all__ = ["input_footers", "read_input"]
+__all__ = ["read_input"]
 
 _BUCKET_ROWS = 4_000_000
-_READERS = 8
-_BATCH = 4096
 
 
 def read_input(work: Run, course: Course) -> Course:
     """Pin the input to files, read their footers, and decide the table's columns.
 
     Raises:
-        PlanError: `input/schema-differs`, or see `evolved`.
+        PlanError: see `evolved` and `check_holds`.
         NotYetBuiltError: `input/needs-spark`; the input is no plain Parquet and there is no reader.
         SourceDriftError, CorruptFileError: an input file is gone or cannot be read.
     """
     transaction, load = load_of(course)
     plan = load_plan(work)
     pinned = _pinned(transaction, plan, work.reader)
-    files, found = input_footers(pinned.paths)
-    if pinned.schema is not None:
-        found = pinned.schema
-    if plan.releases is not None:
-        found = _as_set_aside(load, plan, found)
-    schema = _columns(work, load, plan, found)
+    footers = input_footers(pinned.paths)
+    files, inputs = footers.files, _inputs(plan, pinned, footers)
+    schema = _columns(work, load, plan, inputs)
     rows, size = sum(each.rows for each in files), sum(each.size for each in files)
     load = replace(
         load,
-        files=tuple(files),
-        found=found,
+        files=files,
+        found=_found(load, plan, inputs),
         schema=schema,
         job=_job(work, transaction, load, schema, rows),
         settings=WriteSettings(
@@ -94,14 +80,23 @@ def read_input(work: Run, course: Course) -> Course:
     return replace(course, job=load, summary=summary, input_rows=rows)
 
 
-def _as_set_aside(load: Load, plan: LoadPlan, found: pa.Schema) -> pa.Schema:
-    """Return the columns of rows set aside, and those that the table has got since, null there."""
-    hidden = plan.request.hidden if plan.request else ()
-    shown = pa.schema([field for field in found if field.name not in hidden])
+def _inputs(plan: LoadPlan, pinned: PinnedInput, footers: InputFooters) -> tuple[InputSchema, ...]:
+    """Return the columns of the pinned files."""
+    if pinned.schema is not None:
+        return (InputSchema(number=0, schema=pinned.schema),)
+    hidden = plan.request.hidden if plan.request and plan.releases is not None else ()
+    return tuple(
+        replace(each, schema=pa.schema([f for f in each.schema if f.name not in hidden]))
+        for each in footers.schemas
+    )
+
+
+def _found(load: Load, plan: LoadPlan, inputs: Sequence[InputSchema]) -> pa.Schema:
+    """Return the columns that rows are checked by: the files', and what they lack, null there."""
+    found = united(inputs)
     if load.table is None or plan.operation is WriteOperation.DELETE:
-        return shown
-    later = [field for field in load.table.schema if field.name not in shown.names]
-    return pa.schema([*shown, *later])
+        return found
+    return with_absent_fields(found, load.table.schema)
 
 
 def _pinned(transaction: Transaction, plan: LoadPlan, reader: InputReader | None) -> PinnedInput:
@@ -122,83 +117,35 @@ def _pinned(transaction: Transaction, plan: LoadPlan, reader: InputReader | None
     return reader.stage(request, f"{storage.location}/{folder}")
 
 
-def input_footers(paths: Sequence[str]) -> tuple[list[InputFile], pa.Schema]:
-    """Return the files with what their footers say, and one schema for all of them.
-
-    Raises:
-        SourceDriftError: `input/drift`; a file is gone.
-        CorruptFileError: `input/corrupt-file`, `input/schema-conflict`.
-    """
-    files: list[InputFile] = []
-    schemas: list[pa.Schema] = []
-    with ThreadPoolExecutor(_READERS) as pool:
-        for first in range(0, len(paths), _BATCH):
-            some = paths[first : first + _BATCH]
-            for path, (entry, metadata) in zip(some, pool.map(_footer, some), strict=True):
-                schema = parquet_schema(metadata)
-                if schema not in schemas:
-                    schemas.append(schema)
-                files.append(
-                    InputFile(
-                        number=len(files),
-                        path=path,
-                        size=entry.size,
-                        mtime_ns=entry.mtime_ns,
-                        rows=metadata.num_rows,
-                    )
-                )
-    return files, _unified(schemas)
-
-
-def _footer(path: str) -> tuple[Entry, pq.FileMetaData]:
-    """Return a file as it is now, and its footer."""
-    folder, name = open_storage(parent_of(path)), name_of(path)
-    entry = folder.stat(name)
-    if entry is None:
-        raise SourceDriftError(
-            "input/drift",
-            "an input file is gone",
-            where=Where(file=path),
-            remedy="Nothing was published. Run the same command again.",
-        )
-    try:
-        with folder.open_input(name) as stream:
-            return entry, pq.ParquetFile(stream).metadata
-    except (OSError, pa.ArrowException) as error:
-        raise CorruptFileError(
-            "input/corrupt-file",
-            f"an input file cannot be read: {error}",
-            where=Where(file=path),
-            remedy="Restore the file, or take it out of the source.",
-        ) from error
-
-
-def _unified(schemas: Sequence[pa.Schema]) -> pa.Schema:
-    """Return one schema for all files."""
-    found = unify(schemas)
-    for conflict in found.conflicts:
-        raise CorruptFileError(
-            "input/schema-conflict",
-            f"column '{conflict.column}' is {conflict.left} in some files and {conflict.right}"
-            " in others",
-            remedy="Cast it in a transform, or load the files apart.",
-        )
-    return found.schema
-
-
-def _columns(work: Run, load: Load, plan: LoadPlan, found: pa.Schema) -> pa.Schema:
+def _columns(work: Run, load: Load, plan: LoadPlan, inputs: Sequence[InputSchema]) -> pa.Schema:
     """Return the table's columns after the load."""
     rule, location = work.plan.target.key_rule, work.storage.location
     current = None if load.table is None else load.table.schema
     if plan.operation is WriteOperation.DELETE and current is not None:
-        check_holds(found, _taken_by(rule), table=location)
+        check_holds(inputs, _taken_by(rule), table=location)
         return current
-    check_holds(found, [field.name for field in rule.partition], table=location)
+    partition = [field.name for field in rule.partition]
+    check_holds(inputs, partition, table=location)
+    found = united(inputs)
     for fault in key_faults(rule, found):
         raise PlanError(
             fault.condition, fault.message, where=Where(table=location), remedy=fault.remedy
         )
-    return evolved(current, found, plan.evolution, table=location)
+    ordering = _merge_rule(work, load).ordering
+    following = Following(
+        evolution=plan.evolution,
+        missing=MissingColumns.SET_NULL if _adds_rows_set_aside(plan) else plan.missing,
+        needed=frozenset({*rule.record_key, *partition, *([ordering] if ordering else [])}),
+    )
+    return evolved(current, inputs, following, table=location)
+
+
+def _adds_rows_set_aside(plan: LoadPlan) -> bool:
+    """Whether rows set aside are added, and replace none: columns that came since are null."""
+    return plan.releases is not None and plan.operation in _ADDING
+
+
+_ADDING: Final = frozenset({WriteOperation.INSERT, WriteOperation.BULK_INSERT})
 
 
 def _taken_by(rule: KeyRule) -> list[str]:

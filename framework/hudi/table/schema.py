@@ -19,15 +19,26 @@ from framework.hudi.table.schema_check import (
     full_record_schema,
     millisecond_columns,
 )
+from framework.hudi.table.schema_difference import (
+    Difference,
+    DifferenceKind,
+    absent_fields,
+    differences,
+    with_absent_fields,
+)
 from framework.hudi.table.schema_union import SchemaConflict, UnifiedSchema, is_widened, unify
 
 __all__ = [
+    "Difference",
+    "DifferenceKind",
     "SchemaConflict",
     "SchemaIssue",
     "UnifiedSchema",
+    "absent_fields",
     "arrow_schema",
     "avro_schema",
     "check_schema",
+    "differences",
     "full_record_schema",
     "int96_columns",
     "is_widened",
@@ -35,5 +46,6 @@ __all__ = [
     "parquet_schema",
     "sanitize_name",
     "unify",
+    "with_absent_fields",
     "with_meta_columns",
 ]

@@ -16,7 +16,7 @@ from framework.engine.course import PinnedInput
 from framework.engine.proving import prove_source
 from framework.engine.reading.table import open_table
 from framework.engine.results import AuditReport
-from framework.engine.writing.reading_input import input_footers
+from framework.engine.writing.input_footers import input_footers
 from framework.errors import AuditFailedError, PlanError, Where
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.commit.staging import new_write_id
@@ -126,12 +126,12 @@ def _load_rows(spark: SparkSession, plan: Plan, bench: Bench) -> InputRows | Non
         pinned = PinnedInput(paths=request.files)
     else:
         pinned = SparkInput(spark, bench.events).stage(request, str(bench.scratch / "input"))
-    files, schema = input_footers(pinned.paths)
+    footers = input_footers(pinned.paths)
     return InputRows(
-        numbers=[each.number for each in files],
-        paths=[each.path for each in files],
-        partition_paths=[""] * len(files),
-        schema=pinned.schema or schema,
+        numbers=[each.number for each in footers.files],
+        paths=[each.path for each in footers.files],
+        partition_paths=[""] * len(footers.files),
+        schema=pinned.schema or footers.schema,
     )
 
 

@@ -198,12 +198,16 @@ def test_releases_come_from_several_places_oldest_first(tmp_path: Path) -> None:
 
 
 def test_rows_set_aside_before_a_column_came_have_null_there(tmp_path: Path) -> None:
-    """The table's schema may have grown since."""
+    """The table's schema may have grown since; rows that replace others need leave for it."""
     shop = a_shop(tmp_path, more={"schema_evolution": "add_columns"})
     table = pa.table({"id": [20], "n": [20], "v": ["w"], "extra": [1.5]})
     pq.write_table(table, tmp_path / "landing" / "b.parquet")
     shop.run()
-    corrected(shop).release()
+    with pytest.raises(PlanError, match="'extra' is missing") as caught:
+        corrected(shop).release()
+    assert "write.missing_columns: set_null" in caught.value.remedy
+    more = {"schema_evolution": "add_columns", "missing_columns": "set_null"}
+    replace(corrected(shop), more=more).release()
     assert shop.rows() == {1: 5, 3: 1, 4: 9, 20: 20}
 
 

@@ -5,23 +5,31 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from framework.engine.writing.evolving import check_holds, evolved
+from framework.engine.writing.evolving import Following, InputSchema, check_holds, evolved
 from framework.errors import PlanError
 from framework.vocabulary import SchemaEvolution
 
 TABLE = pa.schema([("id", pa.int64()), ("price", pa.float64())])
 
 
+def following(
+    current: pa.Schema | None, found: pa.Schema, policy: SchemaEvolution = SchemaEvolution.FREEZE
+) -> pa.Schema:
+    """Return the table's columns after loading one file."""
+    inputs = [InputSchema(number=0, schema=found)]
+    return evolved(current, inputs, Following(evolution=policy), table="/t")
+
+
 def after(found: pa.Schema, policy: SchemaEvolution = SchemaEvolution.FREEZE) -> list[str]:
     """Return the table's columns after loading `found`, as `name: type`."""
-    schema = evolved(TABLE, found, policy, table="/t")
+    schema = following(TABLE, found, policy)
     return [f"{field.name}: {field.type}" for field in schema]
 
 
 def refusal(found: pa.Schema, policy: SchemaEvolution = SchemaEvolution.FREEZE) -> PlanError:
     """Return the refusal of `found`."""
     with pytest.raises(PlanError) as caught:
-        evolved(TABLE, found, policy, table="/t")
+        following(TABLE, found, policy)
     return caught.value
 
 
@@ -51,7 +59,7 @@ def test_evolved_new_column_follows_the_policy() -> None:
     """`freeze` refuses a new column; the others put it at the end, nullable."""
     found = pa.schema([pa.field("note", pa.string(), nullable=False), *TABLE])
     assert "'note' is new" in refusal(found).message
-    schema = evolved(TABLE, found, SchemaEvolution.ADD_COLUMNS, table="/t")
+    schema = following(TABLE, found, SchemaEvolution.ADD_COLUMNS)
     assert schema.names == ["id", "price", "note"]
     assert schema.field("note").nullable
 
@@ -61,8 +69,8 @@ def test_evolved_wider_type_follows_the_policy() -> None:
     narrow = pa.schema([("id", pa.int32())])
     wide = pa.schema([("id", pa.int64())])
     with pytest.raises(PlanError, match="wider than"):
-        evolved(narrow, wide, SchemaEvolution.ADD_COLUMNS, table="/t")
-    assert evolved(narrow, wide, SchemaEvolution.WIDEN, table="/t") == wide
+        following(narrow, wide, SchemaEvolution.ADD_COLUMNS)
+    assert following(narrow, wide, SchemaEvolution.WIDEN) == wide
 
 
 def test_evolved_conflicts_are_told_together() -> None:
@@ -78,7 +86,7 @@ def test_evolved_new_table_takes_what_readers_can_read() -> None:
     found = pa.schema(
         [("_hoodie_record_key", pa.string()), pa.field("at", pa.timestamp("ms", "UTC"))]
     )
-    schema = evolved(None, found, SchemaEvolution.FREEZE, table="/t")
+    schema = following(None, found)
     assert schema == pa.schema([("at", pa.timestamp("us", "UTC"))])
 
 
@@ -94,12 +102,13 @@ def test_evolved_new_table_takes_what_readers_can_read() -> None:
 def test_evolved_input_that_is_no_table_is_refused(found: pa.Schema, condition: str) -> None:
     """What no table could hold is refused by its name."""
     with pytest.raises(PlanError) as caught:
-        evolved(None, found, SchemaEvolution.FREEZE, table="/t")
+        following(None, found)
     assert caught.value.condition == condition
 
 
 def test_check_holds_missing_key_column_is_refused() -> None:
     """A delete needs the columns that it takes rows by, and no others."""
-    check_holds(TABLE, ["id"], table="/t")
+    inputs = [InputSchema(number=0, schema=TABLE)]
+    check_holds(inputs, ["id"], table="/t")
     with pytest.raises(PlanError, match="'day' is missing"):
-        check_holds(TABLE, ["id", "day"], table="/t")
+        check_holds(inputs, ["id", "day"], table="/t")
