@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -21,9 +21,9 @@ from framework.hudi.table.schema import (
 from framework.vocabulary import MissingColumns, SchemaEvolution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["Following", "InputSchema", "check_holds", "evolved", "united"]
+__all__ = ["Following", "InputSchema", "check_holds", "evolved", "narrowed", "united"]
 
 _RESERVED: Final = "_hoodie_"
 _CASTS: Final = "Cast the column in a transform."
@@ -111,6 +111,37 @@ def evolved(
 def united(inputs: Sequence[InputSchema]) -> pa.Schema:
     """Return one schema that all input files fit into."""
     return unify({each.number: each.schema for each in inputs}.values()).schema
+
+
+def narrowed(
+    inputs: Sequence[InputSchema], kinds: Mapping[str, pa.DataType]
+) -> tuple[InputSchema, ...]:
+    """Return the inputs with some top-level columns in narrower types, which values are checked by.
+
+    Integers and decimals alone are narrowed: a value either is the same in both types or does not
+    fit. Columns of other types, and those that are narrower already, stay as they are.
+
+    Args:
+        inputs: columns of the input files.
+        kinds: the types to take columns in, by name.
+    """
+    return tuple(
+        replace(each, schema=pa.schema([_narrowed(field, kinds) for field in each.schema]))
+        for each in inputs
+    )
+
+
+def _narrowed(field: pa.Field, kinds: Mapping[str, pa.DataType]) -> pa.Field:
+    """Return a column in its narrower type, if it has one."""
+    kind = kinds.get(field.name)
+    if kind is None or not any(check(kind) for check in _NARROWED):
+        return field
+    wider = next(differences(pa.schema([(field.name, kind)]), pa.schema([field])), None)
+    is_wider = wider is not None and wider.kind is DifferenceKind.WIDER
+    return field.with_type(kind) if is_wider else field
+
+
+_NARROWED: Final = (pa.types.is_signed_integer, pa.types.is_decimal128)
 
 
 def _data_columns(schema: pa.Schema) -> pa.Schema:

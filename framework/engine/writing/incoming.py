@@ -34,7 +34,7 @@ from framework.hudi.table.rebasing import LegacyCalendar
 from framework.vocabulary import KeyScope, WriteOperation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["FILE", "KEY", "PATH", "ROW", "IncomingTask", "incoming_schema", "incoming_task"]
 
@@ -148,7 +148,7 @@ class _Nulls:
 def _keyed(job: LoadJob, piece: _Piece, nulls: _Nulls) -> pa.Table:
     """Return rows of one input file with their keys."""
     file = piece.file
-    columns = [fitted_column(piece.raw, field, _misfit(file)) for field in job.table_schema]
+    columns = [fitted_column(piece.raw, field, _misfit(piece)) for field in job.table_schema]
     data = pa.Table.from_arrays(columns, names=job.table_schema.names)
     keys = _keys(job, piece, data, nulls)
     rows = data.num_rows
@@ -193,14 +193,14 @@ def _keys(job: LoadJob, piece: _Piece, data: pa.Table, nulls: _Nulls) -> pa.Chun
         found = record_keys(rule, data, {})
         return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
     if job.operates is WriteOperation.DELETE:
-        brought = fitted_column(raw, pa.field(KEY, pa.string()), _misfit(file))
+        brought = fitted_column(raw, pa.field(KEY, pa.string()), _misfit(piece))
         nulls.add(file.number, piece.places[pc.is_null(brought).to_numpy().nonzero()[0]])
         return brought
     numbers = RowNumbers(instant=job.instant, number=file.number)
     numbered = _numbered(numbers, piece.places)
     if not job.names_keys or KEY not in raw.schema.names:
         return numbered
-    brought = fitted_column(raw, pa.field(KEY, pa.string()), _misfit(file))
+    brought = fitted_column(raw, pa.field(KEY, pa.string()), _misfit(piece))
     return pc.coalesce(brought, numbered)
 
 
@@ -309,15 +309,15 @@ def _row_groups(metadata: pq.FileMetaData) -> Iterator[list[int]]:
         yield groups
 
 
-def _misfit(file: InputFile) -> Any:
+def _misfit(piece: _Piece) -> Callable[[str, int], CorruptFileError]:
     """Return what makes the error for a value that the table's type does not hold."""
 
-    def fault(message: str) -> CorruptFileError:
+    def fault(message: str, row: int) -> CorruptFileError:
         return CorruptFileError(
             "input/value-does-not-fit",
-            message,
-            where=Where(file=file.path),
-            remedy="Correct the file, or cast the column in a transform.",
+            f"row {piece.places[row]}, counted from 0: {message}",
+            where=Where(file=piece.file.path),
+            remedy="Correct the value, or leave the row out in a transform.",
         )
 
     return fault

@@ -13,13 +13,20 @@ from framework.engine.course import PinnedInput
 from framework.engine.reading.slice_rows import SliceTable
 from framework.engine.views import address_fields
 from framework.engine.writing.assigning import Sizing
-from framework.engine.writing.evolving import Following, InputSchema, check_holds, evolved, united
+from framework.engine.writing.evolving import (
+    Following,
+    InputSchema,
+    check_holds,
+    evolved,
+    narrowed,
+    united,
+)
 from framework.engine.writing.groups import WriteSettings
 from framework.engine.writing.input_footers import InputFooters, input_footers
 from framework.engine.writing.job import LoadJob
 from framework.engine.writing.load import load_of, load_plan
 from framework.errors import NotYetBuiltError, PlanError, Where
-from framework.hudi.bootstrap.source_schema import encode_schema
+from framework.hudi.bootstrap.source_schema import encode_schema, partition_type
 from framework.hudi.filegroup.merge_rule import MergeRule
 from framework.hudi.keygen.rule import key_faults
 from framework.hudi.table.layout import MetaField, join
@@ -27,7 +34,13 @@ from framework.hudi.table.properties import table_names
 from framework.hudi.table.schema import avro_schema, with_absent_fields, with_meta_columns
 from framework.hudi.timeline.timeline import Timeline
 from framework.plan.words import count_text
-from framework.vocabulary import KeyScope, MissingColumns, TableType, WriteOperation
+from framework.vocabulary import (
+    KeyScope,
+    MissingColumns,
+    SchemaEvolution,
+    TableType,
+    WriteOperation,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +48,7 @@ if TYPE_CHECKING:
     from framework.engine.course import Course, InputReader, Run
     from framework.engine.writing.load import Load
     from framework.hudi.commit.intent import Transaction
-    from framework.hudi.keygen.rule import KeyRule
+    from framework.hudi.keygen.rule import KeyFault, KeyRule
     from framework.plan.load import LoadPlan
 
 __all__ = ["read_input"]
@@ -126,11 +139,8 @@ def _columns(work: Run, load: Load, plan: LoadPlan, inputs: Sequence[InputSchema
         return current
     partition = [field.name for field in rule.partition]
     check_holds(inputs, partition, table=location)
-    found = united(inputs)
-    for fault in key_faults(rule, found):
-        raise PlanError(
-            fault.condition, fault.message, where=Where(table=location), remedy=fault.remedy
-        )
+    inputs = narrowed(inputs, _kinds(rule, current, plan.evolution))
+    _check_keys(rule, current, inputs, table=location)
     ordering = _merge_rule(work, load).ordering
     following = Following(
         evolution=plan.evolution,
@@ -138,6 +148,55 @@ def _columns(work: Run, load: Load, plan: LoadPlan, inputs: Sequence[InputSchema
         needed=frozenset({*rule.record_key, *partition, *([ordering] if ordering else [])}),
     )
     return evolved(current, inputs, following, table=location)
+
+
+def _kinds(
+    rule: KeyRule, current: pa.Schema | None, evolution: SchemaEvolution
+) -> dict[str, pa.DataType]:
+    """Return the types that key and partition columns keep, by name.
+
+    A partition column has at most its declared type. Under `widen` columns grow up to that, and key
+    columns as others do.
+    """
+    declared = {field.name: partition_type(field.type) for field in rule.partition}
+    if current is None or evolution is SchemaEvolution.WIDEN:
+        return declared
+    names = [name for name in (*rule.record_key, *declared) if name in current.names]
+    return declared | {name: current.field(name).type for name in names}
+
+
+def _check_keys(
+    rule: KeyRule, current: pa.Schema | None, inputs: Sequence[InputSchema], *, table: str
+) -> None:
+    """Raise where key and partition columns are none that values can be taken by.
+
+    What the table has in the declared type cannot be declared otherwise: it needs a cast.
+    """
+    for fault in key_faults(rule, united(inputs)):
+        remedy = fault.remedy
+        if fault.condition == "partition/type-differs" and not _has_fault(rule, current, fault):
+            remedy = _cast(rule, fault.column)
+        places = [each.file for each in inputs if fault in key_faults(rule, each.schema)]
+        raise PlanError(
+            fault.condition,
+            fault.message,
+            where=Where(table=table, file=next(iter(places), None)),
+            remedy=remedy,
+        )
+
+
+def _has_fault(rule: KeyRule, current: pa.Schema | None, fault: KeyFault) -> bool:
+    """Whether the table has a fault too, or is not there: then its declaration can change."""
+    there = () if current is None else key_faults(rule, current)
+    return current is None or (fault.condition, fault.column) in {
+        (each.condition, each.column) for each in there
+    }
+
+
+def _cast(rule: KeyRule, column: str) -> str:
+    """Return the remedy for files that have a partition column in another type than the table."""
+    kind = next(str(field.type) for field in rule.partition if field.name == column)
+    return f"Cast it in a transform, which Spark runs: `CAST({column} AS {kind}) AS {column}`."
 
 
 def _adds_rows_set_aside(plan: LoadPlan) -> bool:

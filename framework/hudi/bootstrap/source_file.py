@@ -107,7 +107,7 @@ class SourceReader:
             return pa.record_batch({"": pa.nulls(batch.num_rows)})
         return pa.RecordBatch.from_arrays(arrays, names=schema.names)
 
-    def _misfit(self, message: str) -> CorruptFileError:
+    def _misfit(self, message: str, _row: int) -> CorruptFileError:
         """Return the error for a value that the table's type does not hold."""
         return CorruptFileError(
             "source/value-does-not-fit",

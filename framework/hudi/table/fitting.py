@@ -23,10 +23,10 @@ def fitted(rows: pa.Table, schema: pa.Schema, *, where: Where | None = None) -> 
         CorruptFileError: `file/value-does-not-fit`.
     """
 
-    def fault(message: str) -> CorruptFileError:
+    def fault(message: str, row: int) -> CorruptFileError:
         return CorruptFileError(
             "file/value-does-not-fit",
-            message,
+            f"row {row}: {message}",
             where=where,
             remedy="Read the table with Apache Hudi; tell us how the file came to be.",
         )
@@ -38,11 +38,12 @@ def fitted(rows: pa.Table, schema: pa.Schema, *, where: Where | None = None) -> 
     return pa.Table.from_arrays(columns, schema=pa.schema(nullable))
 
 
-def fitted_column(rows: Any, field: pa.Field, fault: Callable[[str], CorruptFileError]) -> Any:
+def fitted_column(rows: Any, field: pa.Field, fault: Callable[[str, int], CorruptFileError]) -> Any:
     """Return one column of a table or record batch in the field's type, null where it is absent.
 
     Raises:
-        CorruptFileError: what `fault` makes of a message, for values that do not fit.
+        CorruptFileError: what `fault` makes of a message and the number, from 0, of the first row
+            whose value does not fit.
     """
     at = rows.schema.get_field_index(field.name)
     if at < 0:
@@ -54,4 +55,18 @@ def fitted_column(rows: Any, field: pa.Field, fault: Callable[[str], CorruptFile
         return column.cast(field.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         message = f"column '{field.name}' ({column.type}) does not fit {field.type}: {error}"
-        raise fault(message) from error
+        raise fault(message, _first_misfit(column, field.type)) from error
+
+
+def _first_misfit(column: Any, kind: pa.DataType) -> int:
+    """Return the first row that has no value in a type; some row has none."""
+    first, end = 0, len(column)
+    while end - first > 1:
+        middle = (first + end) // 2
+        try:
+            column.slice(first, middle - first).cast(kind)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            end = middle
+        else:
+            first = middle
+    return first
