@@ -164,8 +164,8 @@ def slow(tmp_path: Path) -> Scene:
     ("number", "code", "word"),
     [
         (signal.SIGINT, 130, "interrupted"),
-        (signal.SIGTERM, 143, "terminated"),
-        (signal.SIGHUP, 129, "hung up"),
+        pytest.param(signal.SIGTERM, 143, "terminated", marks=pytest.mark.long),
+        pytest.param(signal.SIGHUP, 129, "hung up", marks=pytest.mark.long),
     ],
 )
 def test_signal_ends_a_run_in_one_orderly_line(

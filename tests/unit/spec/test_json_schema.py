@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ from tests.unit.spec.fault_cases import WHOLE
 from tests.unit.spec.test_rules import FAULTS, edited, names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from framework.spec.nodes import Node
 
 SEEN_BY_SCHEMA = {
@@ -42,11 +45,18 @@ def data_of(text: str) -> Any:
     return Resolver(scope=scope, findings=findings).resolve(root).stored
 
 
-def accepts(schema: dict[str, Any], data: Any) -> bool:
-    """Whether an independent validator accepts the data."""
-    jsonschema = importlib.import_module("jsonschema")
-    jsonschema.Draft202012Validator.check_schema(schema)
-    return bool(jsonschema.Draft202012Validator(schema).is_valid(data))
+@cache
+def validator(schema: Callable[[], dict[str, Any]]) -> Any:
+    """An independent validator of a schema, which it finds sound; made once."""
+    kind = importlib.import_module("jsonschema").Draft202012Validator
+    made = schema()
+    kind.check_schema(made)
+    return kind(made)
+
+
+def accepts(schema: Callable[[], dict[str, Any]], data: Any) -> bool:
+    """Whether the validator of a schema accepts the data."""
+    return bool(validator(schema).is_valid(data))
 
 
 @pytest.mark.parametrize("name", ["pipeline.schema.json", "project.schema.json"])
@@ -64,15 +74,13 @@ def test_main_writes_both_files(tmp_path: Path) -> None:
 
 def test_schema_accepts_a_sound_spec(spec_text: str) -> None:
     """What loads is valid, with references in place of numbers and words as well."""
-    assert accepts(spec_schema(), data_of(spec_text))
+    assert accepts(spec_schema, data_of(spec_text))
     text = spec_text.replace("copy_on_write", "${var.type}").replace(
         "{month: int}", "{month: '${var.t}'}"
     )
     rest = "  parallelism: ${var.n}\n  rules: [{where: {month: 8}, mode: skip}]\n"
-    assert accepts(spec_schema(), data_of(f"{text}{rest}spark: {{conf: {{spark.a: 0.5}}}}\n"))
-    assert accepts(
-        spec_schema(), data_of(spec_text.replace("  type:", "  precombine: ts\n  type:"))
-    )
+    assert accepts(spec_schema, data_of(f"{text}{rest}spark: {{conf: {{spark.a: 0.5}}}}\n"))
+    assert accepts(spec_schema, data_of(spec_text.replace("  type:", "  precombine: ts\n  type:")))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +106,7 @@ def test_schema_accepts_a_sound_spec(spec_text: str) -> None:
 def test_schema_knows_which_sections_need_which(text: str, *, valid: bool) -> None:
     """A key may be left out where rows are numbered unasked, and a source needs `write`."""
     begin = "version: 1\ntable:\n  name: a.b\n  location: lake/t\n"
-    assert accepts(spec_schema(), data_of(begin + text)) is valid
+    assert accepts(spec_schema, data_of(begin + text)) is valid
 
 
 @pytest.mark.parametrize("case", SEEN, ids=names(SEEN))
@@ -107,7 +115,7 @@ def test_schema_refuses_what_it_can_see(case: Any, spec_text: str) -> None:
     text, _, _ = edited(case, spec_text)
     if case.old == WHOLE or any(part in text for part in BLIND):
         return
-    assert not accepts(spec_schema(), data_of(text))
+    assert not accepts(spec_schema, data_of(text))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +134,7 @@ def test_schema_refuses_what_it_can_see(case: Any, spec_text: str) -> None:
 )
 def test_project_schema_tells_sound_from_faulty(text: str, *, valid: bool) -> None:
     """Defaults may leave fields of a section out, but what they say must be whole."""
-    assert accepts(project_schema(), data_of(text)) is valid
+    assert accepts(project_schema, data_of(text)) is valid
 
 
 def test_every_field_is_described() -> None:

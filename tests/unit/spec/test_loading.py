@@ -239,24 +239,29 @@ def test_folder_without_specs_is_refused(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("share", [4, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: "".join(f"layuot{i}: 1\n" for i in range(20_000)),
-        lambda: "table:\n" + "".join(f"  k{i}: ${{var.lak{i}}}\n" for i in range(15_000)),
-        lambda: "table:\n" + "".join(f"  k{i}: ${{env.HOMME{i}}}\n" for i in range(15_000)),
-        lambda: "table:\n  partition_by:\n" + "".join(f"    c{i}: int\n" for i in range(20_000)),
-        lambda: "bootstrap:\n  rules:\n" + "    - {partition: a, mode: skip}\n" * 10_000,
-        lambda: "bootstrap:\n  rules:\n" + "    - {mode: '${secret.x}'}\n" * 10_000,
-        lambda: (
-            "table:\n  columns:\n"
-            + "".join(f"    column{i}: {{}}\n" for i in range(9_000))
-            + "quality:\n  checks:\n"
-            + "".join(f"    - {{name: a{i}, expect: colunm{i} > 0}}\n" for i in range(1_000))
+        lambda n: "".join(f"layuot{i}: 1\n" for i in range(20_000 // n)),
+        lambda n: "table:\n" + "".join(f"  k{i}: ${{var.lak{i}}}\n" for i in range(15_000 // n)),
+        lambda n: "table:\n" + "".join(f"  k{i}: ${{env.HOMME{i}}}\n" for i in range(15_000 // n)),
+        lambda n: (
+            "table:\n  partition_by:\n" + "".join(f"    c{i}: int\n" for i in range(20_000 // n))
         ),
-        lambda: f"quality: {{checks: [{{name: a, expect: '{'x -> x + ' * 2_000}1'}}]}}\n",
-        lambda: f"quality: {{checks: [{{name: a, expect: '{'a = NULL OR ' * 1_600}b'}}]}}\n",
-        lambda: f"quality: {{checks: [{{name: a, expect: '{'(' * 400_000}'}}]}}\n",
+        lambda n: "bootstrap:\n  rules:\n" + "    - {partition: a, mode: skip}\n" * (10_000 // n),
+        lambda n: "bootstrap:\n  rules:\n" + "    - {mode: '${secret.x}'}\n" * (10_000 // n),
+        lambda n: (
+            "table:\n  columns:\n"
+            + "".join(f"    column{i}: {{}}\n" for i in range(9_000 // n))
+            + "quality:\n  checks:\n"
+            + "".join(f"    - {{name: a{i}, expect: colunm{i} > 0}}\n" for i in range(1_000 // n))
+        ),
+        lambda n: f"quality: {{checks: [{{name: a, expect: '{'x -> x + ' * (2_000 // n)}1'}}]}}\n",
+        lambda n: (
+            f"quality: {{checks: [{{name: a, expect: '{'a = NULL OR ' * (1_600 // n)}b'}}]}}\n"
+        ),
+        lambda n: f"quality: {{checks: [{{name: a, expect: '{'(' * (400_000 // n)}'}}]}}\n",
     ],
     ids=[
         *("fields", "variables", "environment", "columns", "rules", "secrets"),
@@ -264,10 +269,10 @@ def test_folder_without_specs_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_large_hostile_spec_is_answered_in_seconds(
-    write_spec: Write, make: Callable[[], str]
+    write_spec: Write, make: Callable[[int], str], share: int
 ) -> None:
     """Many faults cost time in proportion to the size, and warnings hide no error."""
-    path = write_spec(make())
+    path = write_spec(make(share))
     begin = time.process_time()
     with pytest.raises(SpecError) as caught:
         load_spec(path)
