@@ -19,7 +19,7 @@ from framework.vocabulary import ServiceAuth
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Access", "Limits", "is_loopback"]
+__all__ = ["Access", "Limits", "is_host", "is_loopback"]
 
 _BEARER: Final = b"Bearer "
 _HOST: Final = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
@@ -33,18 +33,33 @@ class Limits:
 
     Attributes:
         header_bytes: of a request's line and headers together.
+        header_line_bytes: of one header.
+        headers: of a request.
         body_bytes: of a request's body.
         header_seconds: until a request's headers are there, from its connection or the answer
             before.
         body_seconds: until its body is there.
+        send_seconds: in each of which a caller has to take some of what is sent to it.
         connections: at a time; further ones are closed at once.
+        queued_bytes: of requests that a caller sends before it was answered; no more are read from
+            it, but those that one read of the system brings, 256 KiB at most.
+        received_bytes: of requests that are not answered yet, of all connections together; one that
+            would go beyond it is closed.
+        unsent_bytes: of answers that callers do not read, of all connections together; beyond it
+            the one is closed that has read nothing for longest.
     """
 
     header_bytes: int = 64 << 10
+    header_line_bytes: int = 8 << 10
+    headers: int = 64
     body_bytes: int = 16 << 20
     header_seconds: float = 10.0
     body_seconds: float = 10.0
+    send_seconds: float = 30.0
     connections: int = 512
+    queued_bytes: int = 64 << 10
+    received_bytes: int = 32 << 20
+    unsent_bytes: int = 64 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,10 +104,16 @@ class Access:
 def _is_named(host: bytes, hosts: frozenset[str]) -> bool:
     """Return whether a `Host` header, with or without a port, names this machine."""
     match = _HOST.fullmatch(host)
-    if match is None or int(match[2] or b"0") > _LAST_PORT:
+    if match is None or not is_host(host):
         return False
     name = match[1].decode().lower()
     return is_loopback(name) or any(each.lower() == name for each in hosts)
+
+
+def is_host(host: bytes) -> bool:
+    """Return whether a `Host` header is a name or an address, with or without a port."""
+    match = _HOST.fullmatch(host)
+    return match is not None and int(match[2] or b"0") <= _LAST_PORT
 
 
 def is_loopback(host: str) -> bool:

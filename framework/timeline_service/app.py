@@ -17,7 +17,7 @@ from framework.timeline_service.messages import Answer, Request, RequestRefusedE
 from framework.timeline_service.metrics import prometheus_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from contextlib import AbstractAsyncContextManager
 
     from starlette.requests import Request as PageRequest
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import Receive, Scope, Send
 
-    from framework.timeline_service.access import Limits
     from framework.timeline_service.service import Service
 
 __all__ = ["TimelineApp"]
@@ -42,13 +41,11 @@ class TimelineApp:
 
     Args:
         service: answers the interface.
-        limits: what one caller may cost.
         pages: further routes, such as those of the status page.
     """
 
-    def __init__(self, service: Service, limits: Limits, pages: Sequence[BaseRoute] = ()) -> None:
+    def __init__(self, service: Service, pages: Sequence[BaseRoute] = ()) -> None:
         self._service = service
-        self._limits = limits
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="timeline-service")
         self._markers = ThreadPoolExecutor(_MARKER_THREADS, thread_name_prefix="timeline-markers")
         self._lanes: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -84,12 +81,7 @@ class TimelineApp:
             if quick is not None:
                 return quick
         else:
-            try:
-                self._service.access.check(request.headers)
-                body = await self._body(request.headers, receive)
-            except RequestRefusedError as refusal:
-                return refusal.answer()
-            request = request._replace(body=body)
+            request = request._replace(body=await _body(receive))
         pool = self._markers if is_marker_route(request.path) else self._pool
         async with self._lane(request):
             loop = asyncio.get_running_loop()
@@ -103,32 +95,6 @@ class TimelineApp:
         """
         table = self._service.table_of(request)
         return nullcontext() if table is None else self._lanes[table.id]
-
-    async def _body(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
-        """Return a request's body.
-
-        Raises:
-            RequestRefusedError: 413 too large, 408 too slow, 400 cut off.
-        """
-        most = self._limits.body_bytes
-        if int(headers.get(b"content-length", b"0")) > most:
-            raise RequestRefusedError(413, f"a body has at most {most} bytes")
-        parts: list[bytes] = []
-        size, more = 0, True
-        try:
-            async with asyncio.timeout(self._limits.body_seconds):
-                while more:
-                    message = await receive()
-                    if message["type"] != "http.request":
-                        raise RequestRefusedError(400, "the connection ended before the body did")
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    more = message.get("more_body", False)
-                    if size > most:
-                        raise RequestRefusedError(413, f"a body has at most {most} bytes")
-        except TimeoutError as error:
-            raise RequestRefusedError(408, "the body came too slowly") from error
-        return b"".join(parts)
 
     async def _health(self, _: PageRequest) -> Response:
         """Tell that the service answers; no more, since anybody may ask."""
@@ -145,3 +111,13 @@ class TimelineApp:
             self._pool, prometheus_text, self._service.metrics, self._service.tables.all()
         )
         return PlainTextResponse(text)
+
+
+async def _body(receive: Receive) -> bytes:
+    """Return a request's body; the protocol gives it whole, and within limits."""
+    parts = []
+    while (message := await receive())["type"] == "http.request":
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            break
+    return b"".join(parts)

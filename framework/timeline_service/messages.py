@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
+    "CLOSE",
     "JSON",
     "Answer",
     "Request",
@@ -26,13 +27,14 @@ __all__ = [
 T = TypeVar("T")
 
 JSON: Final = (b"content-type", b"application/json")
+CLOSE: Final = (b"connection", b"close")
 
 _SEEN_LENGTH: Final = 256
 _LONGEST_PATH: Final = 4_096
 _LONGEST_SEGMENT: Final = 255
 """Of Linux, in bytes: a longer name is no folder, and to look for it would be a fault of ours."""
-_ENDS_CONNECTION: Final = frozenset({408, 413})
-"""After these nobody reads what is left of the body."""
+_ENDS_CONNECTION: Final = frozenset({401, 408, 411, 413, 417, 421, 431, 501, 503, 505})
+"""Who asks so is answered once; what else it sends on the connection is not read."""
 
 _NO_HEADERS: Final[Mapping[bytes, bytes]] = MappingProxyType({})
 
@@ -84,10 +86,13 @@ class RequestRefusedError(Exception):
         self.status = status
         self.message = message
 
-    def answer(self) -> Answer:
-        """Return what is sent back."""
-        ends = self.status in _ENDS_CONNECTION
-        headers: Headers = ((b"connection", b"close"),) if ends else ()
+    def answer(self, *, ends: bool = False) -> Answer:
+        """Return what is sent back.
+
+        Args:
+            ends: whether the connection ends with it, whatever the status.
+        """
+        headers: Headers = (CLOSE,) if ends or self.status in _ENDS_CONNECTION else ()
         return Answer.of({"error": self.message}, status=self.status, headers=headers)
 
 

@@ -1,12 +1,17 @@
-"""HTTP of one connection: uvicorn's, with limits, and a short way for look-ups.
+"""HTTP of one connection: uvicorn's, with limits, back-pressure, and a short way for look-ups.
 
-A connection has so many seconds from its beginning, or from the first byte of a further request,
-until that request's headers are whole; so a half-open caller, or one of a byte a second, holds no
-place for long. One that says nothing for minutes is closed.
+A connection has some seconds from its beginning, or from the first byte of a further request, until
+that request's head is whole, and some more until its body is; so a half-open caller, or one of a
+byte a second, holds no place for long. One that says nothing for minutes is closed.
 
-A look-up that comes in one piece, as clients send it, is answered where it was read: the way
-through ASGI would cost thrice what finding the answer does. Whatever is not as plain as that goes
-the long way: another method or version, a body, an unusual header, half a request or two.
+Requests of a connection are answered one after the other, one in each turn of the event loop, so
+whoever sends thousands at once waits behind everybody else. What comes meanwhile is kept, up to a
+bound; then no more is read, neither while answers are not taken. Who is refused for how it asks, or
+for who it is, is answered once, and its connection ends.
+
+A look-up is answered where it was read: the way through ASGI would cost thrice what finding the
+answer does. Whatever needs waiting, or is not as plain as that, goes the long way; uvicorn gets one
+whole request at a time, in the plainest form.
 """
 
 from __future__ import annotations
@@ -16,33 +21,33 @@ import select
 import time
 from functools import lru_cache
 from http import HTTPStatus
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from framework.timeline_service.access import Limits
-from framework.timeline_service.messages import Request
+from framework.timeline_service.heads import HeadReader
+from framework.timeline_service.messages import CLOSE, RequestRefusedError
+from framework.timeline_service.room import Room
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Mapping
 
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+    from framework.timeline_service.access import Limits
+    from framework.timeline_service.heads import Head
     from framework.timeline_service.messages import Answer, Headers
     from framework.timeline_service.service import Service
 
 __all__ = ["limited_protocol"]
 
-_PLAIN: Final = b"GET /v1/hoodie/view/"
+_PLAIN: Final = b"/v1/hoodie/view/"
 _END: Final = b"\r\n\r\n"
-_VERSION: Final = b"HTTP/1.1"
-_LONG_WAY: Final = frozenset(
-    {b"content-length", b"transfer-encoding", b"expect", b"upgrade", b"connection"}
-)
-_SEEN_BYTES: Final = 1 << 10
+_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _IDLE_SECONDS: Final = 300.0
+_LINGER_SECONDS: Final = 1.0
+"""A caller that is refused while it sends gets its answer only if it is read from until it ends."""
+_LEAST_TAKEN: Final = 64 << 10
 _AWAKE_SECONDS: Final = 0.0003
 _STATUS_LINES: Final = {
     each.value: f"HTTP/1.1 {each.value} {each.phrase}\r\n".encode() for each in HTTPStatus
@@ -57,6 +62,8 @@ def limited_protocol(service: Service, limits: Limits) -> type[HttpToolsProtocol
 
         served = service
         bounds = limits
+        heads = HeadReader(limits)
+        room = Room(limits)
 
     return Protocol
 
@@ -65,72 +72,221 @@ class _LimitedProtocol(HttpToolsProtocol):
     """One connection."""
 
     served: Service
-    bounds = Limits()
+    bounds: Limits
+    heads: HeadReader
+    room: Room
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, unless there are too many."""
         super().connection_made(transport)
-        self._header_bytes = 0
         self._bytes = select.poll()
         self._bytes.register(transport.get_extra_info("socket"), select.POLLIN)
+        self._received = bytearray()
+        self._head: Head | None = None
+        self._in_work = self._counted = self._left_to_discard = 0
+        self._has_turn = self._is_ending = False
         self._deadline: asyncio.TimerHandle | None = None
+        self._stall: asyncio.TimerHandle | None = None
         self._heard = self.loop.time()
         self._idle = self.loop.call_later(_IDLE_SECONDS, self._close_if_idle)
         if len(self.connections) > self.bounds.connections:
             transport.abort()
             return
-        self._wait_for_headers()
+        self._wait(self.bounds.header_seconds)
 
     def data_received(self, data: bytes) -> None:
         """Take some bytes."""
-        if self._is_between():
-            if self._header_bytes == 0 and data.startswith(_PLAIN) and self._answered(data):
-                return
-            if self._deadline is None:
-                self._wait_for_headers()
-            self._header_bytes += len(data)
-            if self._header_bytes > self.bounds.header_bytes + self.bounds.body_bytes:
-                self.transport.abort()
-                return
-        super().data_received(data)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header."""
-        self._header_bytes += len(name) + len(value)
-        if self._header_bytes > 2 * self.bounds.header_bytes + self.bounds.body_bytes:
-            self.transport.abort()
+        if self._is_ending:
+            self._discard(len(data))
             return
-        super().on_header(name, value)
+        looked_at = max(0, len(self._received) - len(_END) + 1)
+        self._received += data
+        if self._has_turn:
+            self._regulate()
+        else:
+            self._take_turn(looked_at)
 
-    def on_headers_complete(self) -> None:
-        """The headers are whole."""
-        self._stop_waiting()
-        self._header_bytes = 0
-        self._heard = self.loop.time()
-        super().on_headers_complete()
+    def on_response_complete(self) -> None:
+        """An answer was written that came the long way."""
+        super().on_response_complete()
+        self._in_work = 0
+        self._regulate()
+        self._ask_for_turn()
+
+    def pause_writing(self) -> None:
+        """The caller does not take its answers: nothing more is read from it."""
+        super().pause_writing()
+        self.room.stall(self.transport)
+        self._watch_stalled()
+        self._regulate()
+
+    def resume_writing(self) -> None:
+        """The caller took nearly all of its answers."""
+        super().resume_writing()
+        self._stop_watching()
+        self._regulate()
+        self._ask_for_turn()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection ended."""
         self._stop_waiting()
+        self._stop_watching()
         self._idle.cancel()
+        self._is_ending = True
+        self._received.clear()
+        self._in_work = 0
+        self._count()
         super().connection_lost(exc)
 
-    def _answered(self, data: bytes) -> bool:
+    def _take_turn(self, looked_at: int = 0) -> None:
+        """Answer one request if it is whole; `looked_at` bytes are known to have no end of a head.
+
+        Further ones wait for a turn of their own.
+        """
+        self._has_turn = False
+        if self._is_ending or self.transport.is_closing():
+            return
+        if not self._is_busy():
+            try:
+                if self._took_request(looked_at):
+                    self._ask_for_turn()
+            except RequestRefusedError as refusal:
+                self._refuse(refusal)
+        self._regulate()
+
+    def _took_request(self, looked_at: int) -> bool:
+        """Answer the next request, or begin to; False: it is not whole."""
+        head = self._head or self._next_head(looked_at)
+        if head is None or len(self._received) < head.length:
+            return False
+        body = bytes(self._received[: head.length])
+        del self._received[: head.length]
+        self._head = None
+        self._stop_waiting()
+        self._unset_keepalive_if_required()
+        self._heard = self.loop.time()
+        if not (head.is_plain and head.target.startswith(_PLAIN) and self._answered(head)):
+            self._in_work = len(body)
+            super().data_received(head.as_sent())
+            if body:
+                super().data_received(body)
+        return True
+
+    def _next_head(self, looked_at: int) -> Head | None:
+        """Return the head that came, None where it is not whole.
+
+        Raises:
+            RequestRefusedError: it cannot be answered, or its body would not be taken.
+        """
+        end = self._received.find(_END, looked_at)
+        if (len(self._received) if end < 0 else end) > self.bounds.header_bytes:
+            raise RequestRefusedError(431, f"a head has at most {self.bounds.header_bytes} bytes")
+        if end < 0:
+            if self._received and not 0x41 <= self._received[0] <= 0x5A:  # noqa: PLR2004 - A to Z
+                raise RequestRefusedError(400, "this is no HTTP")
+            if self._deadline is None and self._received:
+                self._wait(self.bounds.header_seconds)
+            return None
+        head = self.heads.read(bytes(self._received[:end]))
+        del self._received[: end + len(_END)]
+        if head.length:
+            self._expect_body(head)
+        return head
+
+    def _expect_body(self, head: Head) -> None:
+        """Wait for a body.
+
+        Raises:
+            RequestRefusedError: its sender may not ask, or it is too long.
+        """
+        self._left_to_discard = min(head.length, self.bounds.body_bytes)
+        self.served.access.check(head.headers)
+        if head.length > self.bounds.body_bytes:
+            raise RequestRefusedError(413, f"a body has at most {self.bounds.body_bytes} bytes")
+        if head.expects and len(self._received) < head.length:
+            self.transport.write(_CONTINUE)
+        self._head = head
+        self._wait(self.bounds.body_seconds)
+
+    def _answered(self, head: Head) -> bool:
         """Answer a look-up that needs no waiting; False sends it the long way."""
-        if not data.endswith(_END) or data.find(_END) != len(data) - len(_END):
-            return False
-        if len(data) > self.bounds.header_bytes:
-            return False
-        request = _plain_request(data)
-        answer = None if request is None else self.served.quick(request)
+        answer = self.served.quick(head.request())
         if answer is None:
             return False
-        self._stop_waiting()
-        self._heard = self.loop.time()
         self.transport.write(_bytes_of(answer))
-        if len(self.connections) == 1:
+        if CLOSE in answer.headers:
+            self._end()
+        elif len(self.connections) == 1 and not self._received:
             self._stay_awake()
         return True
+
+    def _refuse(self, refusal: RequestRefusedError) -> None:
+        """Answer a request that is read no further, and end the connection."""
+        answer = refusal.answer(ends=True)
+        self.served.metrics.count("refused", answer.status)
+        self.transport.write(_bytes_of(answer))
+        self._end()
+
+    def _end(self) -> None:
+        """Send what was written and answer no more; what still comes is dropped, for a moment."""
+        self._is_ending = True
+        self._stop_waiting()
+        self._left_to_discard = max(self._left_to_discard, self.bounds.queued_bytes)
+        self._discard(len(self._received))
+        self._received.clear()
+        self._head = None
+        if not self.transport.is_closing():
+            self.transport.write_eof()
+            self._deadline = self.loop.call_later(_LINGER_SECONDS, self.transport.abort)
+
+    def _discard(self, many: int) -> None:
+        """Drop some bytes; a caller that sends on and on is cut off."""
+        self._left_to_discard -= many
+        if self._left_to_discard < 0:
+            self.transport.close()
+
+    def _ask_for_turn(self) -> None:
+        """Have a request that came answered after those of all other connections."""
+        if self._received and not (self._has_turn or self._is_busy()):
+            self._has_turn = True
+            self.loop.call_soon(self._take_turn)
+
+    def _is_busy(self) -> bool:
+        """Whether the next request has to wait: for the answer before, or for the caller."""
+        return self._is_ending or not self._is_between() or self.flow.write_paused
+
+    def _is_between(self) -> bool:
+        """Whether no request is being answered the long way."""
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is None or cycle.response_complete
+
+    def _regulate(self) -> None:
+        """Read from the caller, or not; cut it off where all callers sent too much together."""
+        if self._received or self._in_work or self._counted:
+            self._count()
+        if self.transport.is_closing():
+            return
+        is_full = self._head is None and len(self._received) > self.bounds.queued_bytes
+        if not self._is_ending and (is_full or self.flow.write_paused):
+            self.flow.pause_reading()
+        else:
+            self.flow.resume_reading()
+        if self._received and self.room.is_full:
+            self._cut_off()
+
+    def _count(self) -> None:
+        """Note what is held of this connection's requests."""
+        held = len(self._received) + self._in_work
+        self.room.received += held - self._counted
+        self._counted = held
+
+    def _cut_off(self) -> None:
+        """End the connection, since all together sent more than may be held."""
+        if self._is_busy():
+            self.transport.abort()
+        else:
+            self._refuse(RequestRefusedError(503, "too much is being sent to this service"))
+            self._count()
 
     def _stay_awake(self) -> None:
         """Wait for the next look-up without sleep for a moment.
@@ -142,15 +298,19 @@ class _LimitedProtocol(HttpToolsProtocol):
         while not self._bytes.poll(0) and time.monotonic() < until:
             os.sched_yield()
 
-    def _is_between(self) -> bool:
-        """Whether no request is being read or answered."""
-        cycle: RequestResponseCycle | None = self.cycle
-        return cycle is None or cycle.response_complete
+    def _wait(self, seconds: float) -> None:
+        """Give the next request's head, or its body, its time."""
+        self._stop_waiting()
+        self._deadline = self.loop.call_later(seconds, self._come_too_late)
 
-    def _wait_for_headers(self) -> None:
-        """Give the next request's headers their time."""
-        seconds = self.bounds.header_seconds
-        self._deadline = self.loop.call_later(seconds, self.transport.abort)
+    def _come_too_late(self) -> None:
+        """What was waited for did not come."""
+        self._deadline = None
+        if self._head is None:
+            self.transport.abort()
+        else:
+            self._refuse(RequestRefusedError(408, "the body came too slowly"))
+            self._count()
 
     def _stop_waiting(self) -> None:
         """The time is no longer counted."""
@@ -158,52 +318,35 @@ class _LimitedProtocol(HttpToolsProtocol):
             self._deadline.cancel()
             self._deadline = None
 
+    def _watch_stalled(self, unsent: int | None = None) -> None:
+        """Look now and then whether the caller took something; cut it off where it did not.
+
+        Args:
+            unsent: bytes that it was owed when looked at before; None the first time.
+        """
+        now = self.transport.get_write_buffer_size()
+        if unsent is not None and now > unsent - _LEAST_TAKEN:
+            self.transport.abort()
+            return
+        self._stall = self.loop.call_later(self.bounds.send_seconds, self._watch_stalled, now)
+
+    def _stop_watching(self) -> None:
+        """The caller reads."""
+        self.room.forget(self.transport)
+        if self._stall is not None:
+            self._stall.cancel()
+            self._stall = None
+
     def _close_if_idle(self) -> None:
         """Close where nothing was heard for long, else look again later."""
         left = self._heard + _IDLE_SECONDS - self.loop.time()
+        if self.transport.is_closing():
+            self.transport.abort()
+            return
         if left <= 0 and self._is_between():
-            self.transport.close()
+            self._end()
             return
         self._idle = self.loop.call_later(max(left, 1.0), self._close_if_idle)
-
-
-def _plain_request(data: bytes) -> Request | None:
-    """Return the request that some bytes are, None where it is not a plain one."""
-    first, _, rest = data[: -len(_END)].partition(b"\r\n")
-    words = first.split(b" ")
-    if len(words) != 3 or words[2] != _VERSION:  # noqa: PLR2004 - method, target, version
-        return None
-    headers = _seen_headers(rest) if len(rest) <= _SEEN_BYTES else _plain_headers(rest)
-    if headers is None:
-        return None
-    try:
-        path, _, query = words[1].decode("ascii").partition("?")
-    except UnicodeDecodeError:
-        return None
-    return Request(method="GET", path=path, query=query, headers=headers)
-
-
-def _plain_headers(lines: bytes) -> Mapping[bytes, bytes] | None:
-    """Return the headers that some lines are, None where one of them is not plain."""
-    headers: dict[bytes, bytes] = {}
-    for line in lines.split(b"\r\n") if lines else ():
-        name, colon, value = line.partition(b":")
-        key = name.lower()
-        if not colon or key in headers or not _is_plain_name(key, value):
-            return None
-        headers[key] = value.strip()
-    return MappingProxyType(headers)
-
-
-_seen_headers: Final = lru_cache(maxsize=64)(_plain_headers)
-"""A client sends the same headers with each look-up."""
-
-
-def _is_plain_name(key: bytes, value: bytes) -> bool:
-    """Return whether a header says nothing of how the request is to be read."""
-    if key == b"connection":
-        return value.strip().lower() == b"keep-alive"
-    return bool(key) and key not in _LONG_WAY and not key.isspace() and b" " not in key
 
 
 def _bytes_of(answer: Answer) -> bytes:

@@ -65,7 +65,7 @@ class EmbeddedServer:
         self._limits = limits or Limits()
         self._socket = _bound(host, port)
         self.host, self.port = self._socket.getsockname()[:2]
-        self._app = TimelineApp(service, self._limits, pages)
+        self._app = TimelineApp(service, pages)
         self._server = uvicorn.Server(self._config())
         self._thread = threading.Thread(target=self._run, name="timeline-service", daemon=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlencode
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
@@ -24,7 +24,7 @@ from tests.support.asking import ask_server
 from tests.support.storage_suite import put
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from framework.hudi.storage.port import Storage
     from tests.support.asking import Told
@@ -94,6 +94,10 @@ class ServedScene:
         """Serve no more."""
         self.server.stop()
         self.tables.close()
+
+    def connections(self) -> Iterator[Any]:
+        """Yield the protocols of the connections that are open now."""
+        yield from list(self.server._server.server_state.connections)  # noqa: SLF001 - none asks else
 
     def call(
         self,

@@ -82,7 +82,7 @@ class ServiceConnection:
     def _open(self, end: float) -> HTTPConnection:
         """Return the connection, with the end of this call set."""
         found = self._connection
-        if found is None:
+        if found is None or found.sock is None:  # the server may have ended the last one
             left = max(end - time.monotonic(), 0.001)
             plain = socket.create_connection((self._host, self._port), timeout=left)
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -7,6 +7,8 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from framework.timeline_service.access import Limits
 from tests.support.served import ServedScene
@@ -114,11 +116,11 @@ def test_body_that_does_not_come_is_told_and_given_up(
 
 
 def test_body_that_is_too_long_is_refused(scene: ServedScene) -> None:
-    """By its length, before it comes, and by what comes where no length is told."""
+    """By its length, before it comes; one without a length is not read at all."""
     assert scene.call("POST", TARGET.decode(), b"x" * 10_001).status == 413
     chunked = {"transfer-encoding": "chunked"}
     data = b"2711\r\n" + b"x" * 10_001 + b"\r\n0\r\n\r\n"
-    assert scene.call("POST", TARGET.decode(), data, chunked).status == 413
+    assert scene.call("POST", TARGET.decode(), data, chunked).status == 411
     served(scene)
 
 
@@ -136,6 +138,119 @@ def test_headers_that_are_too_long_end_the_connection(
     with pytest.raises(OSError):  # noqa: PT011 - reset or broken pipe
         send_many_headers(caller)
     served(scene)
+
+
+@pytest.mark.parametrize("path", ["/health", "/v1/hoodie/view/slices/all", "/v1/hoodie/marker/all"])
+@pytest.mark.parametrize(
+    "more",
+    [b"x: y\r\n" * 64, b"x: " + b"y" * 8_192 + b"\r\n", (b"x: " + b"y" * 1_000 + b"\r\n") * 5],
+    ids=["many", "long", "long together"],
+)
+def test_headers_have_the_same_limits_on_every_way(
+    scene: ServedScene, caller: socket.socket, path: str, more: bytes
+) -> None:
+    """A look-up by the short way is not the only one that has them."""
+    caller.sendall(b"GET %b HTTP/1.1\r\nhost: localhost\r\n%b\r\n" % (path.encode(), more))
+    assert until_closed(caller).startswith(b"HTTP/1.1 431")
+    served(scene)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET /health HTTP/1.1\r\nhost: localhost\r\nhost: evil.com\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nhost: [::1].evil.com\r\n\r\n",
+        b"GET http://evil.com/health HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nhost: localhost\r\nx: y\r\n folded\r\n\r\n",
+        (
+            b"POST /health HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n"
+            b"transfer-encoding: chunked\r\n\r\n0\r\n\r\n"
+        ),
+        (
+            b"POST /health HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n"
+            b"content-length: 6\r\n\r\nabcdef"
+        ),
+        (
+            b"POST /health HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
+            b"ffffffffffffffff\r\n"
+        ),
+    ],
+)
+def test_request_with_two_meanings_is_refused_and_what_follows_is_not_read(
+    scene: ServedScene, caller: socket.socket, data: bytes
+) -> None:
+    """A request that is hidden in another's body is answered to nobody."""
+    caller.sendall(data + b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")
+    told = until_closed(caller)
+    assert told.startswith(b"HTTP/1.1 4")
+    assert told.count(b"HTTP/1.1") == 1
+    served(scene)
+
+
+def test_body_that_is_waited_for_is_asked_for(scene: ServedScene, caller: socket.socket) -> None:
+    """By `100 Continue`, once, where its sender expects that."""
+    target = f"/v1/lakestrap/tables/{scene.table.id}/partitions".encode()
+    head = b"POST " + target + b" HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n"
+    caller.sendall(head + b"expect: 100-continue\r\nconnection: close\r\n\r\n")
+    assert caller.recv(65_536) == b"HTTP/1.1 100 Continue\r\n\r\n"
+    caller.sendall(b"{}")
+    told = until_closed(caller)
+    assert told.startswith(b"HTTP/1.1 200")
+    assert told.endswith(b'["p=1","p=2"]')
+
+
+def test_offer_of_another_protocol_is_passed_over(caller: socket.socket) -> None:
+    """The next request of the connection is answered, too."""
+    data = b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n"
+    caller.sendall(data * 2)
+    found = b""
+    while found.count(b'"status":"ok"') < 2:
+        part = caller.recv(65_536)
+        assert part
+        found += part
+
+
+_PIECES = st.sampled_from(
+    [
+        *(b" ", b"\r\n", b"\n", b"\0", b":", b"//", b"?", b"%00", b"%ff", b"%d8%00", b"[", b"\xff"),
+        *(b"GET ", b"HEAD ", b"POST ", b"OPTIONS ", b"HTTP/1.0", b"Content-Length: 3\r\n"),
+        *(
+            b"/health",
+            b"/metrics",
+            b"/page/",
+            b"/v1/hoodie/view/slices/all",
+            b"/v1/hoodie/marker/all",
+        ),
+        *(
+            b"/v1/lakestrap/page/tables?offset=",
+            b"9" * 30,
+            b"Upgrade: x\r\n",
+            b"Host: localhost\r\n",
+        ),
+    ]
+)
+_REQUEST = b"GET /v1/hoodie/view/slices/all?basepath=/x&partition=p HTTP/1.1\r\nHost: localhost\r\n"
+_SENT = st.lists(st.tuples(st.integers(0, len(_REQUEST)), _PIECES), max_size=4)
+
+
+@pytest.mark.property
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(puts=_SENT)
+def test_any_bytes_are_answered_or_refused_and_fault_nobody(
+    scene: ServedScene, caplog: pytest.LogCaptureFixture, puts: list[tuple[int, bytes]]
+) -> None:
+    """No answer says that the service failed, and nothing is logged."""
+    data = _REQUEST
+    for place, piece in puts:
+        data = data[:place] + piece + data[place:]
+    with socket.create_connection((scene.server.host, scene.server.port), timeout=10) as caller:
+        caller.sendall(data + b"connection: close\r\n\r\n")
+        told = until_closed(caller)
+    assert told == b"" or told[9:12] != b"500"
+    assert not caplog.records
+    assert scene.call("GET", "/health").status == 200
 
 
 def test_connections_beyond_the_limit_are_closed_and_others_go_on(scene: ServedScene) -> None:
