@@ -291,6 +291,11 @@ TIMELINE_TARGETS: Sequence[Target] = (
         )
         for number in (1, 8, 32)
     ),
+    *(
+        _at_most(f"attacked {attack}: {name}", "attacked", attack, measure, most)
+        for attack in ("without a token", "with a token")
+        for name, measure, most in (("p99 in ms", "p99_ms", 50), ("MB more", "added_mb", 32))
+    ),
 )
 """Rows with a number are of that many connections, as `touch` has them on free cores."""
 

@@ -1,4 +1,4 @@
-"""Lakestrap's timeline service for benches: `serve_any.py STORE BOUND_MB PORT`.
+"""Lakestrap's timeline service for benches: `serve_any.py STORE BOUND_MB PORT [TOKEN]`.
 
 Serves every table that it is asked for, as Apache Hudi's does; the product serves registered ones.
 """
@@ -44,13 +44,14 @@ class AnyTables(Tables):
 
 def main() -> int:
     """Serve until SIGTERM."""
-    store, bound_mb, port = sys.argv[1:]
+    store, bound_mb, port, *token = sys.argv[1:]
     kind = ViewStore(store)
     bound = int(bound_mb) << 20 if kind is not ViewStore.MEMORY else _UNBOUNDED
     tables = AnyTables(kind, bound)
     markers = MarkerRoutes(tables, kept=True)
     further = {MARKER_PREFIX: markers.answer}
-    service = Service(tables, Access(auth=ServiceAuth.LOOPBACK), further=further)
+    access = Access(token=token[0]) if token else Access(auth=ServiceAuth.LOOPBACK)
+    service = Service(tables, access, further=further)
     server = EmbeddedServer(service, port=int(port))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     server.start().wait()

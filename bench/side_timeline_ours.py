@@ -29,7 +29,15 @@ if TYPE_CHECKING:
 
     from framework.hudi.filegroup.slices import FileSlice
 
-__all__ = ["SERVICE", "batch_client", "server_command", "start"]
+__all__ = [
+    "SERVICE",
+    "awaited_port",
+    "batch_client",
+    "ended",
+    "free_port",
+    "server_command",
+    "start",
+]
 
 SERVICE = "framework.timeline_service"
 """The package of the service; while it is not there, benches measure the rival alone."""
@@ -47,7 +55,8 @@ def server_command(store: str, bound_mb: int, port: int) -> Sequence[str]:
     Args:
         store: `memory`, `spillable` or `embedded_kv`.
         bound_mb: megabytes of memory that `spillable` may have; the others heed no bound.
-        port: free, chosen by the bench.
+        port: free, chosen by the bench. After it a token may follow, which callers then have to
+            show; without one everybody is let in.
     """
     script = Path(__file__).parent / "serve_any.py"
     return [str(script), store, str(bound_mb), str(port)]
@@ -94,17 +103,17 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
     def serve(store: str, bound_mb: int) -> dict[str, int]:
         """Start a server with an empty view; return its port and process when it answers."""
         stop()
-        port = _free_port()
+        port = free_port()
         command = [sys.executable, *server_command(store, bound_mb, port)]
         with (work / "server.log").open("ab") as log:
             held.append(subprocess.Popen(command, stdout=log, stderr=log))
-        _await_port(port, held[0])
+        awaited_port(port, held[0])
         return {"port": port, "pid": held[0].pid}
 
     def stop() -> None:
         """End the server."""
         while held:
-            _end(held.pop())
+            ended(held.pop())
 
     return {"serve": serve, "batches": _ask_batches, "stop": stop}
 
@@ -151,14 +160,14 @@ def _pair(line: str) -> tuple[str, str]:
     return partition, file_id
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """Return a port that nothing listens on."""
     with socket.create_server(("127.0.0.1", 0)) as found:
         port: int = found.getsockname()[1]
         return port
 
 
-def _await_port(port: int, process: subprocess.Popen[bytes]) -> None:
+def awaited_port(port: int, process: subprocess.Popen[bytes]) -> None:
     """Wait until something listens.
 
     Raises:
@@ -172,7 +181,7 @@ def _await_port(port: int, process: subprocess.Popen[bytes]) -> None:
     raise TimeoutError
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def ended(process: subprocess.Popen[bytes]) -> None:
     """Tell a server to end; kill it where it does not."""
     process.terminate()
     try:

@@ -3,9 +3,10 @@
 The same requests by the same client, from 1, 8 and 32 connections: each partition once on a server
 that has just started, then single look-ups on one that knows them all; batches of a thousand groups
 against as many single look-ups; memory; the stores; the first answer after a commit, on two sizes
-of table; what tasks of Spark pay that carry all groups with them; and writers that have their
-markers kept. Sides alternate, median of the runs; client and server share the cores. Every answer
-has to name what was asked for.
+of table; what tasks of Spark pay that carry all groups with them; writers that have their markers
+kept; and another client of ours, with memory, while forty connections pipeline and never read.
+Sides alternate, median of the runs; client and server share the cores. Every answer has to name
+what was asked for.
 The last line is one JSON object `{bench, ratios, targets, missed}`.
 """
 
@@ -21,6 +22,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from attacked import ATTACKS, attacked, print_attacked
 from carried import carried
 from contest import read_options, start_side
 from grouped import GroupedTable, grouped_table
@@ -366,6 +368,18 @@ def _marked(contest: Contest) -> Costs:
     return costs
 
 
+def _attacked(contest: Contest) -> Costs:
+    """Return what another client of ours pays while forty connections send and never read."""
+    costs: Costs = {}
+    for attack in ATTACKS if "ours" in contest.sides else ():
+        found = [
+            attacked(contest.table, attack, contest.options.seconds)
+            for _ in range(contest.options.runs)
+        ]
+        costs["attacked", attack] = print_attacked(attack, found)
+    return costs
+
+
 PARTS: Mapping[str, Callable[[Contest], Costs]] = {
     "touch": _touch,
     "lookups": _look_up,
@@ -375,6 +389,7 @@ PARTS: Mapping[str, Callable[[Contest], Costs]] = {
     "sync": _sync,
     "closure": _carry,
     "markers": _marked,
+    "attacked": _attacked,
 }
 
 
