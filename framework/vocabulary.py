@@ -21,6 +21,7 @@ __all__ = [
     "SchemaEvolution",
     "ServiceAuth",
     "SourceLayout",
+    "SourceTrait",
     "TableType",
     "Verify",
     "ViewStore",
@@ -252,3 +253,40 @@ class ViewStore(StrEnum):
     MEMORY = "memory"
     SPILLABLE = "spillable"
     EMBEDDED_KV = "embedded_kv"
+
+
+@unique
+class SourceTrait(StrEnum):
+    """A property of a source file on which some reader or writer stumbles.
+
+    What each engine does with those of codecs, encodings and types of columns is in
+    `framework.plan.source_formats`.
+    """
+
+    INT96 = "int96"
+    MILLISECOND = "millisecond"
+    NAIVE_TIMESTAMP = "naive_timestamp"
+    NANOSECOND = "nanosecond"
+    TIME = "time"
+    FLOAT16 = "float16"
+    UNSIGNED = "unsigned"
+    META_COLUMNS = "meta_columns"
+    MISSING_COLUMNS = "missing_columns"
+    BROTLI = "brotli"
+    LZ4 = "lz4"
+    LZO = "lzo"
+    UNKNOWN_CODEC = "unknown_codec"
+    BYTE_STREAM_SPLIT = "byte_stream_split"
+    UNKNOWN_ENCODING = "unknown_encoding"
+    DECIMAL_INTEGER = "decimal_integer"
+    DECIMAL_PADDED = "decimal_padded"
+    DECIMAL_BYTES = "decimal_bytes"
+    DECIMAL_BYTES_WIDE = "decimal_bytes_wide"
+    VARIANT = "variant"
+    GEOMETRY = "geometry"
+    GEOGRAPHY = "geography"
+    INTERVAL = "interval"
+    UNKNOWN_TYPE = "unknown_type"
+    JSON = "json"
+    LIST_BARE = "list_bare"
+    LIST_NAMES = "list_names"

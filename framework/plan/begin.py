@@ -19,6 +19,7 @@ from framework.plan.checks import (
 from framework.plan.contract import quality_faults
 from framework.plan.definition import Case, Plan
 from framework.plan.faults import Fault, refuse
+from framework.plan.format_faults import format_faults
 from framework.plan.gate import gate
 from framework.plan.notes import notes_of
 from framework.plan.partitions import plan_partitions, totals
@@ -100,10 +101,13 @@ def _draft(spec: PipelineSpec, target: Target, source: SourceInventory) -> _Draf
     values, unreadable = read_partitions(target, source)
     rules = () if unreadable else mode_rules(spec)
     paths = [p.partition_path for p in source.partitions]
-    choices = choose_modes(rules, target.default_mode, list(zip(paths, values, strict=True)))
+    traits = {p.partition_path: p.traits for p in source.partitions}
+    named = list(zip(paths, values, strict=True))
+    choices = choose_modes(rules, target.default_mode, named, traits)
     partitions = plan_partitions(source.partitions, choices)
     found = table_schema(source, partitions)
     faults = [*check_size(source), *unreadable, *schema_faults(found)]
+    faults += format_faults(source, partitions)
     if not unreadable:
         faults += rule_faults(rules, choices)
     faults += check_columns(target, found.schema)

@@ -6,13 +6,12 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from framework.hudi.bootstrap.source_schema import SourceTrait
 from framework.plan.definition import PlanNote
 from framework.plan.estimate import commit_bytes
 from framework.plan.partitions import totals
 from framework.plan.traits import partitions_with
 from framework.plan.words import count_text, listing, size_text
-from framework.vocabulary import BloomKind, BootstrapMode, PartitionType
+from framework.vocabulary import BloomKind, BootstrapMode, PartitionType, SourceTrait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

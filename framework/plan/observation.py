@@ -37,6 +37,8 @@ class PartitionSummary:
         first: number of its first file in the inventory, from 0.
         schemas: places in `SourceInventory.schemas` of the schemas that its files have.
         traits: `SourceTrait` of a source file to the number of files that have it.
+        examples: of those traits that concern a column, the first file below the source root that
+            has it, and the dotted path of the first such column in that file.
     """
 
     partition_path: str
@@ -46,6 +48,7 @@ class PartitionSummary:
     first: int
     schemas: tuple[int, ...] = ()
     traits: Mapping[str, int] = field(default_factory=dict)
+    examples: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

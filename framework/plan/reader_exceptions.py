@@ -1,17 +1,22 @@
 """Where readers of a table of ours stumble: the named exceptions of the reader gate.
 
 `EXCEPTIONS` says what lowers the abilities of `framework.plan.readers` for tables with certain
-traits. Each was seen on the releases that it names, and not on the others.
+traits. Each was seen on the releases that it names, and not on the others. Those of codecs,
+encodings and types of columns come from `framework.plan.source_formats`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from framework.plan.readers import Ability
+from framework.plan.source_formats import FORMATS, Engine, Use
 from framework.vocabulary import ReaderName
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["EXCEPTIONS", "ReaderException", "Trait"]
 
@@ -37,6 +42,12 @@ class Trait(StrEnum):
     DEFAULT_PARTITION = "default_partition"
     DATE_ORDERING = "date_ordering"
     CUSTOM_KEYS = "custom_keys"
+    DECIMAL_INTEGER = "decimal_integer"
+    DECIMAL_PADDED = "decimal_padded"
+    DECIMAL_BYTES_WIDE = "decimal_bytes_wide"
+    JSON = "json"
+    LIST_BARE = "list_bare"
+    LIST_NAMES = "list_names"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +83,7 @@ _SKELETON: Final = frozenset({Trait.SKELETONS})
 _TYPE_STAYS: Final = "nothing while the column keeps its type"
 _IN_THE_FILE: Final = "the value is then in the file, and right"
 
-EXCEPTIONS: Final[tuple[ReaderException, ...]] = (
+_NAMED: Final[tuple[ReaderException, ...]] = (
     ReaderException(
         name="auto-upgrade-loses-rows",
         traits=_SKELETON,
@@ -269,3 +280,31 @@ EXCEPTIONS: Final[tuple[ReaderException, ...]] = (
         full_record="nothing: the table type is the same",
     ),
 )
+
+
+def _of_formats() -> Iterator[ReaderException]:
+    """Yield what Apache Hudi does not do with files that a plan lets stay as they are."""
+    for known in FORMATS:
+        hit = tuple(engine for engine in _JUDGED if engine in known.upserts)
+        if known.is_refused or not hit:
+            continue
+        wrong = any(known.upserts[engine] is Use.WRONG for engine in hit)
+        spoils = "changes values in rows that it should keep, without an error"
+        yield ReaderException(
+            name=known.trait.replace("_", "-"),
+            traits=_SKELETON | {Trait(known.trait.value)},
+            readers=tuple(reader for engine in hit for reader in _JUDGED[engine]),
+            reads=None,
+            continues=_NO,
+            message=(
+                f"reads are right, but a write that touches a file group with {known.what} "
+                f"{spoils if wrong else 'fails'}: {{detail}}"
+            ),
+            full_record="they are then stored as Apache Hudi itself stores them",
+        )
+
+
+# A release that was not judged stands with the judged one on its side of a change in 1.1.
+_JUDGED: Final = {Engine.HUDI_1_2: _SINCE_1_1, Engine.HUDI_0_15: _BEFORE_1_1}
+
+EXCEPTIONS: Final[tuple[ReaderException, ...]] = (*_NAMED, *_of_formats())

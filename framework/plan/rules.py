@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from framework.plan.faults import Fault
@@ -10,11 +11,12 @@ from framework.plan.words import count_text, listing
 from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from framework.hudi.table.partition_path import PartitionValue
     from framework.spec.comparisons import Comparison
     from framework.spec.patterns import Pattern
+    from framework.vocabulary import SourceTrait
 
 __all__ = ["Choice", "ModeRule", "choose_modes", "rule_faults"]
 
@@ -32,6 +34,7 @@ class ModeRule:
         mode: what a matching partition gets.
         reason: the author's words, or "".
         may_match_nothing: True when it is no fault that no partition is left for it.
+        having: a file of the partition must have one of these traits; empty asks for none.
     """
 
     number: int
@@ -40,15 +43,20 @@ class ModeRule:
     mode: BootstrapMode
     reason: str = ""
     may_match_nothing: bool = False
+    having: frozenset[SourceTrait] = frozenset()
 
     @property
     def key_path(self) -> str:
         """Where the rule stands in the spec."""
         return f"bootstrap.rules[{self.number}]"
 
-    def matches(self, partition_path: str, values: Mapping[str, PartitionValue]) -> bool:
-        """Return whether pattern and comparisons all hold."""
+    def matches(
+        self, partition_path: str, values: Mapping[str, PartitionValue], traits: Collection[str]
+    ) -> bool:
+        """Return whether pattern, traits and comparisons all hold."""
         if self.pattern is not None and self.pattern.fullmatch(partition_path) is None:
+            return False
+        if self.having and self.having.isdisjoint(traits):
             return False
         return all(each.holds(values[each.column]) for each in self.comparisons)
 
@@ -68,6 +76,7 @@ def choose_modes(
     rules: Sequence[ModeRule],
     default: BootstrapMode,
     partitions: Sequence[tuple[str, Mapping[str, PartitionValue]]],
+    traits: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> tuple[Choice, ...]:
     """Return one choice per partition, in the order given.
 
@@ -75,18 +84,18 @@ def choose_modes(
         rules: in the spec's order.
         default: mode of a partition that no rule matches.
         partitions: partition path and typed values by column.
+        traits: partition path to the traits of its files.
     """
-    return tuple(_choose(rules, default, path, values) for path, values in partitions)
+    choices = []
+    for path, values in partitions:
+        own = traits.get(path, ())
+        matching = [rule for rule in rules if rule.matches(path, values, own)]
+        choices.append(_choose(matching, default, path))
+    return tuple(choices)
 
 
-def _choose(
-    rules: Sequence[ModeRule],
-    default: BootstrapMode,
-    path: str,
-    values: Mapping[str, PartitionValue],
-) -> Choice:
-    """Return the first rule's mode; `also` tells later rules that match as well."""
-    matching = [rule for rule in rules if rule.matches(path, values)]
+def _choose(matching: Sequence[ModeRule], default: BootstrapMode, path: str) -> Choice:
+    """Return the first matching rule's mode; `also` has the later ones."""
     if not matching:
         return Choice(partition_path=path, mode=default, rule=None, reason="")
     first = matching[0]

@@ -130,6 +130,7 @@ def mode_rules(spec: PipelineSpec) -> tuple[ModeRule, ...]:
             mode=rule.mode,
             reason=rule.reason or "",
             may_match_nothing=rule.may_match_nothing,
+            having=frozenset(rule.having or ()),
         )
         for number, rule in enumerate(_bootstrap_of(spec).rules)
     )

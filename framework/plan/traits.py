@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from framework.hudi.bootstrap.source_schema import SourceTrait
 from framework.hudi.keygen.rule import KeyGenerator
 from framework.hudi.table.partition_path import HIVE_DEFAULT
 from framework.hudi.table.schema import is_widened
 from framework.plan.reader_exceptions import Trait
+from framework.plan.source_formats import FORMATS
 from framework.plan.words import count_text, listing
-from framework.vocabulary import BootstrapMode, PartitionType, TableType
+from framework.vocabulary import BootstrapMode, PartitionType, SourceTrait, TableType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,6 +34,7 @@ _TYPES: Final[Mapping[Trait, re.Pattern[str]]] = {
 _OF_FILES: Final = {
     Trait.INT96: SourceTrait.INT96,
     Trait.MILLISECOND: SourceTrait.MILLISECOND,
+    **{Trait(known.trait.value): known.trait for known in FORMATS if not known.is_refused},
 }
 _DATE: Final = "date32[day]"
 _PLAIN_IN_PATH: Final = {PartitionType.STRING, PartitionType.DATE}
@@ -103,7 +104,9 @@ def _file_traits(source: SourceInventory, skeletons: Sequence[PartitionPlan]) ->
         having = tuple(s for s in source.partitions if s.partition_path in hit)
         if having:
             files = count_text(sum(s.traits[of_file] for s in having), "file")
-            found[trait] = f"{files} in {_paths(tuple(s.partition_path for s in having))}"
+            place = f"{files} in {_paths(tuple(s.partition_path for s in having))}"
+            column = having[0].examples.get(of_file, ("", ""))[1]
+            found[trait] = f"column '{column}', {place}" if column else place
     return found
 
 

@@ -12,7 +12,7 @@ from framework.spec.fields import ColumnName, Flag, PositiveNumber, SpecModel, T
 from framework.spec.locations import Location  # noqa: TC001 - pydantic reads it
 from framework.spec.patterns import PatternError, compile_pattern
 from framework.spec.scalars import scalar_text
-from framework.vocabulary import BootstrapMode, OnDuplicate, SourceLayout
+from framework.vocabulary import BootstrapMode, OnDuplicate, SourceLayout, SourceTrait
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ ComparisonText = Annotated[
 
 
 class RuleSpec(SpecModel):
-    """Which partitions get which mode; with both `partition` and `where`, both must hold."""
+    """Which partitions get which mode; all conditions that are given must hold."""
 
     partition: Pattern | None = Field(
         default=None,
@@ -60,6 +60,11 @@ class RuleSpec(SpecModel):
     where: Annotated[Mapping[ColumnName, ComparisonText], Field(min_length=1)] | None = Field(
         default=None,
         description="Partition column to condition, as in {order_date: '>= 2026-10-01'}.",
+    )
+    having: Annotated[tuple[SourceTrait, ...], Field(min_length=1)] | None = Field(
+        default=None,
+        description="Properties of source files: some file of the partition has one of them.",
+        examples=[["brotli", "byte_stream_split"]],
     )
     mode: BootstrapMode = Field(
         description="What happens to these partitions.", examples=["full_record"]

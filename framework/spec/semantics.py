@@ -132,14 +132,14 @@ class Semantics(Lookup):
             if not isinstance(rule, Mapping):
                 continue
             path = f"bootstrap.rules[{index}]"
-            condition = (rule.get("partition"), rule.get("where"))
-            if repr(condition) in seen or repr((".*", None)) in seen:
+            condition = (rule.get("partition"), rule.get("where"), rule.get("having"))
+            if repr(condition) in seen or repr((".*", None, None)) in seen:
                 span = self.positions.span(path)
                 message = "an earlier rule matches whatever this one does"
                 self.findings.warn("spec/unreachable-rule", span, message, key_path=path)
             seen.add(repr(condition))
             if not any(condition):
-                message = "a rule needs `partition` or `where`"
+                message = "a rule needs `partition`, `where` or `having`"
                 self._note("rule-without-condition", path, message)
             self._check_where(condition[1], f"{path}.where")
 

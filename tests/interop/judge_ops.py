@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.types import StructType
@@ -45,9 +46,14 @@ def plain(spark: SparkSession, path: str, options: Pairs | None = None) -> dict[
 def write(
     spark: SparkSession, location: str, batch: str, options: Pairs, mode: str = "append"
 ) -> None:
-    """Write the rows of the Parquet file `batch` into a Hudi table."""
+    """Write the rows of the Parquet file `batch` into a Hudi table.
+
+    Options that begin with `spark.` are those of a session; Hadoop's are set while this writes.
+    """
     frame = spark.read.parquet(batch)
-    frame.write.format("hudi").options(**options).mode(mode).save(location)
+    own = {name: value for name, value in options.items() if not name.startswith("spark.")}
+    with _hadoop_options(spark, options):
+        frame.write.format("hudi").options(**own).mode(mode).save(location)
 
 
 def bootstrap(spark: SparkSession, location: str, options: Pairs) -> None:
@@ -64,9 +70,10 @@ def sql(
     for name, value in (conf or {}).items():
         spark.conf.set(name, value)
     try:
-        for statement in statements[:-1]:
-            spark.sql(statement)
-        return _rows(spark.sql(statements[-1]))
+        with _hadoop_options(spark, conf or {}):
+            for statement in statements[:-1]:
+                spark.sql(statement)
+            return _rows(spark.sql(statements[-1]))
     finally:
         for name in conf or {}:
             spark.conf.unset(name)
@@ -124,6 +131,22 @@ def serve_markers(spark: SparkSession) -> int:
     views = service.buildFileSystemViewManager(config, hadoop.newInstance())
     port: int = service(hadoop.newInstance(), config, views).startService()
     return port
+
+
+@contextmanager
+def _hadoop_options(spark: SparkSession, options: Pairs) -> Iterator[None]:
+    """Set what a session would have been started with, `spark.hadoop.NAME`; undone afterwards."""
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - see _jvm
+    prefix = "spark.hadoop."
+    own = {name.removeprefix(prefix): value for name, value in options.items() if prefix in name}
+    before = {name: hadoop.get(name) for name in own}
+    for name, value in own.items():
+        hadoop.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            hadoop.unset(name) if value is None else hadoop.set(name, value)
 
 
 def _rows(frame: DataFrame) -> dict[str, object]:

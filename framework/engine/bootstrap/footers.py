@@ -68,8 +68,8 @@ def write_listing(storage: Storage, path: str, files: Iterable[SourceFile]) -> i
 def footers_task(descriptor: str) -> str:
     """Read the footers of a `FooterTask`; return where they are and their schemas, as JSON.
 
-    The JSON has `start`, `path`, and `schemas`: hash to `schema` (encoded), `example` (path) and
-    `files`.
+    The JSON has `start`, `path`, `schemas`: hash to `schema` (encoded), `example` (path) and
+    `files`, and `examples`: partition path to trait to the first file and column that have it.
 
     Raises:
         CorruptFileError: as of `read_footer`; the first such file in order.
@@ -89,7 +89,8 @@ def footers_task(descriptor: str) -> str:
     table = pa.table(gathering.columns, schema=_SEGMENT_SCHEMA)
     with work.create(path) as out, pa.ipc.new_stream(out, _SEGMENT_SCHEMA) as writer:
         writer.write_table(table)
-    return json.dumps({"start": task.start, "path": path, "schemas": gathering.schemas})
+    found = {"schemas": gathering.schemas, "examples": gathering.examples}
+    return json.dumps({"start": task.start, "path": path, **found})
 
 
 class _Gathering:
@@ -100,6 +101,7 @@ class _Gathering:
         self._cache = SchemaCache()
         self.columns: dict[str, list[Any]] = {name: [] for name in _SEGMENT_SCHEMA.names}
         self.schemas: dict[str, dict[str, Any]] = {}
+        self.examples: dict[str, dict[str, tuple[str, str]]] = {}
 
     def add(self, listed: dict[str, Any]) -> None:
         """Read one listed file's footer."""
@@ -115,11 +117,15 @@ class _Gathering:
             "rows": footer.metadata.num_rows,
             "row_groups": list(footer.row_groups),
             "schema_hash": facts.hash,
-            "traits": list(facts.traits),
+            "traits": sorted({*facts.traits, *footer.traits}),
         }
         for name, value in row.items():
             self.columns[name].append(value)
         self._count(facts, path)
+        if footer.traits:
+            examples = self.examples.setdefault(listed["partition_path"], {})
+            for trait, column in footer.traits.items():
+                examples.setdefault(trait, (path, column))
 
     def _count(self, facts: SchemaFacts, path: str) -> None:
         """Count one more file with this schema."""

@@ -15,7 +15,7 @@ from framework.engine.events import Progress, silent
 from framework.engine.tasks import encode
 from framework.hudi.bootstrap.discovery import Ignored, discover
 from framework.hudi.bootstrap.inventory import InventoryWriter
-from framework.hudi.bootstrap.source_schema import SourceTrait, decode_schema
+from framework.hudi.bootstrap.source_schema import decode_schema
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.table.schema import unify
 from framework.plan.observation import (
@@ -24,6 +24,7 @@ from framework.plan.observation import (
     SourceInventory,
     SourceSchema,
 )
+from framework.vocabulary import SourceTrait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -66,7 +67,8 @@ def take_inventory(
     schemas = _merged_schemas(statuses)
     schema, conflicts = _unified(schemas)
     places = {digest: place for place, digest in enumerate(schemas)}
-    handle, partitions = _write(work, statuses, _incomplete(schemas, schema), places)
+    totals = _Totals(places, _merged_examples(statuses))
+    handle, partitions = _write(work, statuses, _incomplete(schemas, schema), totals)
     return SourceInventory(
         handle=handle,
         location=source,
@@ -108,6 +110,19 @@ def _merged_schemas(statuses: Sequence[dict[str, Any]]) -> dict[str, dict[str, A
     return merged
 
 
+def _merged_examples(
+    statuses: Sequence[dict[str, Any]],
+) -> dict[str, dict[str, tuple[str, str]]]:
+    """Return partition path to trait to the first file and column; a partition may be split."""
+    merged: dict[str, dict[str, tuple[str, str]]] = {}
+    for status in statuses:
+        for partition, examples in status["examples"].items():
+            known = merged.setdefault(partition, {})
+            for trait, (file, column) in examples.items():
+                known.setdefault(trait, (file, column))
+    return merged
+
+
 def _unified(
     schemas: Mapping[str, dict[str, Any]],
 ) -> tuple[Any, tuple[SchemaConflict, ...]]:
@@ -135,11 +150,10 @@ def _write(
     work: str,
     statuses: Sequence[dict[str, Any]],
     incomplete: frozenset[str],
-    places: Mapping[str, int],
+    totals: _Totals,
 ) -> tuple[InventoryHandle, tuple[PartitionSummary, ...]]:
     """Write the inventory from what the tasks left, and add it up by partition."""
     storage = open_storage(work)
-    totals = _Totals(places)
     with storage.create(_INVENTORY) as out:
         writer = InventoryWriter(out)
         for status in statuses:
@@ -187,8 +201,11 @@ class _Open:
 class _Totals:
     """Adds up files by partition as they come, in order."""
 
-    def __init__(self, places: Mapping[str, int]) -> None:
+    def __init__(
+        self, places: Mapping[str, int], examples: Mapping[str, Mapping[str, tuple[str, str]]]
+    ) -> None:
         self._places = places
+        self._examples = examples
         self._done: list[PartitionSummary] = []
         self._open: _Open | None = None
 
@@ -224,6 +241,7 @@ class _Totals:
                 first=self._open.first,
                 schemas=tuple(sorted(self._open.schemas)),
                 traits=dict(self._open.traits),
+                examples=self._examples.get(self._open.path, {}),
             )
         )
         self._open = None

@@ -15,9 +15,13 @@ import pyarrow.parquet as pq
 
 from framework.errors import CorruptFileError, FrameworkError, SourceDriftError, Where
 from framework.hudi.bootstrap.footer_facts import read_facts
+from framework.hudi.bootstrap.source_traits import format_traits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from framework.hudi.bootstrap.footer_facts import FooterFacts
+    from framework.vocabulary import SourceTrait
 
 __all__ = ["Fingerprint", "Footer", "drift", "read_footer"]
 
@@ -37,12 +41,15 @@ class Footer:
         length: bytes of the Thrift structure, without the eight bytes that follow it.
         sha256: of these bytes, lower-case hexadecimal.
         row_groups: rows of each row group, in file order.
+        traits: what codecs, encodings and types show, each with the first column that has it;
+            empty where the footer was known.
     """
 
     metadata: Any
     length: int
     sha256: str
     row_groups: tuple[int, ...]
+    traits: Mapping[SourceTrait, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,14 +122,19 @@ def read_footer(stream: Any, size: int, file: str, known: Fingerprint | None = N
     raw = memoryview(tail)[len(tail) - _TRAILER_BYTES - length : len(tail) - _TRAILER_BYTES]
     try:
         metadata = pq.ParquetFile(pa.BufferReader(tail)).metadata
+    except pa.ArrowNotImplementedError as error:
+        raise _bad(
+            "not-supported", f"the footer has what no reader of ours knows: {error}", file, start
+        ) from error
     except (OSError, ValueError, pa.ArrowException) as error:  # also names that are not UTF-8
         raise _bad("corrupt-footer", f"the footer cannot be read: {error}", file, start) from error
     digest = hashlib.sha256(raw).hexdigest()
     if known is not None and known.footer_sha256 == digest:
-        groups = known.row_groups
+        groups, traits = known.row_groups, {}
     else:
-        groups = _row_groups(bytes(raw), metadata.num_rows, start, file)
-    return Footer(metadata=metadata, length=length, sha256=digest, row_groups=groups)
+        facts = _facts(bytes(raw), metadata.num_rows, start, file)
+        groups, traits = facts.row_groups, format_traits(facts)
+    return Footer(metadata=metadata, length=length, sha256=digest, row_groups=groups, traits=traits)
 
 
 def drift(expected: Fingerprint, what: str, root: str) -> SourceDriftError:
@@ -161,8 +173,8 @@ def _no_magic(end: bytes, file: str, size: int, head: bytes) -> FrameworkError:
     return _bad("not-parquet", "the file is not Parquet", file, 0)
 
 
-def _row_groups(raw: bytes, rows: int, start: int, file: str) -> tuple[int, ...]:
-    """Return the rows of each row group, having checked that what the footer says can be read.
+def _facts(raw: bytes, rows: int, start: int, file: str) -> FooterFacts:
+    """Return what the footer says, having checked that its data can be read.
 
     `start` is where the footer begins in its file, and so where all data must end.
     """
@@ -178,7 +190,7 @@ def _row_groups(raw: bytes, rows: int, start: int, file: str) -> tuple[int, ...]
         raise _bad("corrupt-footer", "row groups and file differ in rows", file, start)
     if facts.data_end > start:
         raise _bad("truncated", "the footer points past itself; bytes are gone", file, start)
-    return facts.row_groups
+    return facts
 
 
 def _bad(condition: str, message: str, file: str, offset: int) -> CorruptFileError:

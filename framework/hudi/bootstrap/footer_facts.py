@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["FooterFacts", "read_facts"]
+__all__ = ["FooterFacts", "SchemaElement", "read_facts"]
 
 _DEEPEST: Final = 64
 _MORE: Final = 0x80
@@ -21,6 +21,31 @@ _NIBBLE: Final = 15
 _BOOLEANS: Final = (1, 2)
 _BYTE, _I64, _BINARY, _LIST, _SET, _MAP, _STRUCT = 3, 6, 8, 9, 10, 11, 12
 _SIZES: Final = {_BYTE: 1, 7: 8, 13: 16}  # of a byte, a double, a UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaElement:
+    """One node of a file's schema, by the numbers of `parquet.thrift`; None where it is not set.
+
+    Attributes:
+        name: without the names above it.
+        children: 0 of a leaf, and of a group without fields.
+        kind: physical type; None of a group.
+        length: bytes of a value of a type of fixed length.
+        repetition: 0 required, 1 optional, 2 repeated.
+        converted: converted type.
+        logical: which member of the union of logical types is set.
+        precision: digits of a decimal.
+    """
+
+    name: str
+    children: int = 0
+    kind: int | None = None
+    length: int | None = None
+    repetition: int | None = None
+    converted: int | None = None
+    logical: int | None = None
+    precision: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +57,20 @@ class FooterFacts:
         data_end: offset of the first byte after all column chunks; 0 without any.
         is_encrypted: whether some column is, while the footer is not.
         is_elsewhere: whether the data of some column lie in another file.
+        created_by: who wrote the file, as the writer put it; "" where it did not.
+        schema: the nodes of the schema, depth first, the root first.
+        codecs: each codec to the place of the first leaf column that has a chunk of it.
+        encodings: likewise of encodings of pages.
     """
 
     row_groups: tuple[int, ...]
     data_end: int
     is_encrypted: bool
     is_elsewhere: bool
+    created_by: str
+    schema: tuple[SchemaElement, ...]
+    codecs: Mapping[int, int]
+    encodings: Mapping[int, int]
 
 
 def read_facts(raw: bytes) -> FooterFacts:
@@ -54,11 +87,45 @@ def read_facts(raw: bytes) -> FooterFacts:
         raise ValueError("it ends in the middle of a value") from error
     groups = found.get(_ROW_GROUPS, ())
     chunks = [chunk for group in groups for chunk in group.get(_COLUMNS, ())]
+    codecs, encodings = _used(groups)
     return FooterFacts(
         row_groups=tuple(group.get(_NUM_ROWS, 0) for group in groups),
         data_end=max((_end(chunk.get(_META_DATA, {})) for chunk in chunks), default=0),
         is_encrypted=_ALGORITHM in found or any(_CRYPTO & chunk.keys() for chunk in chunks),
         is_elsewhere=any(_FILE_PATH in chunk for chunk in chunks),
+        created_by=found.get(_CREATED_BY, ""),
+        schema=tuple(_element(each) for each in found.get(_SCHEMA, ())),
+        codecs=codecs,
+        encodings=encodings,
+    )
+
+
+def _used(groups: Sequence[Mapping[int, Any]]) -> tuple[dict[int, int], dict[int, int]]:
+    """Return codecs and encodings, each with the first leaf column that uses it."""
+    codecs: dict[int, int] = {}
+    encodings: dict[int, int] = {}
+    for group in groups:
+        for place, chunk in enumerate(group.get(_COLUMNS, ())):
+            column = chunk.get(_META_DATA, {})
+            if _CODEC in column:
+                codecs.setdefault(column[_CODEC], place)
+            for encoding in column.get(_ENCODINGS, ()):
+                encodings.setdefault(encoding, place)
+    return codecs, encodings
+
+
+def _element(found: Mapping[int, Any]) -> SchemaElement:
+    """Return one node of the schema; a decimal's digits stand at one of two places."""
+    logical, precision = found.get(_LOGICAL, (None, None))
+    return SchemaElement(
+        name=found.get(_NAME, ""),
+        children=found.get(_CHILDREN, 0),
+        kind=found.get(_KIND),
+        length=found.get(_LENGTH),
+        repetition=found.get(_REPETITION),
+        converted=found.get(_CONVERTED),
+        logical=logical,
+        precision=precision or found.get(_PRECISION),
     )
 
 
@@ -105,6 +172,43 @@ def _structs(wanted: Mapping[int, _Reader]) -> _Reader:
 def _text(raw: bytes, at: int) -> tuple[bool, int]:
     """Step over bytes or text; that they are there is the value."""
     return True, _skip(raw, at, _BINARY, 0)
+
+
+def _name(raw: bytes, at: int) -> tuple[str, int]:
+    """Return text, whatever its bytes are."""
+    size, at = _unsigned(raw, at)
+    return bytes(raw[at : at + size]).decode(errors="replace"), at + size
+
+
+def _integers(raw: bytes, at: int) -> tuple[list[int], int]:
+    """Return a list of numbers."""
+    count, kind, at = _list_head(raw, at)
+    if count and not _BYTE < kind <= _I64:
+        raise ValueError("a list of other values stands where numbers belong")
+    found = []
+    for _ in range(count):
+        value, at = _integer(raw, at)
+        found.append(value)
+    return found, at
+
+
+def _logical(raw: bytes, at: int) -> tuple[tuple[int | None, int | None], int]:
+    """Return which logical type is set, and the digits where it is a decimal."""
+    kind = precision = None
+    field = 0
+    while head := raw[at]:
+        at += 1
+        if head > _NIBBLE:
+            field += head >> 4
+        else:
+            field, at = _integer(raw, at)
+        kind = field
+        if field == _DECIMAL and head & _NIBBLE == _STRUCT:
+            members, at = _struct(raw, at, _DECIMAL_TYPE)
+            precision = members.get(_DECIMAL_PRECISION)
+        else:
+            at = _skip(raw, at, head & _NIBBLE, 0)
+    return (kind, precision), at + 1
 
 
 def _there(raw: bytes, at: int) -> tuple[bool, int]:
@@ -202,10 +306,11 @@ def _skip_pairs(raw: bytes, at: int, pairs: tuple[int, int, int], depth: int) ->
 
 _Reader: TypeAlias = "Callable[[bytes, int], tuple[Any, int]]"
 
-_COMPRESSED_SIZE, _DATA_PAGE, _DICTIONARY_PAGE = 7, 9, 11
-_COLUMN: Final[Mapping[int, _Reader]] = dict.fromkeys(
-    (_COMPRESSED_SIZE, _DATA_PAGE, _DICTIONARY_PAGE), _integer
-)
+_ENCODINGS, _CODEC, _COMPRESSED_SIZE, _DATA_PAGE, _DICTIONARY_PAGE = 2, 4, 7, 9, 11
+_COLUMN: Final[Mapping[int, _Reader]] = {
+    _ENCODINGS: _integers,
+    **dict.fromkeys((_CODEC, _COMPRESSED_SIZE, _DATA_PAGE, _DICTIONARY_PAGE), _integer),
+}
 _FILE_PATH, _META_DATA = 1, 3
 _CRYPTO: Final = frozenset({8, 9})
 _CHUNK: Final[Mapping[int, _Reader]] = {
@@ -216,5 +321,22 @@ _CHUNK: Final[Mapping[int, _Reader]] = {
 }
 _COLUMNS, _NUM_ROWS = 1, 3
 _ROW_GROUP: Final[Mapping[int, _Reader]] = {_COLUMNS: _structs(_CHUNK), _NUM_ROWS: _integer}
-_ROW_GROUPS, _ALGORITHM = 4, 8
-_FILE: Final[Mapping[int, _Reader]] = {_ROW_GROUPS: _structs(_ROW_GROUP), _ALGORITHM: _there}
+_DECIMAL, _DECIMAL_PRECISION = 5, 2
+_DECIMAL_TYPE: Final[Mapping[int, _Reader]] = {_DECIMAL_PRECISION: _integer}
+_KIND, _LENGTH, _REPETITION, _NAME, _CHILDREN, _CONVERTED, _PRECISION, _LOGICAL = (
+    *range(1, 7),
+    8,
+    10,
+)
+_ELEMENT: Final[Mapping[int, _Reader]] = {
+    **dict.fromkeys((_KIND, _LENGTH, _REPETITION, _CHILDREN, _CONVERTED, _PRECISION), _integer),
+    _NAME: _name,
+    _LOGICAL: _logical,
+}
+_SCHEMA, _ROW_GROUPS, _CREATED_BY, _ALGORITHM = 2, 4, 6, 8
+_FILE: Final[Mapping[int, _Reader]] = {
+    _SCHEMA: _structs(_ELEMENT),
+    _ROW_GROUPS: _structs(_ROW_GROUP),
+    _CREATED_BY: _name,
+    _ALGORITHM: _there,
+}

@@ -10,7 +10,6 @@ import base64
 import hashlib
 import json
 from dataclasses import dataclass
-from enum import StrEnum, unique
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +17,7 @@ import pyarrow as pa
 
 from framework.hudi.table.layout import META_COLUMNS
 from framework.hudi.table.schema import parquet_schema
-from framework.vocabulary import PartitionType
+from framework.vocabulary import PartitionType, SourceTrait
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = [
     "SchemaCache",
     "SchemaFacts",
-    "SourceTrait",
     "decode_schema",
     "encode_schema",
     "partition_type",
@@ -37,21 +35,6 @@ __all__ = [
 ]
 
 _HASH_DIGITS: Final = 16
-
-
-@unique
-class SourceTrait(StrEnum):
-    """A property of a source file on which some reader or writer stumbles."""
-
-    INT96 = "int96"
-    MILLISECOND = "millisecond"
-    NAIVE_TIMESTAMP = "naive_timestamp"
-    NANOSECOND = "nanosecond"
-    TIME = "time"
-    FLOAT16 = "float16"
-    UNSIGNED = "unsigned"
-    META_COLUMNS = "meta_columns"
-    MISSING_COLUMNS = "missing_columns"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ from framework.plan.rules import Choice, ModeRule, choose_modes, rule_faults
 from framework.plan.target import mode_rules
 from framework.spec.comparisons import parse_comparisons
 from framework.spec.patterns import compile_pattern
-from framework.vocabulary import BootstrapMode, PartitionType
+from framework.vocabulary import BootstrapMode, PartitionType, SourceTrait
 from tests.support.planning import a_spec
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ MONTHS: list[tuple[str, dict[str, PartitionValue]]] = [
 ]
 
 
-def a_rule(number: int, pattern: str | None, mode: BootstrapMode, **changes: object) -> ModeRule:
+def a_rule(number: int, pattern: str | None, mode: BootstrapMode, **changes: Any) -> ModeRule:
     """Return a rule by pattern; `where` in the changes is a condition on `month`."""
     where = str(changes.pop("where", ""))
     return ModeRule(
@@ -41,6 +41,7 @@ def a_rule(number: int, pattern: str | None, mode: BootstrapMode, **changes: obj
         mode=mode,
         reason=str(changes.pop("reason", "")),
         may_match_nothing=bool(changes.pop("may_match_nothing", False)),
+        having=frozenset(map(SourceTrait, changes.pop("having", "").split())),
     )
 
 
@@ -203,7 +204,15 @@ def test_mode_rules_of_a_spec_keeps_order_and_words(tmp_path: Path) -> None:
     )
     assert second.pattern is None
     assert second.may_match_nothing
-    assert second.matches("month=1", {"month": 1})
+    assert second.matches("month=1", {"month": 1}, ())
+
+
+def test_choose_modes_with_traits_takes_partitions_with_a_file_that_has_one() -> None:
+    """One of the named traits is enough; pattern and traits must both hold."""
+    rules = [a_rule(0, None, FULL, having="brotli lz4"), a_rule(1, "month=2", SKIP, having="int96")]
+    traits = {"month=1": {"lz4": 1}, "month=2": {"int96": 2}, "month=10": {"int96": 1}}
+    found = [choice.mode for choice in choose_modes(rules, METADATA, MONTHS, traits)]
+    assert found == [FULL, METADATA, METADATA, METADATA, SKIP]
 
 
 @pytest.mark.property

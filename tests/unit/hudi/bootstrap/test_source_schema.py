@@ -11,7 +11,6 @@ import pytest
 
 from framework.hudi.bootstrap.source_schema import (
     SchemaCache,
-    SourceTrait,
     decode_schema,
     encode_schema,
     partition_type,
@@ -19,7 +18,7 @@ from framework.hudi.bootstrap.source_schema import (
     with_partition_columns,
 )
 from framework.hudi.keygen.rule import PartitionField
-from framework.vocabulary import PartitionType
+from framework.vocabulary import PartitionType, SourceTrait
 
 
 def metadata(table: pa.Table, **options: Any) -> Any:

@@ -1,0 +1,153 @@
+"""What in a source file some reader or writer stumbles on, as its footer shows it.
+
+Numbers are those of `parquet.thrift`. What each engine makes of a trait is in
+`framework.plan.source_formats`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from framework.vocabulary import SourceTrait
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from framework.hudi.bootstrap.footer_facts import FooterFacts, SchemaElement
+
+__all__ = ["format_traits"]
+
+
+_INT32, _INT64, _BYTE_ARRAY, _FIXED = 1, 2, 6, 7
+_REPEATED: Final = 2
+_GROUPED: Final = frozenset({1, 2, 3})  # converted types MAP, MAP_KEY_VALUE, LIST
+_GROUPED_LOGICAL: Final = frozenset({2, 3})  # MAP, LIST
+_LIST, _DECIMAL, _JSON, _INTERVAL = 3, 5, 19, 21  # converted types; the first two logical as well
+_LOGICAL_JSON: Final = 12
+_LONG_DIGITS: Final = 18
+_MOST_DIGITS: Final = 76  # of Arrow; a damaged footer may say a billion
+_CODECS: Final = {3: SourceTrait.LZO, 4: SourceTrait.BROTLI, 5: SourceTrait.LZ4}
+_LAST_CODEC: Final = 7  # LZ4_RAW
+_ENCODINGS: Final = {9: SourceTrait.BYTE_STREAM_SPLIT}
+_LAST_ENCODING: Final = 9
+_LOGICAL: Final = {16: SourceTrait.VARIANT, 17: SourceTrait.GEOMETRY, 18: SourceTrait.GEOGRAPHY}
+_LAST_LOGICAL: Final = 18
+_HADOOP_WRITER: Final = "parquet-mr"
+
+
+def format_traits(facts: FooterFacts) -> dict[SourceTrait, str]:
+    """Return what codecs, encodings and types show, each with the first column that has it.
+
+    Columns are dotted paths. LZ4 counts unless parquet-mr wrote the file: of all writers it alone
+    frames the blocks as readers in Java expect.
+    """
+    found: dict[SourceTrait, str] = {}
+    leaves = []
+    for node in _nodes(facts.schema):
+        if node.element.kind is not None:
+            leaves.append(node.path)
+        for trait in (*_type_traits(node.element), *_list_traits(node)):
+            found.setdefault(trait, node.path)
+    framed = facts.created_by.startswith(_HADOOP_WRITER)
+    used = [(_codec_trait(codec, framed=framed), at) for codec, at in facts.codecs.items()]
+    used += [(_encoding_trait(encoding), at) for encoding, at in facts.encodings.items()]
+    for known, at in used:
+        if known is not None:
+            found.setdefault(known, leaves[at] if at < len(leaves) else "")
+    return found
+
+
+@dataclass(slots=True, kw_only=True)
+class _Node:
+    """A node of the schema with its place in it; `path` is dotted, without the root."""
+
+    element: SchemaElement
+    path: str
+    parent: _Node | None
+    children: list[_Node] = field(default_factory=list)
+
+
+def _nodes(schema: Sequence[SchemaElement]) -> list[_Node]:
+    """Return all nodes but the root, depth first, joined to their parents."""
+    found: list[_Node] = []
+    open_groups: list[tuple[_Node | None, int]] = [(None, schema[0].children)] if schema else []
+    for element in schema[1:]:
+        while open_groups and open_groups[-1][1] == 0:
+            open_groups.pop()
+        if not open_groups:
+            break  # more nodes than the groups say; pyarrow does not look at them either
+        parent, left = open_groups[-1]
+        open_groups[-1] = (parent, left - 1)
+        path = f"{parent.path}.{element.name}" if parent else element.name
+        node = _Node(element=element, path=path, parent=parent)
+        if parent:
+            parent.children.append(node)
+        found.append(node)
+        if element.kind is None:
+            open_groups.append((node, element.children))
+    return found
+
+
+def _type_traits(element: SchemaElement) -> Iterator[SourceTrait]:
+    """Yield what the type of one node shows."""
+    logical = element.logical or 0
+    if logical > _LAST_LOGICAL:
+        yield SourceTrait.UNKNOWN_TYPE
+    elif logical in _LOGICAL:
+        yield _LOGICAL[logical]
+    elif element.converted == _INTERVAL:
+        yield SourceTrait.INTERVAL
+    elif logical == _LOGICAL_JSON or element.converted == _JSON:
+        yield SourceTrait.JSON
+    elif _DECIMAL in {logical, element.converted}:
+        yield from _decimal_traits(element)
+
+
+def _decimal_traits(element: SchemaElement) -> Iterator[SourceTrait]:
+    """Yield how a decimal is stored, unless as Avro's fixed type of the same digits."""
+    digits = element.precision or 0
+    if element.kind in {_INT32, _INT64}:
+        yield SourceTrait.DECIMAL_INTEGER
+    elif element.kind == _BYTE_ARRAY:
+        wide = digits > _LONG_DIGITS
+        yield SourceTrait.DECIMAL_BYTES_WIDE if wide else SourceTrait.DECIMAL_BYTES
+    elif element.kind == _FIXED and element.length != _fixed_bytes(digits):
+        yield SourceTrait.DECIMAL_PADDED
+
+
+def _fixed_bytes(digits: int) -> int:
+    """Return the bytes of the smallest signed number that holds so many digits."""
+    most = 10 ** min(max(digits, 0), _MOST_DIGITS) - 1
+    return (int(most).bit_length() + 8) // 8
+
+
+def _list_traits(node: _Node) -> Iterator[SourceTrait]:
+    """Yield whether a node is repeated by itself, or a list whose inner names are unusual."""
+    parent = node.parent.element if node.parent else None
+    in_group = parent is not None and (
+        parent.converted in _GROUPED or parent.logical in _GROUPED_LOGICAL
+    )
+    if node.element.repetition == _REPEATED and not in_group:
+        yield SourceTrait.LIST_BARE
+    if node.element.kind is None and _LIST in {node.element.converted, node.element.logical}:
+        middle = node.children[0] if len(node.children) == 1 else None
+        inner = middle.children if middle else []
+        if middle and len(inner) == 1:
+            names = (middle.element.name, inner[0].element.name)
+            if names != ("list", "element"):
+                yield SourceTrait.LIST_NAMES
+
+
+def _codec_trait(codec: int, *, framed: bool) -> SourceTrait | None:
+    """Return the trait of chunks of this codec."""
+    trait = _CODECS.get(codec)
+    if trait is SourceTrait.LZ4 and framed:
+        return None
+    return SourceTrait.UNKNOWN_CODEC if codec > _LAST_CODEC else trait
+
+
+def _encoding_trait(encoding: int) -> SourceTrait | None:
+    """Return the trait of chunks with pages of this encoding."""
+    unknown = encoding > _LAST_ENCODING
+    return SourceTrait.UNKNOWN_ENCODING if unknown else _ENCODINGS.get(encoding)

@@ -1,0 +1,196 @@
+"""What each engine makes of source files by codec, encoding and type: one table, seen by running.
+
+`FORMATS` lists every trait of `framework.hudi.bootstrap.source_traits` with the outcomes that are
+not right, for files that stay as they are (`metadata_only`). The refusals of a plan
+(`framework.plan.format_faults`) and exceptions of the reader gate are made from it, and
+`tests/interop/test_source_formats.py` asks each engine whether the table is true.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum, unique
+from typing import TYPE_CHECKING, Final
+
+from framework.vocabulary import SourceTrait
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["FORMATS", "Engine", "SourceFormat", "Use"]
+
+
+@unique
+class Engine(StrEnum):
+    """Who was asked: our reader and writer, our read on Spark, Apache Hudi's on Spark 3.5."""
+
+    IN_PROCESS = "in_process"
+    SPARK_4_1 = "spark_4_1"
+    SPARK_3_5 = "spark_3_5"
+    HUDI_1_2 = "hudi_1_2_0"
+    HUDI_0_15 = "hudi_0_15_0"
+
+
+@unique
+class Use(StrEnum):
+    """What reading a table, or upserting one row of it, gives."""
+
+    RIGHT = "right"
+    FAILS = "fails"
+    WRONG = "wrong"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFormat:
+    """One trait.
+
+    Attributes:
+        trait: of a file.
+        what: a file with it, as the end of "files with …".
+        reads: engines that do not read the right rows from files left as they are.
+        upserts: engines of which an upsert that touches such a file is not right; our reads on
+            Spark are no writers.
+        heals: whether `full_record` makes all of that right.
+        stored: what `full_record` stores, where that is another type; "" where it is not.
+    """
+
+    trait: SourceTrait
+    what: str
+    reads: Mapping[Engine, Use] = field(default_factory=dict)
+    upserts: Mapping[Engine, Use] = field(default_factory=dict)
+    heals: bool = True
+    stored: str = ""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether files with it cannot stay as they are: some reader of ours cannot read them."""
+        return any(engine in self.reads for engine in _OURS)
+
+
+_OURS: Final = (Engine.IN_PROCESS, Engine.SPARK_4_1, Engine.SPARK_3_5)
+_ON_SPARK: Final = (Engine.SPARK_4_1, Engine.SPARK_3_5)
+_HUDI: Final = (Engine.HUDI_1_2, Engine.HUDI_0_15)
+
+
+def _fail(*engines: Engine) -> Mapping[Engine, Use]:
+    """Return that these engines fail."""
+    return dict.fromkeys(engines, Use.FAILS)
+
+
+_ALL: Final = _fail(*Engine)
+_ON_JVM: Final = _fail(*_ON_SPARK, *_HUDI)
+_NOT_HUDI: Final = _fail(*_HUDI)
+_SPOILT: Final = dict.fromkeys(_HUDI, Use.WRONG)
+
+FORMATS: Final[tuple[SourceFormat, ...]] = (
+    SourceFormat(
+        trait=SourceTrait.BROTLI,
+        what="column chunks compressed with BROTLI",
+        reads=_ON_JVM,
+        upserts=_NOT_HUDI,
+    ),
+    SourceFormat(
+        trait=SourceTrait.LZ4,
+        what="column chunks compressed with LZ4 in another form than Hadoop's",
+        reads=_ON_JVM,
+        upserts=_NOT_HUDI,
+    ),
+    SourceFormat(
+        trait=SourceTrait.LZO,
+        what="column chunks compressed with LZO",
+        reads=_ALL,
+        upserts=_ALL,
+        heals=False,
+    ),
+    SourceFormat(
+        trait=SourceTrait.UNKNOWN_CODEC,
+        what="column chunks compressed with a codec that came after this release",
+        reads=_ALL,
+        upserts=_ALL,
+        heals=False,
+    ),
+    SourceFormat(
+        trait=SourceTrait.BYTE_STREAM_SPLIT,
+        what="pages in the encoding BYTE_STREAM_SPLIT",
+        reads=_ON_JVM,
+        upserts=_NOT_HUDI,
+    ),
+    SourceFormat(
+        trait=SourceTrait.UNKNOWN_ENCODING,
+        what="pages in an encoding that came after this release",
+        reads=_ALL,
+        upserts=_ALL,
+        heals=False,
+    ),
+    SourceFormat(
+        trait=SourceTrait.DECIMAL_INTEGER,
+        what="decimals stored as integers",
+        upserts=_SPOILT,
+    ),
+    SourceFormat(
+        trait=SourceTrait.DECIMAL_PADDED,
+        what="decimals stored in more bytes than their digits need",
+        upserts=_SPOILT,
+    ),
+    SourceFormat(
+        trait=SourceTrait.DECIMAL_BYTES,
+        what="decimals of up to 18 digits stored as byte arrays",
+        reads=_fail(*_ON_SPARK, Engine.HUDI_0_15),
+        upserts=_NOT_HUDI,
+    ),
+    SourceFormat(
+        trait=SourceTrait.DECIMAL_BYTES_WIDE,
+        what="decimals of more than 18 digits stored as byte arrays",
+        upserts=_NOT_HUDI,
+    ),
+    SourceFormat(
+        trait=SourceTrait.VARIANT,
+        what="columns of the type VARIANT",
+        reads=_ON_JVM,
+        upserts=_NOT_HUDI,
+        heals=False,
+    ),
+    SourceFormat(
+        trait=SourceTrait.GEOMETRY,
+        what="columns of the type GEOMETRY",
+        reads=_fail(Engine.SPARK_3_5, *_HUDI),
+        upserts=_NOT_HUDI,
+        stored="binary (WKB), without its coordinate system",
+    ),
+    SourceFormat(
+        trait=SourceTrait.GEOGRAPHY,
+        what="columns of the type GEOGRAPHY",
+        reads=_fail(Engine.SPARK_3_5, *_HUDI),
+        upserts=_NOT_HUDI,
+        stored="binary (WKB), without its coordinate system",
+    ),
+    SourceFormat(
+        trait=SourceTrait.INTERVAL,
+        what="columns of the type INTERVAL",
+        reads=_fail(*_ON_SPARK, *_HUDI),
+        upserts=_fail(Engine.HUDI_0_15),
+        heals=False,
+    ),
+    SourceFormat(
+        trait=SourceTrait.UNKNOWN_TYPE,
+        what="columns of a logical type that came after this release",
+        reads=_ON_JVM,
+        upserts=_NOT_HUDI,
+        heals=False,
+    ),
+    SourceFormat(
+        trait=SourceTrait.JSON,
+        what="columns of the type JSON",
+        upserts={Engine.HUDI_0_15: Use.WRONG},
+    ),
+    SourceFormat(
+        trait=SourceTrait.LIST_BARE,
+        what="repeated columns outside of a LIST",
+        upserts=_NOT_HUDI,
+    ),
+    SourceFormat(
+        trait=SourceTrait.LIST_NAMES,
+        what="lists whose inner fields are not named 'list' and 'element'",
+        upserts=_NOT_HUDI,
+    ),
+)
