@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framework.errors import CorruptFileError, Where
+from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.table.layout import name_of, parent_of
 from framework.plan.releasing import FILE, ROW
@@ -45,9 +46,11 @@ def _found(numbers: np.ndarray, rows: np.ndarray, paths: Mapping[int, str]) -> I
         path = paths[number]
         try:
             with open_storage(parent_of(path)).open_input(name_of(path)) as stream:
-                whole = pq.read_table(stream, columns=[FILE, ROW]).cast(schema)
+                whole = pq.read_table(
+                    stream, columns=[FILE, ROW], page_checksum_verification=True
+                ).cast(schema)
             yield whole.take(pa.array(rows[numbers == number]))
-        except (OSError, pa.ArrowException) as error:
+        except UNREADABLE as error:
             raise CorruptFileError(
                 "input/corrupt-file",
                 f"an input file cannot be read: {error}",

@@ -15,6 +15,7 @@ from framework.hudi.bootstrap.inventory import InventoryHandle, read_files
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.bootstrap.source_schema import decode_schema
 from framework.hudi.codecs.murmur import key_hashes
+from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.keygen.text import NULL_PART, null_rows, record_keys
 from framework.hudi.keygen.value_hash import value_hashes
@@ -103,11 +104,11 @@ def staged_keys(table: str, path: str) -> Iterator[HashedKeys]:
     """
     with open_storage(table).open_input(path) as stream:
         try:
-            parquet = pq.ParquetFile(stream)
+            parquet = pq.ParquetFile(stream, page_checksum_verification=True)
             for batch in parquet.iter_batches(columns=[MetaField.RECORD_KEY], use_threads=False):
                 keys = _filled(batch.column(0))
                 yield HashedKeys(hashes=key_hashes(keys), texts=partial(_taken, keys))
-        except (OSError, pa.ArrowException) as error:
+        except UNREADABLE as error:
             raise CorruptFileError(
                 "audit/unreadable-file",
                 f"a file just written cannot be read: {error}",

@@ -177,7 +177,10 @@ def gone_rows(storage: Storage, path: str) -> np.ndarray:
 def _places(folder: str) -> pa.Table:
     """Return the bad rows by file and row."""
     files = sorted(Path(folder).glob("*.parquet"))
-    tables = [pq.read_table(file, columns=_PLACES.names) for file in files]
+    tables = [
+        pq.read_table(file, columns=_PLACES.names, page_checksum_verification=True)
+        for file in files
+    ]
     whole = pa.concat_tables([_PLACES.empty_table(), *(each.cast(_PLACES) for each in tables)])
     return whole.sort_by(_ORDER)
 
@@ -274,7 +277,7 @@ def _set_aside(
     places = places.filter(pa.array(chosen))
     if place.carries_places:
         places = with_places(places, dict(zip(rows.numbers, rows.paths, strict=True)))
-    pq.write_table(places, positions)
+    pq.write_table(places, positions, write_page_checksum=True)
     storage = open_storage(parent_of(place.aside))
     storage.delete(name_of(place.aside))  # what an earlier process of the run began
     checker.set_aside(

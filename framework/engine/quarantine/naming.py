@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framework.engine.quarantine.aside import (
@@ -18,6 +17,7 @@ from framework.engine.quarantine.aside import (
     told_bytes,
 )
 from framework.errors import CorruptFileError, Where
+from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.storage.port import Move
 from framework.hudi.table.layout import join
@@ -94,7 +94,7 @@ def _rows(storage: Storage, entry: Entry) -> int:
     try:
         with storage.open_input(entry.path) as stream:
             return int(pq.ParquetFile(stream).metadata.num_rows)
-    except (OSError, pa.ArrowException) as error:
+    except UNREADABLE as error:
         raise _differs(f"a file of rows set aside cannot be read: {error}", entry.path) from error
 
 

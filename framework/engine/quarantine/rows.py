@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from framework.engine.results import REDACTED
 from framework.errors import CorruptFileError, Where
+from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.table.layout import name_of, parent_of
 from framework.plan.releasing import FILE, PLACE_COLUMNS, ROW, RULES
@@ -76,10 +77,11 @@ def _batches(path: str, rule: str | None) -> Iterator[pa.RecordBatch]:
                 buffer_size=_BUFFER_BYTES,
                 pre_buffer=False,
                 coerce_int96_timestamp_unit="us",
+                page_checksum_verification=True,
             )
             for batch in parquet.iter_batches(_BATCH_ROWS, use_threads=False):
                 yield batch if rule is None else batch.filter(_fails(batch, rule))
-    except (OSError, pa.ArrowException) as error:
+    except UNREADABLE as error:
         raise CorruptFileError(
             "quarantine/not-readable",
             f"what was set aside cannot be read: {error}",

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from framework.engine.reading.drifting import drifted
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.source_schema import decode_schema, encode_schema
+from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter
 from framework.hudi.filegroup.base_file import repeating
 from framework.hudi.filegroup.log_changes import LogPart, read_changes
 from framework.hudi.filegroup.merge_rule import MergeRule
@@ -275,18 +275,17 @@ def _read(storage: Storage, path: str, schema: pa.Schema, *, encoded: bool) -> p
     """Return those columns of a Parquet file that the schema has."""
     try:
         with storage.open_input(path) as stream:
-            metadata = pq.read_metadata(stream)
-            parquet = pq.ParquetFile(
+            footer = SealedFooter.read(stream)
+            parquet = footer.opened(
                 stream,
-                metadata=metadata,
-                coerce_int96_timestamp_unit="us",
-                read_dictionary=repeating(metadata, schema) if encoded else None,
+                schema.names,
+                read_dictionary=repeating(footer.metadata, schema) if encoded else None,
             )
             present = [name for name in parquet.schema_arrow.names if name in schema.names]
             rows = parquet.read(columns=present, use_threads=False)
             calendar = LegacyCalendar.of(parquet, f"{storage.location}/{path}")
             return rows if calendar is None else calendar.gregorian(rows)
-    except (OSError, pa.ArrowException) as error:
+    except UNREADABLE as error:
         raise CorruptFileError(
             "file/not-readable",
             f"the file cannot be read: {error}",

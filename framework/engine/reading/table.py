@@ -147,10 +147,10 @@ def _parsed(storage: Storage, path: str, text: str) -> pa.Schema:
     """Return an Avro schema's columns without meta columns."""
     try:
         schema = arrow_schema(json.loads(text))
-    except ValueError as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise CorruptFileError(
             "read/schema-not-readable",
-            f"the commit's schema is no JSON: {error}",
+            f"the commit's schema is not readable: {error!r}",
             where=Where(file=f"{storage.location}/{path}"),
             remedy="Restore the commit file from a copy.",
         ) from error

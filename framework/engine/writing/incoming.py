@@ -25,6 +25,7 @@ from framework.engine.writing.job import InputFile, LoadJob
 from framework.errors import CorruptFileError, SourceDriftError, Where
 from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.codecs.murmur import key_hashes
+from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.keygen.paths import partition_paths
 from framework.hudi.keygen.text import null_rows, record_keys
 from framework.hudi.storage.opening import open_storage
@@ -277,7 +278,9 @@ def _chunks(file: InputFile, names: Sequence[str]) -> Iterator[tuple[int, pa.Tab
         )
     try:
         with folder.open_input(name_of(file.path)) as stream:
-            parquet = pq.ParquetFile(stream, coerce_int96_timestamp_unit="us")
+            parquet = pq.ParquetFile(
+                stream, coerce_int96_timestamp_unit="us", page_checksum_verification=True
+            )
             present = [name for name in parquet.schema_arrow.names if name in names]
             calendar = LegacyCalendar.of(parquet, file.path)
             start = 0
@@ -285,7 +288,7 @@ def _chunks(file: InputFile, names: Sequence[str]) -> Iterator[tuple[int, pa.Tab
                 rows = parquet.read_row_groups(groups, columns=present, use_threads=False)
                 yield start, rows if calendar is None else calendar.gregorian(rows)
                 start += rows.num_rows
-    except (OSError, pa.ArrowException) as error:
+    except UNREADABLE as error:
         raise CorruptFileError(
             "input/corrupt-file",
             f"an input file cannot be read: {error}",

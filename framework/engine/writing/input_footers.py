@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from framework.engine.writing.evolving import InputSchema
 from framework.engine.writing.job import InputFile
 from framework.errors import CorruptFileError, SourceDriftError, Where
+from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.table.layout import name_of, parent_of
 from framework.hudi.table.schema import parquet_schema, unify
@@ -89,7 +90,7 @@ def _footer(path: str) -> tuple[Entry, pq.FileMetaData]:
     try:
         with folder.open_input(name) as stream:
             return entry, pq.ParquetFile(stream).metadata
-    except (OSError, pa.ArrowException) as error:
+    except UNREADABLE as error:
         raise CorruptFileError(
             "input/corrupt-file",
             f"an input file cannot be read: {error}",

@@ -29,6 +29,7 @@ from framework.engine.writing.combining import (
 )
 from framework.engine.writing.incoming import KEY
 from framework.hudi.codecs.bloom_growth import grown
+from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.filegroup.base_file import (
     META_FIELDS,
     constant,
@@ -91,7 +92,7 @@ def patched(job: LoadJob, data: pa.Buffer, changes: Changes, file: NewFile) -> P
         return None
     try:
         return _patched(job, data, changes, file)
-    except (ValueError, OSError, pa.ArrowException):  # whoever reads it whole says what is wrong
+    except UNREADABLE:  # whoever reads it whole says what is wrong
         return None
 
 

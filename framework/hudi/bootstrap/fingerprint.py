@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from framework.errors import CorruptFileError, FrameworkError, SourceDriftError, Where
 from framework.hudi.bootstrap.footer_facts import read_facts
 from framework.hudi.bootstrap.source_traits import format_traits
+from framework.hudi.codecs.parquet_seal import UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,7 +127,7 @@ def read_footer(stream: Any, size: int, file: str, known: Fingerprint | None = N
         raise _bad(
             "not-supported", f"the footer has what no reader of ours knows: {error}", file, start
         ) from error
-    except (OSError, ValueError, pa.ArrowException) as error:  # also names that are not UTF-8
+    except UNREADABLE as error:
         raise _bad("corrupt-footer", f"the footer cannot be read: {error}", file, start) from error
     digest = hashlib.sha256(raw).hexdigest()
     if known is not None and known.footer_sha256 == digest:

@@ -10,6 +10,7 @@ There are no statistics: whoever prunes by key reads the footer's `hoodie_min_re
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framework.hudi.bootstrap.seqno_pages import PAGE_ROWS, seqno_page
+from framework.hudi.codecs.parquet_seal import blank_seal, sealed
 from framework.hudi.codecs.thrift import (
     STOP,
     binary,
@@ -56,6 +58,7 @@ _KEY_OPTIONS: Final[Mapping[str, Any]] = {
     "column_encoding": "DELTA_BYTE_ARRAY",
     "write_statistics": False,
     "store_schema": False,
+    "write_page_checksum": True,
 }
 _LEAVES: Final = [
     i32(1, _BYTE_ARRAY)
@@ -117,7 +120,7 @@ class SkeletonBytes:
         self._rows.append(len(column))
 
     def finish(self, footers: Mapping[str, str]) -> bytes:
-        """Close the file with these key-values and return its bytes."""
+        """Close the file with these key-values and return its bytes, with a seal."""
         self._writer.close()
         keys = self._sink.getvalue()
         metadata = self._metadata[0]
@@ -139,15 +142,16 @@ class SkeletonBytes:
             pieces += [chunk.data for chunk in chunks]
             at += sum(len(chunk.data) for chunk in chunks)
             start += rows
-        footer = _footer(groups, start, footers)
+        seal = blank_seal(len(groups) * len(META_COLUMNS))
+        footer = _footer(groups, start, {**footers, **seal})
         pieces += [footer, len(footer).to_bytes(4, "little"), _MAGIC]
-        return b"".join(pieces)
+        return sealed(b"".join(pieces))
 
 
 def _dictionary_page(value: bytes) -> bytes:
     """Return a page with one value."""
     body = len(value).to_bytes(4, "little") + value
-    return _page(_DICTIONARY_PAGE, len(body), body, struct(4, i32(1, 1) + i32(1, _PLAIN)))
+    return _page(_DICTIONARY_PAGE, len(body), body, struct(3, i32(1, 1) + i32(1, _PLAIN)))
 
 
 def _constant(dictionary: bytes, rows: int) -> _Chunk:
@@ -188,12 +192,17 @@ def _levels(rows: int) -> bytes:
 def _data_page(rows: int, uncompressed: int, body: bytes, encoding: int) -> bytes:
     """Return a data page of version 1."""
     header = i32(1, rows) + i32(1, encoding) + i32(1, _RLE) + i32(1, _RLE)
-    return _page(_DATA_PAGE, uncompressed, body, struct(2, header))
+    return _page(_DATA_PAGE, uncompressed, body, struct(1, header))
 
 
 def _page(kind: int, uncompressed: int, body: bytes, header: bytes) -> bytes:
-    """Return a page: its header, then its body as it is."""
-    return i32(1, kind) + i32(1, uncompressed) + i32(1, len(body)) + header + STOP + body
+    """Return a page: its header with a checksum of the body, then the body as it is.
+
+    `header` begins with the step from the checksum's field, whose number is signed.
+    """
+    crc = int.from_bytes(zlib.crc32(body).to_bytes(4), signed=True)
+    sizes = i32(1, uncompressed) + i32(1, len(body)) + i32(1, crc)
+    return i32(1, kind) + sizes + header + STOP + body
 
 
 def _row_group(chunks: Sequence[_Chunk], rows: int, at: int, ordinal: int) -> bytes:

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from framework.errors import CorruptFileError, StorageError, Where
 from framework.hudi.bootstrap.fingerprint import Fingerprint, drift, read_footer
+from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.table.fitting import fitted_column
 from framework.hudi.table.rebasing import LegacyCalendar
 
@@ -34,7 +35,12 @@ class SourceReader:
 
     def __init__(self, stream: Any, metadata: Any, fingerprint: Fingerprint, file: str) -> None:
         self.fingerprint = fingerprint
-        self._parquet = pq.ParquetFile(stream, metadata=metadata, coerce_int96_timestamp_unit="us")
+        self._parquet = pq.ParquetFile(
+            stream,
+            metadata=metadata,
+            coerce_int96_timestamp_unit="us",
+            page_checksum_verification=True,
+        )
         self._names = frozenset(self._parquet.schema_arrow.names)
         self._calendar = LegacyCalendar.of(self._parquet, file)
         self.file = file
@@ -93,7 +99,7 @@ class SourceReader:
                 found += batch.num_rows
                 days = batch if self._calendar is None else self._calendar.gregorian(batch)
                 yield self._conform(days, schema)
-        except (OSError, pa.ArrowException) as error:
+        except UNREADABLE as error:
             raise self._corrupt(f"row group {group} cannot be read: {error}") from error
         if found != expected:
             raise self._corrupt(f"row group {group} has {found} rows, not {expected}")

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from framework.hudi.codecs.parquet_seal import blank_seal, sealed
 from framework.hudi.table.layout import META_COLUMNS, MetaField
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ __all__ = [
     "BaseFileBytes",
     "constant",
     "file_without_rows",
+    "leaf_paths",
     "repeating",
     "row_group_file",
     "varied",
@@ -49,17 +51,20 @@ class BaseFileBytes:
         self._sink = pa.BufferOutputStream()
         self._schema: pa.Schema = pa.schema([*META_FIELDS, *schema])
         self._writer = _writer(self._sink, self._schema, plain)
+        self._groups = 0
 
     def add_row_group(self, columns: list[Any]) -> None:
         """Write the meta columns, then the others, as one row group."""
         table = pa.Table.from_arrays(columns, schema=self._schema)
         self._writer.write_table(table, row_group_size=max(1, table.num_rows))
+        self._groups += 1
 
     def finish(self, footers: Mapping[str, str]) -> bytes:
-        """Close the file with these key-values and return its bytes."""
-        self._writer.add_key_value_metadata(dict(footers))
+        """Close the file with these key-values and return its bytes, with a seal."""
+        chunks = self._groups * len(leaf_paths(self._schema))
+        self._writer.add_key_value_metadata({**footers, **blank_seal(chunks)})
         self._writer.close()
-        return bytes(self._sink.getvalue().to_pybytes())
+        return sealed(self._sink.getvalue())
 
 
 def row_group_file(columns: pa.Table, plain: Collection[str] = ()) -> pa.Buffer:
@@ -90,9 +95,10 @@ def _writer(sink: Any, schema: pa.Schema, plain: Collection[str]) -> pq.ParquetW
         sink,
         schema,
         compression="zstd",
-        use_dictionary=[path for path in _leaf_paths(schema) if path not in without],
+        use_dictionary=[path for path in leaf_paths(schema) if path not in without],
         column_encoding={name: "DELTA_BYTE_ARRAY" for name in _DELTA if name in schema.names},
         store_schema=False,
+        write_page_checksum=True,
     )
 
 
@@ -137,7 +143,7 @@ def constant(text: str, rows: int) -> pa.DictionaryArray:
 
 
 @lru_cache(maxsize=8)
-def _leaf_paths(schema: Any) -> tuple[str, ...]:
+def leaf_paths(schema: Any) -> tuple[str, ...]:
     """Return the Parquet paths of the leaf columns, which nested columns have several of."""
     sink = pa.BufferOutputStream()
     pq.write_table(schema.empty_table(), sink, store_schema=False)

@@ -13,6 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from framework.hudi.codecs.parquet_seal import (
+    SealedFooter,
+    blank_seal,
+    check_pages,
+    chunk_start,
+    sealed,
+)
 from framework.hudi.codecs.thrift_struct import (
     BINARY,
     I16,
@@ -110,19 +117,25 @@ class ChunkFile:
 
     @classmethod
     def read(cls, data: pa.Buffer) -> ChunkFile:
-        """Cut a file into its chunks; nothing is copied or decoded.
+        """Cut a file into its chunks; nothing is copied or decoded, checksums are compared.
 
         Raises:
-            ValueError: the file has what cannot stand elsewhere: encryption, or columns that lie in
-                other files.
+            ValueError: the file is damaged, or has what cannot stand elsewhere: encryption, columns
+                that lie in other files, or pages without checksums.
             pyarrow.ArrowException: it is no Parquet file.
         """
-        metadata = pq.read_metadata(pa.BufferReader(data))
+        source = pa.BufferReader(data)
+        sealed_footer = SealedFooter.read(source)
+        sealed_footer.check(source)
+        metadata = sealed_footer.metadata
         size = int.from_bytes(data[-_TAIL_BYTES:-4].to_pybytes(), "little")
         end = data.size - _TAIL_BYTES
         footer, _ = read_struct(data[end - size : end].to_pybytes())
         stored = _items(footer, _ROW_GROUPS)
         groups = [_group(data, fields, metadata.row_group(at)) for at, fields in enumerate(stored)]
+        if sealed_footer.checksums is None:
+            for chunk in (chunk for group in groups for chunk in group.chunks):
+                check_pages(chunk.data)
         return cls(metadata=metadata, footer=footer, groups=groups)
 
     def has_columns_of(self, other: ChunkFile) -> bool:
@@ -155,9 +168,10 @@ def assembled(
         described.append(_group_fields(group, at, ordinal))
         pieces += [chunk.data for chunk in group.chunks]
         at += sum(chunk.data.size for chunk in group.chunks)
-    footer = write_struct(_footer(like.footer, groups, described, pairs))
+    entries = {**pairs, **blank_seal(sum(len(group.chunks) for group in groups))}
+    footer = write_struct(_footer(like.footer, groups, described, entries))
     pieces += [footer, len(footer).to_bytes(4, "little"), _MAGIC]
-    data = b"".join(pieces)
+    data = sealed(b"".join(pieces))
     _check(data, groups, name)
     return data
 
@@ -190,7 +204,7 @@ def _group(data: pa.Buffer, fields: Struct, metadata: Any) -> RowGroup:
 
 def _chunk(data: pa.Buffer, fields: Struct, column: Any) -> Chunk:
     """Return one chunk."""
-    start = _start(column)
+    start = chunk_start(column)
     metadata: Struct = fields[_METADATA][1]
     if start < len(_MAGIC) or start + column.total_compressed_size > data.size:
         raise ValueError("a column lies outside of the file")
@@ -201,14 +215,6 @@ def _chunk(data: pa.Buffer, fields: Struct, column: Any) -> Chunk:
         metadata=metadata,
         facts=_facts(column),
     )
-
-
-def _start(column: Any) -> int:
-    """Return where a column's pages begin, by pyarrow's metadata."""
-    found: int = column.data_page_offset
-    if column.has_dictionary_page and column.dictionary_page_offset:
-        found = min(found, column.dictionary_page_offset)
-    return found
 
 
 def _facts(column: Any) -> dict[str, Any]:
@@ -273,7 +279,7 @@ def _check(data: bytes, groups: Sequence[RowGroup], name: str) -> None:
             raise differs(name, f"row group {at} has {columns.num_columns} columns")
         for place, chunk in enumerate(group.chunks):
             column = columns.column(place)
-            pages = buffer.slice(_start(column), column.total_compressed_size)
+            pages = buffer.slice(chunk_start(column), column.total_compressed_size)
             is_flat = found.schema.column(place).max_repetition_level == 0
             same = repr(_facts(column)) == repr(chunk.facts)  # a bound may be NaN
             same = same and (column.num_values == group.rows or not is_flat)

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.codecs.bloom import BloomFilter
+from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter
 from framework.vocabulary import BloomKind
 
 if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
     from framework.hudi.storage.port import Storage
 
 __all__ = [
@@ -83,8 +85,8 @@ def read_key_footer(storage: Storage, path: str) -> KeyFooter:
     """
     try:
         with storage.open_input(path) as stream:
-            metadata = pq.ParquetFile(stream).metadata
-    except (OSError, pa.ArrowException) as error:
+            metadata = SealedFooter.read(stream).metadata
+    except UNREADABLE as error:
         raise CorruptFileError(
             "file/not-readable",
             f"the file cannot be read: {error}",

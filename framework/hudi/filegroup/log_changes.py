@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from framework.errors import CorruptFileError, UnsupportedTableError, Where
 from framework.hudi.codecs.log_format import (
@@ -33,6 +32,7 @@ from framework.hudi.codecs.log_records import (
     decode_deletes,
     decode_records,
 )
+from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter
 from framework.hudi.table.fitting import fitted
 from framework.hudi.table.rebasing import LegacyCalendar
 from framework.hudi.table.schema import arrow_schema
@@ -99,12 +99,19 @@ def read_changes(
         place = Where(file=f"{storage.location}/{path}", offset=block.start)
         with storage.open_input(path) as source:
             content = read_content(source, block)
-        instant = block.header[HeaderKey.INSTANT_TIME]
-        if block.kind is BlockKind.DELETE:
-            yield LogChange(instant=instant, deleted=decode_deletes(content, where=place))
-        else:
-            rows = _READERS[block.kind](content, block, place)
-            yield LogChange(instant=instant, rows=fitted(rows, schema, where=place))
+        try:
+            yield _decoded(content, block, schema, place)
+        except UNREADABLE as error:
+            raise corrupt_content(f"a log block cannot be read: {error!r}", place) from error
+
+
+def _decoded(content: bytes, block: LogBlock, schema: pa.Schema, place: Where) -> LogChange:
+    """Return what a block changes."""
+    instant = block.header[HeaderKey.INSTANT_TIME]
+    if block.kind is BlockKind.DELETE:
+        return LogChange(instant=instant, deleted=decode_deletes(content, where=place))
+    rows = _READERS[block.kind](content, block, place)
+    return LogChange(instant=instant, rows=fitted(rows, schema, where=place))
 
 
 def _counting(
@@ -216,11 +223,9 @@ def _instant(block: LogBlock, place: Where) -> str:
 
 def _parquet(content: bytes, _: LogBlock, place: Where) -> pa.Table:
     """Return the rows of a Parquet block."""
-    try:
-        parquet = pq.ParquetFile(pa.BufferReader(content), coerce_int96_timestamp_unit="us")
-        rows = parquet.read(use_threads=False)
-    except (OSError, pa.ArrowException) as error:
-        raise corrupt_content(f"a Parquet block cannot be read: {error}", place) from error
+    source = pa.BufferReader(content)
+    parquet = SealedFooter.read(source).opened(source)
+    rows = parquet.read(use_threads=False)
     calendar = LegacyCalendar.of(parquet, place.file or "")
     return rows if calendar is None else calendar.gregorian(rows)
 
@@ -236,12 +241,7 @@ def _avro(content: bytes, block: LogBlock, place: Where) -> pa.Table:
     for record in records:
         for field in maps:
             record[field.name] = _as_pairs(record[field.name], field.type)
-    try:
-        return pa.Table.from_pylist(records, schema=schema)
-    except (pa.ArrowException, OverflowError, TypeError) as error:
-        raise corrupt_content(
-            f"a record does not fit its block's schema: {error}", place
-        ) from error
+    return pa.Table.from_pylist(records, schema=schema)
 
 
 def _has_map(kind: pa.DataType) -> bool:

@@ -15,6 +15,8 @@ import pyarrow.parquet as pq
 
 from framework.hudi.codecs.log_format import BlockKind, HeaderKey, encode_block
 from framework.hudi.codecs.log_records import encode_deletes
+from framework.hudi.codecs.parquet_seal import blank_seal, sealed
+from framework.hudi.filegroup.base_file import leaf_paths
 from framework.hudi.table.layout import META_COLUMNS
 from framework.hudi.table.rebasing import GREGORIAN
 
@@ -63,7 +65,10 @@ def _parquet(rows: pa.Table, avro_schema: str) -> bytes:
     if tuple(rows.schema.names[: len(META_COLUMNS)]) != META_COLUMNS:
         raise ValueError(f"rows of a log file begin with {META_COLUMNS}")
     sink = pa.BufferOutputStream()
-    with pq.ParquetWriter(sink, rows.schema, compression="zstd", store_schema=False) as writer:
-        writer.write_table(rows)
-        writer.add_key_value_metadata({"parquet.avro.schema": avro_schema, **GREGORIAN})
-    return bytes(sink.getvalue().to_pybytes())
+    with pq.ParquetWriter(
+        sink, rows.schema, compression="zstd", store_schema=False, write_page_checksum=True
+    ) as writer:
+        writer.write_table(rows, row_group_size=max(1, rows.num_rows))
+        seal = blank_seal(len(leaf_paths(rows.schema)))
+        writer.add_key_value_metadata({"parquet.avro.schema": avro_schema, **GREGORIAN, **seal})
+    return sealed(sink.getvalue())

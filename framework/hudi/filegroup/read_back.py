@@ -42,7 +42,7 @@ def check_keys(data: bytes | pa.Buffer, digests: Sequence[KeyDigest], name: str)
     Raises:
         CorruptFileError: `bootstrap/read-back-differs`.
     """
-    parquet = pq.ParquetFile(pa.BufferReader(data))
+    parquet = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
     if parquet.num_row_groups != len(digests):
         raise differs(name, f"{parquet.num_row_groups} row groups, not {len(digests)}")
     for group, expected in enumerate(digests):

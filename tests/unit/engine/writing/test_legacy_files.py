@@ -186,9 +186,12 @@ def footer(path: Path) -> dict[str, str]:
 
 
 def remarked(path: Path) -> None:
-    """Have a base file's footer say that its days are of the old calendar; its size stays."""
+    """Have a base file's footer say that its days are of the old calendar; its size stays.
+
+    It is another writer's then, so its seal gets another name.
+    """
     data = path.read_bytes()
     version = GREGORIAN["org.apache.spark.version"].encode()
     assert data.count(version) == 1
-    path.write_bytes(data.replace(version, b"2.4.0"))
+    path.write_bytes(data.replace(version, b"2.4.0").replace(b"lakestrap.seal", b"another.entry."))
     assert footer(path)["org.apache.spark.version"] == "2.4.0"

@@ -41,6 +41,12 @@ class Counted:
         self._read[self._path] += len(data)
         return data
 
+    def read_buffer(self, count: int) -> Any:
+        """Read, and count."""
+        data = self._inner.read_buffer(count)
+        self._read[self._path] += data.size
+        return data
+
     def __getattr__(self, name: str) -> Any:
         """Hand on everything else, but for reading by other ways."""
         if name.startswith("read"):

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from framework.hudi.codecs.log_format import BlockKind, HeaderKey, read_blocks, read_content
 from framework.hudi.codecs.log_records import DeletedRecord
+from framework.hudi.codecs.parquet_seal import SEAL
 from framework.hudi.filegroup.log_changes import LogChange, LogPart, read_changes
 from framework.hudi.filegroup.log_file import log_file_bytes
 from framework.hudi.storage.memory import MemoryStorage
@@ -116,6 +117,7 @@ def test_log_file_of_rows_holds_a_parquet_file_as_java_wants_it() -> None:
     (block,) = read_blocks(source)
     metadata = pq.read_metadata(pa.BufferReader(read_content(source, block)))
     found = {key.decode(): text.decode() for key, text in (metadata.metadata or {}).items()}
+    assert len(found.pop(SEAL)) == 8 * (1 + metadata.num_columns)
     assert found == {"parquet.avro.schema": AVRO, **GREGORIAN}
     assert metadata.row_group(0).column(0).compression == "ZSTD"
     paths = [metadata.schema.column(at).path for at in range(len(metadata.schema))]

@@ -1,0 +1,267 @@
+"""Checksums of the bytes of a Parquet file, so that damage is an error and never another value.
+
+Parquet's own checksum, the `crc` of a page header, covers the body of a page, and every engine
+knows it. Nothing covers page headers and the footer: one bit there renames a column or counts
+other rows. So files of ours have a seal as well: a footer entry with the CRC-32C of the footer
+(its own eight digits taken as zeros), then of each column chunk, headers included, row group by row
+group. Readers of others skip the entry.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import google_crc32c
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from framework.hudi.codecs.thrift_struct import read_struct
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+__all__ = [
+    "SEAL",
+    "UNREADABLE",
+    "SealedFooter",
+    "blank_seal",
+    "check_pages",
+    "chunk_start",
+    "sealed",
+]
+
+SEAL: Final = "lakestrap.seal"
+
+UNREADABLE: Final = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    NotImplementedError,
+    OSError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    pa.ArrowException,
+    struct.error,
+    zlib.error,
+)
+"""What pyarrow, codecs and Python raise for bytes that are not what their name says.
+
+Each reader turns them into a `CorruptFileError` with the file's name, at its outermost place.
+"""
+
+_DIGITS: Final = 8
+_MAGIC: Final = b"PAR1"
+_TRAILER: Final = 8
+_TAIL: Final = 64 * 1024
+_ENTRY: Final = re.compile(
+    re.escape(SEAL.encode()) + rb"\x18[\x80-\xff]*[\x00-\x7f]((?:[0-9a-f]{8})+)", re.DOTALL
+)
+"""The entry as Thrift's compact protocol has it: key, head of the value, its length, the value."""
+_PAGE_HEADER: Final = 1024
+_PAGE_BYTES, _PAGE_CRC = 3, 4  # field ids of parquet.thrift
+
+
+def blank_seal(chunks: int) -> dict[str, str]:
+    """Return the footer entry that `sealed` fills in, for a file of so many column chunks."""
+    return {SEAL: "0" * _DIGITS * (chunks + 1)}
+
+
+def sealed(data: Any) -> bytes:
+    """Return a Parquet file whose blank seal is filled in; the other bytes stay.
+
+    Raises:
+        ValueError: the file has no blank seal for its number of chunks.
+    """
+    whole = pa.py_buffer(data)
+    metadata = pq.read_metadata(pa.BufferReader(whole))
+    start = whole.size - _TRAILER - _footer_bytes(whole[-_TRAILER:].to_pybytes())
+    footer = whole[start:].to_pybytes()
+    found = _ENTRY.search(footer)
+    digits = "".join(
+        f"{google_crc32c.value(whole.slice(*place)):08x}" for place in _places(metadata)
+    ).encode()
+    if found is None or len(found[1]) != len(digits) + _DIGITS:
+        message = "the file has no seal to fill in"
+        raise ValueError(message)
+    at = found.start(1)
+    footer = footer[: at + _DIGITS] + digits + footer[at + _DIGITS + len(digits) :]
+    own = f"{google_crc32c.value(footer[:-_TRAILER]):08x}".encode()
+    return b"".join([whole[:start], footer[:at], own, footer[at + _DIGITS :]])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedFooter:
+    """The footer of a Parquet file, compared with its seal where it has one.
+
+    Attributes:
+        metadata: the footer as pyarrow reads it.
+        checksums: CRC-32C of each column chunk, row group by row group; None where the file has no
+            seal: others wrote it, or an earlier release.
+    """
+
+    metadata: pq.FileMetaData
+    checksums: Sequence[int] | None
+
+    @classmethod
+    def read(cls, source: Any) -> Self:
+        """Read and check the footer of an open file; one read of 64 KiB, two for a longer footer.
+
+        Args:
+            source: a `pyarrow.NativeFile`; its position is moved.
+
+        Raises:
+            ValueError: the file is no Parquet, or its footer does not match its checksum.
+            Exception: others of `UNREADABLE`.
+        """
+        size = source.size()
+        tail = _read(source, max(0, size - _TAIL), size)
+        length = _footer_bytes(tail[-_TRAILER:].to_pybytes()) + _TRAILER
+        if length > size - len(_MAGIC):
+            message = f"the footer claims {length} of {size} bytes"
+            raise ValueError(message)
+        if length > tail.size:
+            tail = _read(source, size - length, size)
+        digits = _checked(tail[tail.size - length : tail.size - _TRAILER].to_pybytes())
+        metadata = pq.read_metadata(pa.BufferReader(tail))
+        if digits is None:
+            return cls(metadata=metadata, checksums=None)
+        pieces = range(_DIGITS, len(digits), _DIGITS)
+        found = tuple(int(digits[at : at + _DIGITS], 16) for at in pieces)
+        if len(found) != metadata.num_row_groups * metadata.num_columns:
+            message = "the footer has not a checksum for each column chunk"
+            raise ValueError(message)
+        return cls(metadata=metadata, checksums=found)
+
+    def opened(
+        self, source: Any, columns: Collection[str] | None = None, **options: Any
+    ) -> pq.ParquetFile:
+        """Return the file to read from, its chunks of some columns compared with the seal.
+
+        Without a seal, pyarrow compares those pages that have a checksum as it decodes them.
+        Reads the chunks once more than decoding does, from the system's cache.
+
+        Args:
+            source: the same file.
+            columns: names of top-level columns; None compares all.
+            options: of `pyarrow.parquet.ParquetFile`.
+
+        Raises:
+            ValueError: a chunk does not match its checksum.
+            Exception: others of `UNREADABLE`, here and from what is read.
+        """
+        self.check(source, columns)
+        return pq.ParquetFile(
+            source,
+            metadata=self.metadata,
+            page_checksum_verification=self.checksums is None,
+            coerce_int96_timestamp_unit="us",
+            **options,
+        )
+
+    def check(self, source: Any, columns: Collection[str] | None = None) -> None:
+        """Compare the chunks of some columns, None meaning all; nothing without a seal.
+
+        Raises:
+            ValueError: a chunk does not match its checksum.
+        """
+        if self.checksums is None:
+            return
+        count = self.metadata.num_columns
+        paths = [self.metadata.schema.column(at).path for at in range(count)]
+        wanted = [columns is None or _is_within(path, columns) for path in paths]
+        for number, (start, size) in enumerate(_places(self.metadata)):
+            at = number % count
+            expected = self.checksums[number]
+            if wanted[at] and google_crc32c.value(_read(source, start, start + size)) != expected:
+                message = f"column {paths[at]} does not match its checksum"
+                raise ValueError(message)
+
+
+def _is_within(path: str, columns: Collection[str]) -> bool:
+    """Return whether a leaf column is one of the top-level columns or inside one."""
+    parts = path.split(".")
+    return any(".".join(parts[:end]) in columns for end in range(1, len(parts) + 1))
+
+
+def chunk_start(column: Any) -> int:
+    """Return where a column chunk's pages begin, by pyarrow's metadata of the chunk."""
+    found: int = column.data_page_offset
+    if column.has_dictionary_page and column.dictionary_page_offset:
+        found = min(found, column.dictionary_page_offset)
+    return found
+
+
+def check_pages(chunk: pa.Buffer) -> None:
+    """Compare the body of each page of a column chunk with the checksum in its header.
+
+    Raises:
+        ValueError: a page has another checksum, or none, or is cut.
+    """
+    at = 0
+    while at < chunk.size:
+        header, end = _page_header(chunk, at)
+        size = header[_PAGE_BYTES][1] if _PAGE_BYTES in header else -1
+        if _PAGE_CRC not in header or not 0 <= size <= chunk.size - end:
+            message = f"the page at byte {at} has no checksum, or is cut"
+            raise ValueError(message)
+        if zlib.crc32(chunk.slice(end, size)) != header[_PAGE_CRC][1] & 0xFFFFFFFF:
+            message = f"the page at byte {at} does not match its checksum"
+            raise ValueError(message)
+        at = end + size
+
+
+def _page_header(chunk: pa.Buffer, at: int) -> tuple[Any, int]:
+    """Return the header that begins at a place, and where it ends."""
+    try:
+        header, size = read_struct(chunk[at : at + _PAGE_HEADER].to_pybytes())
+    except ValueError:  # its statistics may hold long values
+        header, size = read_struct(chunk[at:].to_pybytes())
+    return header, at + size
+
+
+def _places(metadata: pq.FileMetaData) -> Iterator[tuple[int, int]]:
+    """Yield where each column chunk begins, and its bytes."""
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        for at in range(metadata.num_columns):
+            column = group.column(at)
+            yield chunk_start(column), column.total_compressed_size
+
+
+def _checked(footer: bytes) -> bytes | None:
+    """Return the digits of a footer's seal, None where there is none.
+
+    Raises:
+        ValueError: the footer does not match its checksum.
+    """
+    found = _ENTRY.search(footer)
+    if found is None:
+        return None
+    at = found.start(1)
+    blank = footer[:at] + b"0" * _DIGITS + footer[at + _DIGITS :]
+    if google_crc32c.value(blank) != int(found[1][:_DIGITS], 16):
+        message = "the footer does not match its checksum"
+        raise ValueError(message)
+    return found[1]
+
+
+def _footer_bytes(trailer: bytes) -> int:
+    """Return the length of the footer by a file's last eight bytes."""
+    if len(trailer) != _TRAILER or trailer[4:] != _MAGIC:
+        message = "the file does not end as Parquet does"
+        raise ValueError(message)
+    return int.from_bytes(trailer[:4], "little")
+
+
+def _read(source: Any, start: int, stop: int) -> pa.Buffer:
+    """Return the bytes from `start` (inclusive) to `stop`; fewer where the file ends before."""
+    source.seek(start)
+    found: pa.Buffer = source.read_buffer(stop - start)
+    return found
