@@ -1,10 +1,14 @@
-"""Words that two or more rooms share, as enums; no logic lives here."""
+"""Words that two or more rooms share, as enums and names; no logic lives here."""
 
 from __future__ import annotations
 
 from enum import StrEnum, unique
+from typing import Final
 
 __all__ = [
+    "HUDI_PREFIX",
+    "INTERNAL_PREFIX",
+    "SPARK_COLUMNS",
     "BloomKind",
     "BootstrapMode",
     "CheckKind",
@@ -27,6 +31,17 @@ __all__ = [
     "ViewStore",
     "WriteOperation",
 ]
+
+HUDI_PREFIX: Final = "_hoodie_"
+"""Columns that begin so, in any case, are Hudi's own."""
+
+INTERNAL_PREFIX: Final = "_lakestrap_"
+"""Columns that begin so, in any case, say where rows came from, here or in quarantined rows."""
+
+SPARK_COLUMNS: Final = frozenset({"_metadata", "_tmp_metadata_row_index"})
+"""Columns, in lower case, that Spark makes itself when it scans files: one that a file has under
+such a name is hidden, or replaced by row numbers.
+"""
 
 
 @unique

@@ -25,6 +25,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from framework.spec.references import LooseText
+from framework.vocabulary import HUDI_PREFIX, INTERNAL_PREFIX, SPARK_COLUMNS
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -49,7 +50,6 @@ MAX_NUMBER = 2**31 - 1
 """Counts in a spec fit Java's int, since Hudi reads some of them."""
 
 _TABLE_NAME = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)?")
-_RESERVED = "_hoodie_"
 
 
 class SpecModel(BaseModel):
@@ -94,8 +94,12 @@ def _column_name(name: str) -> str:
     """The name, unless it is empty or one of Hudi's own."""
     if not name.strip():
         raise fault("empty-value", "a column needs a name")
-    if name.lower().startswith(_RESERVED):
-        raise fault("reserved-column", f"columns that begin with `{_RESERVED}` belong to Hudi")
+    lowered = name.lower()
+    for prefix, owner in ((HUDI_PREFIX, "Hudi"), (INTERNAL_PREFIX, "Lakestrap")):
+        if lowered.startswith(prefix):
+            raise fault("reserved-column", f"columns that begin with `{prefix}` belong to {owner}")
+    if lowered in SPARK_COLUMNS:
+        raise fault("reserved-column", f"`{lowered}` is a column that Spark makes itself")
     return name
 
 

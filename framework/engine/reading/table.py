@@ -15,6 +15,7 @@ from framework.hudi.table.layout import BOOTSTRAP_INSTANT, META_COLUMNS, TABLE_V
 from framework.hudi.table.partition_path import PartitionField
 from framework.hudi.table.properties import read_properties
 from framework.hudi.table.schema import arrow_schema
+from framework.hudi.table.schema_check import is_internal_column
 from framework.hudi.timeline.cleaning import check_not_cleaned
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
@@ -36,7 +37,6 @@ __all__ = ["Table", "open_table"]
 
 _SCHEMA: Final = "schema"
 _RULE: Final = "key_rule"
-_FILE_METADATA: Final = "_metadata"
 _GENERATORS: Final = frozenset(
     {"", "SimpleKeyGenerator", "ComplexKeyGenerator", "CustomKeyGenerator"}
 )
@@ -95,7 +95,7 @@ def open_table(location: str, as_of: Moment | None = None) -> Table:
 
     Raises:
         UnsupportedTableError: `read/not-a-table`, `read/table-version`, `read/no-schema`,
-            `read/key-generator`, `read/partition-type`, `read/column-named-metadata`; for a moment
+            `read/key-generator`, `read/partition-type`, `read/reserved-column`; for a moment
             of the past `read/cleaned`, `read/archived`, `read/before-table`.
         PlanError: `read/moment-not-readable`, `read/moment-has-a-zone`.
     """
@@ -154,12 +154,13 @@ def _parsed(storage: Storage, path: str, text: str) -> pa.Schema:
             where=Where(file=f"{storage.location}/{path}"),
             remedy="Restore the commit file from a copy.",
         ) from error
-    if any(name.lower() == _FILE_METADATA for name in schema.names):
+    for name in filter(is_internal_column, schema.names):
         raise _unsupported(
             storage,
-            "column-named-metadata",
-            f"a column is called '{_FILE_METADATA}', as Spark's own column of file facts is",
-            "Rename the column in the source, then begin the table anew.",
+            "reserved-column",
+            f"column '{name}' has a name that Spark or Lakestrap uses itself when it reads files",
+            "Read the table with Apache Hudi, or rename the column in the source and begin the "
+            "table anew.",
         )
     return pa.schema([field for field in schema if field.name not in META_COLUMNS])
 

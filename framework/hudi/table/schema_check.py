@@ -5,18 +5,25 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from framework.vocabulary import HUDI_PREFIX, INTERNAL_PREFIX, SPARK_COLUMNS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["SchemaIssue", "check_schema", "full_record_schema", "millisecond_columns"]
+__all__ = [
+    "SchemaIssue",
+    "check_schema",
+    "full_record_schema",
+    "is_internal_column",
+    "millisecond_columns",
+]
 
 _AVRO_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_META_PREFIX: Final = "_hoodie_"
-_PLACE_PREFIX: Final = "_lakestrap_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,22 +52,25 @@ def check_schema(schema: pa.Schema) -> tuple[SchemaIssue, ...]:
     """
     if not len(schema):
         return (_issue("no-columns", "", "the files have no columns", "Check the source."),)
-    reserved = [
-        _issue("meta-column", name, f"column '{name}' is reserved for Hudi", "Rename the column.")
-        for name in schema.names
-        if name.lower().startswith(_META_PREFIX)
-    ]
-    reserved += [
-        _issue(
-            "reserved-column",
-            name,
-            f"column '{name}' is named like what tells where rows came from",
-            "Rename the column, or leave it out.",
-        )
-        for name in schema.names
-        if name.lower().startswith(_PLACE_PREFIX)
-    ]
+    reserved = sorted(filter(None, map(_reserved_issue, schema.names)), key=attrgetter("condition"))
     return (*reserved, *_fields_issues(list(schema), ""))
+
+
+def is_internal_column(name: str) -> bool:
+    """Whether a scan by Spark, or a reader of ours, has a column of this name in any table."""
+    return name.lower() in SPARK_COLUMNS or name.lower().startswith(INTERNAL_PREFIX)
+
+
+def _reserved_issue(name: str) -> SchemaIssue | None:
+    """Return what is wrong with a top-level name that has a meaning of its own."""
+    remedy = "Rename the column, or leave it out."
+    if name.lower().startswith(HUDI_PREFIX):
+        return _issue("meta-column", name, f"column '{name}' is reserved for Hudi", remedy)
+    if is_internal_column(name):
+        owner = "Spark" if name.lower() in SPARK_COLUMNS else "Lakestrap"
+        message = f"column '{name}' has a name that {owner} uses itself when it reads files"
+        return _issue("reserved-column", name, message, remedy)
+    return None
 
 
 def full_record_schema(schema: pa.Schema) -> pa.Schema:

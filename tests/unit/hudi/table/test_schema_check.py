@@ -111,6 +111,21 @@ def test_columns_that_tell_where_rows_came_from_are_an_issue() -> None:
     assert [i.condition for i in check_schema(schema)] == ["schema/reserved-column"] * 2
 
 
+@pytest.mark.parametrize("name", ["_metadata", "_METADATA", "_tmp_metadata_row_index"])
+def test_columns_that_spark_makes_itself_are_an_issue(name: str) -> None:
+    """Spark hides what a file has under such a name, or reads row numbers instead of it."""
+    (issue,) = check_schema(pa.schema([("id", pa.int64()), (name, pa.int64())]))
+    assert (issue.condition, issue.column) == ("schema/reserved-column", name)
+    assert "Spark" in issue.message
+
+
+@pytest.mark.parametrize("name", ["_metadata", "_tmp_metadata_row_index"])
+def test_nested_fields_named_like_columns_of_spark_are_readable(name: str) -> None:
+    """Spark adds its columns at the top level alone."""
+    inner = pa.struct([pa.field(name, pa.int64())])
+    assert check_schema(pa.schema([("id", pa.int64()), ("facts", inner)])) == ()
+
+
 def test_map_with_other_keys_than_strings_is_an_issue() -> None:
     """Avro's maps have string keys."""
     issues = check_schema(pa.schema([("m", pa.map_(pa.int32(), pa.int32()))]))
