@@ -10,7 +10,8 @@ from framework.errors import (
     UnsupportedTableError,
     Where,
 )
-from framework.hudi.table.layout import LAYOUT_VERSION, TABLE_VERSION
+from framework.hudi.table.layout import LAYOUT_VERSION, PROPERTIES, TABLE_VERSION
+from framework.hudi.table.supported import unsupported_entries
 from framework.plan.words import listing
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def refuse_held(pending: PendingRun | None, table: TableState) -> None:
 def refuse_unsupported(table: TableState) -> None:
     """Raise `UnsupportedTableError` for a table that this version cannot keep right.
 
-    Conditions: `table/version` and `table/metadata-table`.
+    Conditions: `table/version`, `table/metadata-table` and `table/property-not-supported`.
     """
     found = table.properties
     place = Where(table=table.location)
@@ -57,6 +58,13 @@ def refuse_unsupported(table: TableState) -> None:
                 "Delete it with Apache Hudi (hoodie.metadata.enable=false on its next write, or "
                 "`call delete_metadata_table`), and keep hoodie.metadata.enable=false."
             ),
+        )
+    for entry in () if found is None else unsupported_entries(found):
+        raise UnsupportedTableError(
+            "table/property-not-supported",
+            f"the table has {entry.key}={entry.value}: {entry.why}",
+            where=Where(table=table.location, file=PROPERTIES),
+            remedy="Write it with Apache Hudi, or make a new table from its rows.",
         )
 
 

@@ -16,6 +16,7 @@ from framework.hudi.table.partition_path import PartitionField
 from framework.hudi.table.properties import read_properties
 from framework.hudi.table.schema import arrow_schema
 from framework.hudi.table.schema_check import is_internal_column
+from framework.hudi.table.supported import META_FIELDS, unsupported_entries
 from framework.hudi.timeline.cleaning import check_not_cleaned
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
@@ -86,6 +87,22 @@ class Table:
         by_folder = {field.name for field in self.partition}
         return [field for field in self.schema if field.name not in by_folder]
 
+    def require_meta_columns(self, question: str) -> None:
+        """Raise where the rows have no meta columns, without which `question` has wrong answers.
+
+        Raises:
+            UnsupportedTableError: `read/no-meta-columns`.
+        """
+        for entry in unsupported_entries(self.properties):
+            if entry.key == META_FIELDS:
+                raise _unsupported(
+                    self.storage,
+                    "no-meta-columns",
+                    f"the table has {entry.key}={entry.value}, and {question} needs meta columns",
+                    "Ask Apache Hudi, or make a new table from the rows; `read` and "
+                    "`read_optimized` of base files need no meta columns.",
+                )
+
 
 def open_table(location: str, as_of: Moment | None = None) -> Table:
     """Return what there is at `location`, or was at a moment of the past.
@@ -95,8 +112,9 @@ def open_table(location: str, as_of: Moment | None = None) -> Table:
 
     Raises:
         UnsupportedTableError: `read/not-a-table`, `read/table-version`, `read/no-schema`,
-            `read/key-generator`, `read/partition-type`, `read/reserved-column`; for a moment
-            of the past `read/cleaned`, `read/archived`, `read/before-table`.
+            `read/property-not-supported`, `read/key-generator`, `read/partition-type`,
+            `read/reserved-column`; for a moment of the past `read/cleaned`, `read/archived`,
+            `read/before-table`.
         PlanError: `read/moment-not-readable`, `read/moment-has-a-zone`.
     """
     storage = open_storage(location)
@@ -110,6 +128,14 @@ def open_table(location: str, as_of: Moment | None = None) -> Table:
             f"the table is at version {properties.version}; this release reads {TABLE_VERSION}",
             "Read it with Apache Hudi, which upgraded it.",
         )
+    for entry in unsupported_entries(properties):
+        if entry.reads:
+            raise _unsupported(
+                storage,
+                "property-not-supported",
+                f"the table has {entry.key}={entry.value}: {entry.why}",
+                "Read it with Apache Hudi.",
+            )
     timeline = load_timeline(storage)
     if as_of is not None:
         instant = instant_of(as_of, timeline, properties.timezone)

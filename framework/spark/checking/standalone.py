@@ -71,7 +71,9 @@ def check_table(
         TaskError: `audit/check-not-run`.
     """
     session = checking_session(spark)
-    frame = rows_of(session, open_table(target.location), Reading())
+    table = open_table(target.location)
+    table.require_meta_columns("counting keys")
+    frame = rows_of(session, table, Reading())
     rule = target.key_rule
     columns = [MetaField.RECORD_KEY.value]
     if rule.scope is KeyScope.PARTITION:

@@ -57,11 +57,13 @@ def read_incremental(  # noqa: PLR0913 - keywords of the public surface
 
     Raises:
         PlanError: `read/window-ends-first`, or see `read`.
-        UnsupportedTableError, SourceDriftError, CorruptFileError, NotYetBuiltError: see `read`.
+        UnsupportedTableError: `read/no-meta-columns`, or see `read`.
+        SourceDriftError, CorruptFileError, NotYetBuiltError: see `read`.
     """
     place = absolute(location)
     last = _sequence(end)
     table = open_table(place, last[1] if last else end)
+    table.require_meta_columns("which rows a commit wrote")
     low = _bound(begin, table) if begin is not None else _Bound(instant=_START)
     high = _bound(end, table) if end is not None else None
     if high is not None and high.instant < low.instant:

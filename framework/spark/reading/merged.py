@@ -67,8 +67,10 @@ def merged_frames(
     columns and rows that a query leaves out are read all the same then.
 
     Raises:
-        UnsupportedTableError: `merge/payload-class`, `merge/ordering-fields`.
+        UnsupportedTableError: `merge/payload-class`, `merge/ordering-fields`,
+            `read/no-meta-columns`.
     """
+    table.require_meta_columns("merging log files")
     merger = _Merger(scanner=scanner, table=table)
     slices = logged.slices
     if sum(log.size for each in slices for log in each.slice.logs) > most_bytes:

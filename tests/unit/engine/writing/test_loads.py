@@ -294,6 +294,13 @@ def test_load_by_another_spec_is_refused(
         ("hoodie.table.version=8", "table/version"),
         ("hoodie.table.metadata.partitions=files", "table/metadata-table"),
         ("hoodie.compaction.payload.class=com.example.Payload", "merge/payload-class"),
+        ("hoodie.populate.meta.fields=false", "table/property-not-supported"),
+        ("hoodie.table.cdc.enabled=true", "table/property-not-supported"),
+        ("hoodie.table.base.file.format=ORC", "table/property-not-supported"),
+        (
+            "hoodie.datasource.write.drop.partition.columns=true",
+            "table/property-not-supported",
+        ),
     ],
 )
 def test_load_into_a_table_of_another_kind_is_refused(
