@@ -28,9 +28,7 @@ __all__ = ["FaultInTaskError", "FirstCauseError", "fault_of", "from_text", "is_l
 
 _BEGIN: Final = "<<lakestrap-fault "
 _END: Final = " lakestrap-fault>>"
-_RAISED: Final = re.compile(
-    r"^[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Iteration)\b.*$", re.MULTILINE
-)
+_RAISED: Final = re.compile(r"^[A-Za-z_][\w.]*(?::.*)?$", re.MULTILINE)
 _TELLING: Final = re.compile(
     r"^.*(?:exited unexpectedly|Caused by|OutOfMemory|crashed).*$", re.MULTILINE
 )
@@ -95,7 +93,12 @@ def _task_error(message: str, cause: str) -> TaskError:
 
 
 def _headline(text: str) -> str:
-    """Return the line of a Spark exception that says most."""
+    """Return the line of a Spark exception that says most; never empty.
+
+    The first line after a traceback that is not indented is the exception, whatever its class is
+    called.
+    """
     python = text.partition(_TRACEBACK)[2]
-    found = _RAISED.findall(python)[:1] or _TELLING.findall(text)[:1] or text.split("\n")[:1]
-    return found[0].strip()[:_HEADLINE_CHARS]
+    lines = [*_RAISED.findall(python)[:1], *_TELLING.findall(text)[:1], *text.split("\n")]
+    found = next(filter(None, map(str.strip, lines)), "Spark gives no cause")
+    return found[:_HEADLINE_CHARS]

@@ -127,8 +127,8 @@ def wins_of(old: pa.Table | None, changes: Changes, ordering: str | None) -> np.
     count = changes.places.size
     if ordering is None or old is None or not count:
         return np.ones(count, dtype=bool)
-    before = old[ordering].combine_chunks().take(pa.array(changes.places))
-    after = changes.rows[ordering].combine_chunks().slice(0, count)
+    before = _decoded(old[ordering]).take(pa.array(changes.places))
+    after = _decoded(changes.rows[ordering]).slice(0, count)
     rank = ranks(pa.concat_arrays([before, after]))
     found: np.ndarray = rank[count:] >= rank[:count]
     return found
@@ -151,9 +151,17 @@ def column_of(old: pa.Table | None, new: pa.Table, name: str, taken: np.ndarray)
     before, after = old[name], new[name]
     if pa.types.is_dictionary(before.type):
         after = after.dictionary_encode()
+    elif pa.types.is_dictionary(after.type):
+        after = after.cast(before.type)
     return _whole(pa.chunked_array([*before.chunks, *after.chunks], before.type)).take(
         pa.array(taken)
     )
+
+
+def _decoded(column: pa.ChunkedArray) -> Any:
+    """Return a column as one array of its values, whether its texts were encoded or not."""
+    whole = _whole(column)
+    return whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
 
 
 def _whole(column: pa.ChunkedArray) -> Any:

@@ -1,0 +1,92 @@
+"""What the driver reports of a task that failed: never an empty cause."""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from framework.errors import CorruptFileError, Where
+from framework.spark.task_faults import FaultInTaskError, from_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Odd(Exception):  # noqa: N818 - the name is what is tested
+    """An exception whose name does not say that it is one."""
+
+
+def _concatenate() -> None:
+    pa.concat_arrays([pa.array(["a"]), pa.array(["a"]).dictionary_encode()])
+
+
+def _raise_odd() -> None:
+    raise Odd("first line\n  second line")
+
+
+def _raise_silent() -> None:
+    raise Odd
+
+
+def _raise_from_another() -> None:
+    try:
+        _raise_odd()
+    except Odd as error:
+        raise ValueError("outer") from error
+
+
+def _text_of(work: Callable[[], None], head: str) -> str:
+    """Return what Spark says of a task that raised."""
+    try:
+        work()
+    except Exception:  # noqa: BLE001 - whatever a task meets
+        return f"{head}{traceback.format_exc()}\n\tat org.apache.spark.Task.run(Task.scala:1)\n"
+    raise AssertionError("nothing was raised")
+
+
+@pytest.mark.parametrize(
+    ("work", "cause"),
+    [
+        (_concatenate, "pyarrow.lib.ArrowInvalid: arrays to be concatenated must be"),
+        (_raise_odd, "Odd: first line"),
+        (_raise_silent, "Odd"),
+        (_raise_from_another, "Odd: first line"),
+    ],
+)
+@pytest.mark.parametrize("head", ["", "\n  An exception was thrown from the Python worker:\n"])
+def test_cause_of_a_failed_task_is_in_the_message(
+    work: Callable[[], None], cause: str, head: str
+) -> None:
+    """Whatever the class is called, and whether it says something or not."""
+    found = from_text(_text_of(work, head))
+    assert found.condition == "task/failed"
+    assert cause in found.message
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("", "Spark gives no cause"),
+        ("\n \n", "Spark gives no cause"),
+        ("\nJob aborted due to stage failure", "Job aborted due to stage failure"),
+        ("\nJob aborted\nCaused by: java.io.EOFException", "Caused by: java.io.EOFException"),
+        ("\nJob aborted\nPython worker exited unexpectedly", "Python worker exited unexpectedly"),
+    ],
+)
+def test_failed_job_without_a_traceback_has_a_cause_that_is_not_empty(
+    text: str, cause: str
+) -> None:
+    """The line that says most, or that there is none."""
+    assert from_text(text).message.endswith(cause)
+
+
+def test_typed_fault_of_a_task_comes_back_as_itself() -> None:
+    """With its place and its remedy."""
+    fault = CorruptFileError(
+        "file/not-readable", "it is torn", where=Where(file="a.parquet"), remedy="Restore it."
+    )
+    found = from_text(f"Traceback (most recent call last)\n{FaultInTaskError(fault)}\nmore")
+    assert (type(found), found.as_json()) == (CorruptFileError, fault.as_json())
