@@ -40,7 +40,8 @@ class Limits:
             before.
         body_seconds: until its body is there.
         send_seconds: in each of which a caller has to take some of what is sent to it.
-        connections: at a time; further ones are closed at once.
+        connections: at a time; for a further one that which has waited longest before its first
+            request is closed, or the new one where all have asked something.
         queued_bytes: of requests that a caller sends before it was answered; no more are read from
             it, but those that one read of the system brings, 256 KiB at most.
         received_bytes: of requests that are not answered yet, of all connections together; one that
@@ -107,7 +108,7 @@ def _is_named(host: bytes, hosts: frozenset[str]) -> bool:
     if match is None or not is_host(host):
         return False
     name = match[1].decode().lower()
-    return is_loopback(name) or any(each.lower() == name for each in hosts)
+    return is_loopback(name) or name.strip("[]") in {each.lower().strip("[]") for each in hosts}
 
 
 def is_host(host: bytes) -> bool:

@@ -77,7 +77,7 @@ class _LimitedProtocol(HttpToolsProtocol):
     room: Room
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin, unless there are too many."""
+        """Begin."""
         super().connection_made(transport)
         self._bytes = select.poll()
         self._bytes.register(transport.get_extra_info("socket"), select.POLLIN)
@@ -89,10 +89,8 @@ class _LimitedProtocol(HttpToolsProtocol):
         self._stall: asyncio.TimerHandle | None = None
         self._heard = self.loop.time()
         self._idle = self.loop.call_later(_IDLE_SECONDS, self._close_if_idle)
-        if len(self.connections) > self.bounds.connections:
-            transport.abort()
-            return
         self._wait(self.bounds.header_seconds)
+        self.room.enter(transport, len(self.connections))
 
     def data_received(self, data: bytes) -> None:
         """Take some bytes."""
@@ -131,6 +129,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         """The connection ended."""
         self._stop_waiting()
         self._stop_watching()
+        self.room.leave(self.transport)
         self._idle.cancel()
         self._is_ending = True
         self._received.clear()
@@ -188,6 +187,7 @@ class _LimitedProtocol(HttpToolsProtocol):
                 self._wait(self.bounds.header_seconds)
             return None
         head = self.heads.read(bytes(self._received[:end]))
+        self.room.ask(self.transport)
         del self._received[: end + len(_END)]
         if head.length:
             self._expect_body(head)

@@ -1,4 +1,4 @@
-"""What the connections of a server hold in memory together: bytes that came, and bytes to send."""
+"""What the connections of a server take together: places, bytes that came, and bytes to send."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Room"]
 
 
 class Room:
-    """The memory of all connections of one server; used by its event loop alone.
+    """The connections of one server and their memory; used by its event loop alone.
 
     Args:
         limits: of the server.
@@ -25,12 +25,35 @@ class Room:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._stalled: dict[asyncio.Transport, None] = {}
+        self._silent: dict[asyncio.Transport, None] = {}
         self.received = 0
 
     @property
     def is_full(self) -> bool:
         """Whether more was received than may be held."""
         return self.received > self._limits.received_bytes
+
+    def enter(self, transport: asyncio.Transport, connections: int) -> None:
+        """Note a new caller; where there are too many, one that has asked nothing yet is cut off.
+
+        Args:
+            transport: of the caller.
+            connections: open ones, the new one included.
+        """
+        self._silent[transport] = None
+        if connections > self._limits.connections:
+            first = next(iter(self._silent))
+            del self._silent[first]
+            first.abort()
+
+    def ask(self, transport: asyncio.Transport) -> None:
+        """Note that a caller asked something."""
+        self._silent.pop(transport, None)
+
+    def leave(self, transport: asyncio.Transport) -> None:
+        """Note that a caller is gone."""
+        self.ask(transport)
+        self.forget(transport)
 
     def stall(self, transport: asyncio.Transport) -> None:
         """Note that a caller does not read its answers.
@@ -45,7 +68,7 @@ class Room:
             first.abort()
 
     def forget(self, transport: asyncio.Transport) -> None:
-        """Note that a caller reads again, or is gone."""
+        """Note that a caller reads again."""
         self._stalled.pop(transport, None)
 
     def _unsent(self) -> int:

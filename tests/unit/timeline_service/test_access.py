@@ -8,7 +8,7 @@ from framework.timeline_service.access import Access
 from framework.timeline_service.messages import RequestRefusedError
 from framework.vocabulary import ServiceAuth
 
-OWN = frozenset({"driver.local", "10.0.0.7", "[fd00::7]"})
+OWN = frozenset({"driver.local", "10.0.0.7", "[fd00::7]", "fd00::8"})
 GOOD = (
     "localhost",
     "LocalHost:80",
@@ -21,6 +21,7 @@ GOOD = (
     "10.0.0.7",
     "[fd00::7]:26754",
     "[FD00::7]",
+    "[fd00::8]:1",
 )
 BAD = (
     "",

@@ -1,14 +1,16 @@
-"""Bodies of calls: whatever bytes come, the answer is a list or a 400 that says what is wrong."""
+"""Bodies and parameters: whatever comes, it is answered, or refused with what is wrong."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from framework.timeline_service.hudi_routes import _VIEW, HUDI_PREFIX
 from framework.timeline_service.messages import Request, inside_table
 from tests.support.served import ServedScene
 
@@ -114,6 +116,32 @@ def test_any_body_gets_a_list_or_is_refused(scene: ServedScene, verb: str, body:
 def test_any_list_of_partitions_is_loaded_or_refused(scene: ServedScene, body: bytes) -> None:
     """Likewise."""
     assert loaded(scene, body).status in {200, 400}
+
+
+_NAMES = ("basepath", "partition", "fileid", "maxinstant", "instant", "instants", "mininstant")
+_ODD = st.sampled_from(
+    ["", "p=1", "\0", "..", "/", "//", ".", ".hoodie", "9" * 400, "-1", "\ufffd", "x" * 300, "true"]
+)
+
+
+@pytest.mark.property
+@settings(max_examples=150, deadline=None)
+@given(
+    route=st.sampled_from(sorted(_VIEW)),
+    said=st.dictionaries(
+        st.sampled_from((*_NAMES, "lastinstantts", "timelinehash")), _ODD | st.text()
+    ),
+    raw=st.sampled_from(["", "&partition=%ed%a0%80", "&fileid=%00", "&=&&==", "&instants=,,,"]),
+)
+def test_any_parameters_are_answered_or_refused(
+    scene: ServedScene, route: str, said: dict[str, str], raw: str
+) -> None:
+    """By every route of Apache Hudi's; NUL, bytes that are no text, and numbers without end."""
+    given_ = {"basepath": scene.storage.location, **said}
+    query = urlencode(given_, errors="surrogatepass") + raw
+    request = Request(_VIEW[route].method, HUDI_PREFIX + route, query, {b"host": b"localhost"})
+    for answer in (scene.service.quick(request), scene.service.answer(request)):
+        assert answer is None or answer.status in {200, 400, 404}, answer
 
 
 @pytest.mark.parametrize("path", ["x" * 256, "\u00e4" * 128, "a/" * 2_049, f"p=1/{'x' * 300}"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -253,21 +254,53 @@ def test_any_bytes_are_answered_or_refused_and_fault_nobody(
     assert scene.call("GET", "/health").status == 200
 
 
-def test_connections_beyond_the_limit_are_closed_and_others_go_on(scene: ServedScene) -> None:
+def test_connection_beyond_the_limit_takes_the_place_of_the_one_that_said_nothing_longest(
+    scene: ServedScene,
+) -> None:
+    """So whoever opens many and is silent keeps nobody out."""
+    with some_callers(scene) as callers:
+        asked(callers[0])
+        served(scene)
+        assert until_closed(callers[1]) == b""
+        for each in (callers[0], *callers[4:]):
+            asked(each)
+
+
+def test_connection_beyond_the_limit_is_closed_where_all_have_asked(scene: ServedScene) -> None:
     """A place becomes free when one of them ends."""
-    address = (scene.server.host, scene.server.port)
-    callers = [socket.create_connection(address, timeout=10) for _ in range(QUICK.connections)]
-    try:
-        time.sleep(0.1)
+    with some_callers(scene) as callers:
+        for each in callers:
+            asked(each)
+        address = (scene.server.host, scene.server.port)
         with socket.create_connection(address, timeout=10) as one_more:
             assert until_closed(one_more) == b""
-        callers[0].sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")
-        assert callers[0].recv(65_536).startswith(b"HTTP/1.1 200")
-    finally:
         for each in callers:
-            each.close()
+            asked(each)
     time.sleep(0.1)
     served(scene)
+
+
+@contextmanager
+def some_callers(scene: ServedScene) -> Iterator[list[socket.socket]]:
+    """As many connections as there may be."""
+    address = (scene.server.host, scene.server.port)
+    with ExitStack() as stack:
+        found = []
+        for _ in range(QUICK.connections):
+            found.append(stack.enter_context(socket.create_connection(address, timeout=10)))
+            time.sleep(0.01)
+        time.sleep(0.05)
+        yield found
+
+
+def asked(caller: socket.socket) -> None:
+    """It is answered."""
+    caller.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")
+    told = b""
+    while b"}" not in told:
+        part = caller.recv(65_536)
+        assert part
+        told += part
 
 
 @pytest.mark.parametrize(
