@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from framework.vocabulary import MissingColumns
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -34,6 +36,8 @@ class InputRequest:
             takes for columns.
         transforms: in order; the rows of the last one are loaded, without any those of the source.
         hidden: columns of plain Parquet files that are not loaded.
+        missing: what a column means that a file lacks.
+        needed: columns of keys, partitions and ordering.
     """
 
     format: str
@@ -44,6 +48,8 @@ class InputRequest:
     transforms: tuple[Transform, ...] = ()
     has_folders: bool = False
     hidden: tuple[str, ...] = ()
+    missing: MissingColumns = MissingColumns.REFUSE
+    needed: tuple[str, ...] = ()
 
     @property
     def is_plain_parquet(self) -> bool:

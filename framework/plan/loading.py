@@ -31,7 +31,7 @@ from framework.plan.stages import (
 )
 from framework.spec.source_spec import FILE_FORMATS, SourceLoad
 from framework.spec.write_spec import WriteSpec
-from framework.vocabulary import TableType, WriteOperation
+from framework.vocabulary import MissingColumns, TableType, WriteOperation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +55,7 @@ def load_request(spec: PipelineSpec, *, run_id: str | None = None) -> LoadReques
     source = spec.source
     return LoadRequest(
         operation=spec.write.operation,
-        input=None if source is None else _input(spec, source),
+        input=None if source is None else _input(spec, source, spec.write),
         source_id="" if source is None else f"{source.format}:{_path(source) or ''}",
         is_folder=source is not None and source.format in FILE_FORMATS,
         only_new=source is not None and source.load is SourceLoad.NEW_FILES,
@@ -116,14 +116,18 @@ def _as_the_table_has_it(target: Target, table: TableState) -> Target:
     return replace(target, key_rule=rule, layout=rule.layout)
 
 
-def _input(spec: PipelineSpec, source: SourceSpec) -> InputRequest:
-    """Return which rows the spec loads."""
+def _input(spec: PipelineSpec, source: SourceSpec, write: WriteSpec) -> InputRequest:
+    """Return which rows the spec loads; a delete needs no column but those of keys."""
+    table, deletes = spec.table, write.operation is WriteOperation.DELETE
+    ordering = table.ordering.columns if table.ordering and not deletes else ()
     return InputRequest(
         format=source.format,
         path=_path(source),
         options=source.revealed_options(),
         schema=source.schema_text,
         transforms=tuple(Transform(name=each.name, sql=each.sql) for each in spec.transforms),
+        missing=MissingColumns.SET_NULL if deletes else write.missing_columns,
+        needed=(*table.record_key.columns, *(each.name for each in table.partition_by), *ordering),
     )
 
 

@@ -36,12 +36,30 @@ class InputFooters:
         files: in the order of the input.
         schemas: the columns of the first file, then of each file whose columns are not those of
             the file before it; empty without files.
-        schema: one schema that all files fit into.
     """
 
     files: tuple[InputFile, ...]
     schemas: tuple[InputSchema, ...]
-    schema: pa.Schema
+
+    def united(self) -> pa.Schema:
+        """Return one schema that all files fit into.
+
+        Raises:
+            CorruptFileError: `input/schema-conflict`.
+        """
+        seen = {each.number: each for each in reversed(self.schemas)}
+        first = [seen[number] for number in sorted(seen)]
+        found = unify([each.schema for each in first])
+        for conflict in found.conflicts:
+            raise CorruptFileError(
+                "input/schema-conflict",
+                f"column '{conflict.column}' is {conflict.right}, and {conflict.left} in"
+                f" {first[conflict.left_index].file}",
+                where=Where(file=first[conflict.right_index].file),
+                remedy="Write it in one type, or move such files to a folder of their own and load"
+                " them with a transform that casts it.",
+            )
+        return found.schema
 
 
 def input_footers(paths: Sequence[str]) -> InputFooters:
@@ -49,7 +67,7 @@ def input_footers(paths: Sequence[str]) -> InputFooters:
 
     Raises:
         SourceDriftError: `input/drift`; a file is gone.
-        CorruptFileError: `input/corrupt-file`, `input/schema-conflict`.
+        CorruptFileError: `input/corrupt-file`.
     """
     files: list[InputFile] = []
     distinct: list[pa.Schema] = []
@@ -73,7 +91,7 @@ def input_footers(paths: Sequence[str]) -> InputFooters:
                         rows=metadata.num_rows,
                     )
                 )
-    return InputFooters(files=tuple(files), schemas=tuple(schemas), schema=_unified(distinct))
+    return InputFooters(files=tuple(files), schemas=tuple(schemas))
 
 
 def _footer(path: str) -> tuple[Entry, pq.FileMetaData]:
@@ -97,16 +115,3 @@ def _footer(path: str) -> tuple[Entry, pq.FileMetaData]:
             where=Where(file=path),
             remedy="Restore the file, or take it out of the source.",
         ) from error
-
-
-def _unified(schemas: Sequence[pa.Schema]) -> pa.Schema:
-    """Return one schema for all files."""
-    found = unify(schemas)
-    for conflict in found.conflicts:
-        raise CorruptFileError(
-            "input/schema-conflict",
-            f"column '{conflict.column}' is {conflict.left} in some files and {conflict.right}"
-            " in others",
-            remedy="Cast it in a transform, or load the files apart.",
-        )
-    return found.schema

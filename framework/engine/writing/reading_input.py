@@ -68,6 +68,7 @@ def read_input(work: Run, course: Course) -> Course:
     plan = load_plan(work)
     pinned = _pinned(transaction, plan, work.reader)
     footers = input_footers(pinned.paths)
+    footers.united()  # refuses files that no table can hold together
     files, inputs = footers.files, _inputs(plan, pinned, footers)
     schema = _columns(work, load, plan, inputs)
     rows, size = sum(each.rows for each in files), sum(each.size for each in files)

@@ -133,7 +133,7 @@ def _load_rows(spark: SparkSession, plan: Plan, bench: Bench) -> InputRows | Non
         numbers=[each.number for each in footers.files],
         paths=[each.path for each in footers.files],
         partition_paths=[""] * len(footers.files),
-        schema=pinned.schema or footers.schema,
+        schema=pinned.schema or footers.united(),
     )
 
 

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from framework.errors import PlanError, Where
 from framework.hudi.keygen.spark_sql import quote_name
+from framework.spark.loading.absent_columns import FileColumns, file_columns, refuse_absent
 from framework.spark.loading.refusals import reading_source, running_sql, taking_schema
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.scan import private_settings
@@ -44,7 +45,8 @@ def open_input(
     it sees. A missing or a damaged file is an error, unless the options say otherwise.
 
     Reads no rows, but where Spark has to look into files to tell columns (CSV and JSON without a
-    schema) it does so now. Lists `path`, or asks for each file's size.
+    schema) it does so now. Lists `path`, or asks for each file's size; of Parquet and ORC files it
+    reads each footer, since files that lack a column are refused, or merged with the others.
 
     Args:
         spark: the caller's session.
@@ -53,7 +55,8 @@ def open_input(
 
     Raises:
         PlanError: `input/unknown-format`, `input/bad-schema`, `input/not-readable`,
-            `input/bad-sql`.
+            `input/bad-sql`, `input/schema-differs`.
+        SourceDriftError, CorruptFileError: as of `file_columns`.
         NotYetBuiltError: `spark/connect-not-built`.
         EngineError: `spark/gone`.
     """
@@ -66,7 +69,8 @@ def open_input(
 
 def _source(session: SparkSession, request: InputRequest) -> DataFrame:
     """Return the source as it is."""
-    reader = session.read.format(request.format).options(**_options(request))
+    columns = file_columns(request)
+    reader = session.read.format(request.format).options(**_options(request, columns))
     if request.schema is not None:
         with taking_schema(request):
             reader = reader.schema(request.schema)
@@ -76,18 +80,30 @@ def _source(session: SparkSession, request: InputRequest) -> DataFrame:
         frame = reader.load([_located(file) for file in request.files])
         found = Jvm(session).input_files(frame)
     _refuse_unread(request, found)
+    if columns:
+        refuse_absent(request, columns, Jvm(session).schema_json(frame))
     return frame
 
 
-def _options(request: InputRequest) -> dict[str, str]:
-    """Return the options of the reader; those of the request beat ours, however they are cased."""
+def _options(request: InputRequest, columns: FileColumns) -> dict[str, str]:
+    """Return the options of the reader; those of the request beat ours, however they are cased.
+
+    Files with different columns are merged into all of them; else those of one file would do.
+    Headers of CSV files are compared with the columns, which Spark otherwise takes by place.
+    """
     if request.path is None and request.files is None:
         return dict(request.options)
     # Spark's own name for "do not expand `[`, `{` and `*`", which is known to file formats only.
     ours = {"__globPaths__": "false"}
     if request.files is not None and request.path is not None and request.path not in request.files:
         ours["basePath"] = _located(request.path)
-    return {**ours, **request.options}
+    if len(columns) > 1 and request.schema is None:
+        ours["mergeSchema"] = "true"
+    if request.format == "csv":
+        ours["enforceSchema"] = "false"
+    named = {option.lower() for option in request.options}
+    kept = {name: value for name, value in ours.items() if name.lower() not in named}
+    return {**kept, **request.options}
 
 
 def _located(path: str) -> str:

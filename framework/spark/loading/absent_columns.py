@@ -1,0 +1,161 @@
+"""Columns that files of a source lack, which Spark reads as null without a word.
+
+Spark takes the columns of Parquet and ORC files from one of them, unless it is asked to merge, or
+from the schema of the source. The files' own schemas say which of them lack what.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+from pyarrow import orc
+
+from framework.engine.writing.input_footers import input_footers
+from framework.errors import CorruptFileError, PlanError, Where
+from framework.hudi.storage.opening import open_storage
+from framework.hudi.table.layout import name_of, parent_of
+from framework.vocabulary import MissingColumns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from framework.plan.input import InputRequest
+
+__all__ = ["FileColumns", "Names", "file_columns", "refuse_absent"]
+
+Names = dict[str, "Names"]
+"""Fields in lower case, as Spark finds them, and what is inside them; empty for plain types."""
+
+FileColumns = list[tuple[str, Names]]
+"""Files and their columns: of neighbours with the same columns the first alone."""
+
+
+def file_columns(request: InputRequest) -> FileColumns:
+    """Return the columns of the files that a request names, at no cost for other formats.
+
+    Reads each footer of Parquet and ORC files.
+
+    Raises:
+        SourceDriftError: `input/drift`; a file is gone.
+        CorruptFileError: `input/corrupt-file`.
+    """
+    files = request.files or ()
+    if request.format == "parquet":
+        seen = [(each.file or "", each.schema) for each in input_footers(files).schemas]
+    elif request.format == "orc":
+        seen = [(file, _orc_schema(file)) for file in files]
+    else:
+        return []
+    found: FileColumns = []
+    for file, schema in seen:
+        names = _of_fields(schema)
+        if not found or found[-1][1] != names:
+            found.append((file, names))
+    return found
+
+
+def refuse_absent(request: InputRequest, found: FileColumns, schema_json: str) -> None:
+    """Refuse files that lack columns, or fields of structs, which Spark reads from the source.
+
+    Where columns may be null, those of keys, partitions and ordering may not, unless transforms
+    make the rows: these may fill them.
+
+    Args:
+        request: the source.
+        found: columns of its files.
+        schema_json: the schema of the frame, as Spark's JSON.
+
+    Raises:
+        PlanError: `input/schema-differs`.
+    """
+    folders = _folder_columns(request)
+    wanted = _of_spark(json.loads(schema_json))
+    read = {name: inside for name, inside in wanted.items() if name not in folders}
+    for file, names in found:
+        absent = list(_absent(read, names, ""))
+        if request.missing is MissingColumns.SET_NULL:
+            needed = () if request.transforms else request.needed
+            absent = [name for name in absent if name in {each.lower() for each in needed}]
+        if absent:
+            raise PlanError(
+                "input/schema-differs",
+                "the files of the source do not have the same columns: "
+                + "; ".join(f"column '{name}' is missing" for name in absent),
+                where=Where(file=file),
+                remedy=_REMEDY,
+            )
+
+
+_REMEDY = (
+    "Write the missing columns into every file of the source, or set `write.missing_columns:"
+    " set_null`: it writes null for them, also into rows that had a value. Key, partition and"
+    " ordering columns need a value."
+)
+
+
+def _folder_columns(request: InputRequest) -> set[str]:
+    """Return the columns that Spark takes from names of folders."""
+    if request.path is None:
+        return set()
+    root = PurePosixPath(request.path)
+    folders = {PurePosixPath(file).parent for file in request.files or ()}
+    below = [each.relative_to(root) for each in folders if each.is_relative_to(root)]
+    steps = {step for each in below for step in each.parts}
+    return {unquote(step.split("=", 1)[0]).lower() for step in steps if "=" in step}
+
+
+def _orc_schema(file: str) -> pa.Schema:
+    """Return the columns of an ORC file."""
+    try:
+        with open_storage(parent_of(file)).open_input(name_of(file)) as stream:
+            return orc.ORCFile(stream).schema
+    except (OSError, pa.ArrowException) as error:
+        raise CorruptFileError(
+            "input/corrupt-file",
+            f"an input file cannot be read: {error}",
+            where=Where(file=file),
+            remedy="Restore the file, or take it out of the source.",
+        ) from error
+
+
+def _of_fields(fields: Iterable[pa.Field]) -> Names:
+    """Return the names of fields."""
+    return {field.name.lower(): _of_arrow(field.type) for field in fields}
+
+
+def _of_arrow(kind: pa.DataType) -> Names:
+    """Return the names inside an Arrow type."""
+    if pa.types.is_struct(kind):
+        return _of_fields(kind)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return {"element": _of_arrow(kind.value_type)}
+    return {"value": _of_arrow(kind.item_type)} if pa.types.is_map(kind) else {}
+
+
+def _of_spark(kind: Any) -> Names:
+    """Return the names inside a type of Spark's JSON."""
+    if not isinstance(kind, dict):
+        return {}
+    match kind["type"]:
+        case "struct":
+            return {each["name"].lower(): _of_spark(each["type"]) for each in kind["fields"]}
+        case "array":
+            return {"element": _of_spark(kind["elementType"])}
+        case "map":
+            return {"value": _of_spark(kind["valueType"])}
+        case _:
+            return {}
+
+
+def _absent(wanted: Names, found: Names, above: str) -> Iterator[str]:
+    """Yield the dotted paths of what is not found; of types of other kinds, Spark has its say."""
+    for name, inside in wanted.items():
+        there = found.get(name)
+        if there is None:
+            yield f"{above}{name}"
+        elif inside.keys() & there.keys():
+            yield from _absent(inside, there, f"{above}{name}.")
