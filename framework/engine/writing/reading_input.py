@@ -197,7 +197,10 @@ def _has_fault(rule: KeyRule, current: pa.Schema | None, fault: KeyFault) -> boo
 def _cast(rule: KeyRule, column: str) -> str:
     """Return the remedy for files that have a partition column in another type than the table."""
     kind = next(str(field.type) for field in rule.partition if field.name == column)
-    return f"Cast it in a transform, which Spark runs: `CAST({column} AS {kind}) AS {column}`."
+    return (
+        f"Cast it in a transform, which Spark runs: `CAST({column} AS {kind}) AS {column}`. Without"
+        " `spark.sql.ansi.enabled`, Spark 4's default, values that do not fit become null."
+    )
 
 
 def _adds_rows_set_aside(plan: LoadPlan) -> bool:
