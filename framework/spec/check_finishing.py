@@ -119,7 +119,7 @@ class CheckFinisher:
 
     def _finish(self, path: str, name: str, written: object) -> None:
         """Finish one query, and doubt one that looks at no row of the run."""
-        query = self.finisher.one(name, written, path)
+        query = self.finisher.one(name, written, path, (CHECKED_VIEW,))
         if query is None:
             return
         self._queries[path] = query

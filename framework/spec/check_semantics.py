@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from framework.spec.check_finishing import placed
+from framework.spec.allowed_sql import expression_faults
+from framework.spec.check_finishing import CHECKED_VIEW, placed
 from framework.spec.expressions import scan
 from framework.spec.findings import MAX_FINDINGS
 from framework.spec.lookup import Lookup
@@ -114,6 +115,13 @@ class CheckSemantics(Lookup):
         for fault in islice((*of_kind(found), *literal_faults(found, text)), MAX_FINDINGS):
             place = (fault.offset, fault.length)
             self._note_within(fault.rule, path, fault.message, place, fault.suggestion)
+        self._check_sql(path, text)
+
+    def _check_sql(self, path: str, text: str) -> None:
+        """An expression calls allowed functions, and reads the rows that are checked."""
+        for fault in expression_faults(text, (CHECKED_VIEW,))[:MAX_FINDINGS]:
+            place = (fault.offset, fault.length)
+            self._note_within(fault.rule, path, fault.message, place, fault.suggestion)
 
     def _check_expectation(self, path: str, check: Mapping[str, object]) -> None:
         """The expectation exists and takes the arguments."""
@@ -128,3 +136,13 @@ class CheckSemantics(Lookup):
             self.findings.add(
                 _RULES[fault.rule], span, fault.message, key_path=at, suggestion=fault.suggestion
             )
+        condition = arguments.get("row_condition")
+        if isinstance(condition, str) and not self.findings.full:
+            self._check_condition(f"{path}.arguments.row_condition", condition)
+
+    def _check_condition(self, path: str, condition: str) -> None:
+        """The rows that an expectation looks at are chosen by SQL as well."""
+        try:
+            self._check_sql(path, condition)
+        except StatementError as error:
+            self._note_within("bad-expression", path, error.message, (error.offset, 1))

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from framework.spec.allowed_sql import SqlFault, query_faults
+from framework.spec.findings import MAX_FINDINGS
 from framework.spec.nodes import ScalarNode
 from framework.spec.references import LooseText, Reference, Variable, split_references
 from framework.spec.resolve import Resolver, Scope, text_within
@@ -21,10 +23,10 @@ from framework.spec.secret import Secret
 from framework.spec.statement import StatementError, finished_statement
 from framework.spec.template_check import MARK
 from framework.spec.templates import MAX_RENDERED, Rendered, as_template, render
-from framework.spec.transform_spec import MAX_TRANSFORMS, TransformSpec
+from framework.spec.transform_spec import MAX_TRANSFORMS, SOURCE_VIEW, TransformSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from framework.spec.sql_files import SqlFiles
 
@@ -48,21 +50,52 @@ class SqlFinisher:
         checks of fields tell of it.
         """
         found = []
+        views = [SOURCE_VIEW]
         listed = transforms if isinstance(transforms, list) else []
         for index, fields in enumerate(listed[:MAX_TRANSFORMS]):
             written = fields if isinstance(fields, Mapping) else {}
             sqls = [name for name in ("sql", "sql_file") if name in written]
             if len(sqls) == 1:
                 path = f"transforms[{index}].{sqls[0]}"
-                found.append(self.one(str(written.get("name")), written[sqls[0]], path))
+                name = str(written.get("name"))
+                found.append(self.one(name, written[sqls[0]], path, views))
+            views.append(str(written.get("name")))
         return tuple(transform for transform in found if transform is not None)
 
-    def one(self, name: str, written: object, path: str) -> TransformSpec | None:
+    def one(
+        self, name: str, written: object, path: str, views: Sequence[str]
+    ) -> TransformSpec | None:
         """The SQL at the path, or None, with findings, where it has faults.
 
-        At a path that ends in `sql_file` it is the name of a file.
+        At a path that ends in `sql_file` it is the name of a file. `views` are what it may read.
         """
-        return self._one(name, self._template(written, path), path)
+        template = self._template(written, path)
+        found = self._one(name, template, path)
+        if found is None or template is None:
+            return found
+        faults = query_faults(found.sql, views)
+        for fault in faults[:MAX_FINDINGS]:
+            self._note_sql(fault, path, template, found.sql)
+        return None if faults else found
+
+    def _note_sql(self, fault: SqlFault, path: str, template: str, sql: str) -> None:
+        """Add a fault of finished SQL, at the author's own words where these are in the template.
+
+        In the text of a field the place is exact; of a file, and of what Jinja made, it is said.
+        """
+        positions, findings = self.files.positions, self.files.findings
+        message, at = fault.message, _in_template(fault, template, sql)
+        if at is None or path.endswith(".sql_file"):
+            what, text = ("the finished SQL", sql) if at is None else ("the file", template)
+            offset = fault.offset if at is None else at
+            line, column = text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+            message = f"line {line}, column {column} of {what}: {message}"
+            span = positions.span(path)
+        else:
+            span = positions.part(path, at, fault.length)
+        findings.add(
+            f"spec/{fault.rule}", span, message, key_path=path, suggestion=fault.suggestion
+        )
 
     def _template(self, value: object, path: str) -> str | None:
         """The author's text, here or in the file, if its references are sound."""
@@ -160,6 +193,15 @@ class SqlFinisher:
         """Add one fault at the path; `rule` comes without `spec/`."""
         span = self.files.positions.span(path)
         self.files.findings.add(f"spec/{rule}", span, message, key_path=path, suggestion=suggestion)
+
+
+def _in_template(fault: SqlFault, template: str, sql: str) -> int | None:
+    """Where the template has what is at fault; None where Jinja made it, or it is there twice."""
+    start = template.find(sql)
+    if start >= 0:
+        return start + fault.offset
+    words = sql[fault.offset : fault.offset + fault.length]
+    return template.find(words) if len(words) > 1 and template.count(words) == 1 else None
 
 
 def _typed(value: object) -> ScalarValue:

@@ -190,5 +190,5 @@ QUALITY_CASES = [
 ]
 
 QUALITY_WARNINGS = [
-    Case("query-without-this", BOOTSTRAP, check("name: a, query: ➜SELECT * FROM that")),
+    Case("query-without-this", BOOTSTRAP, check("name: a, query: ➜SELECT 1 AS one")),
 ]
