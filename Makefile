@@ -101,6 +101,7 @@ bench: setup judge rivals ## side by side with Apache Hudi, Iceberg, plain Spark
 	$(BIN)/python bench/write.py
 	$(BIN)/python bench/scale.py
 	$(BIN)/python bench/audit.py
+	$(BIN)/python bench/checksums.py
 	$(BIN)/python bench/timeline_service.py
 
 coverage: setup java ## tests under coverage; fails under the ratchet

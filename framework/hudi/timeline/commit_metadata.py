@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+import google_crc32c
+
 from framework.errors import CorruptFileError, Where
 from framework.hudi.codecs.avro import AVRO_MAGIC, read_container
 from framework.hudi.table.layout import name_of
@@ -35,6 +37,8 @@ __all__ = [
 _NO_PREVIOUS: Final = "null"
 _STATS: Final = "partitionToWriteStats"
 _REPLACED: Final = "partitionToReplaceFileIds"
+_SCHEMA: Final = "schema"
+_CHECKSUM: Final = "lakestrap.checksum"
 _CHUNK_CHARS: Final = 1 << 18
 _HEAD_KEYS: Final = frozenset({"extraMetadata", "operationType"})
 _text: Final = json.JSONEncoder(ensure_ascii=False).encode
@@ -116,7 +120,7 @@ def write_commit(
         CorruptFileError: `timeline/partition-twice`; the object would lose files.
     """
     text = _TextOutput(out)
-    text.write(f'{{"extraMetadata":{_text(dict(head.extra))},\n')
+    text.write(f'{{"extraMetadata":{_text(_with_checksum(head.extra))},\n')
     text.write(f'"operationType":{_text(head.operation)},"compacted":false,\n')
     if replaced is not None:
         _write_replaced(text, replaced)
@@ -125,6 +129,20 @@ def write_commit(
     text.write("}}\n")
     text.flush()
     return files
+
+
+def _with_checksum(extra: Mapping[str, str]) -> dict[str, str]:
+    """Return `extraMetadata` with a checksum of it where it holds a schema.
+
+    One bit of a schema renames a column, which would be null in each row.
+    """
+    return {**extra, **({_CHECKSUM: _checksum(extra)} if _SCHEMA in extra else {})}
+
+
+def _checksum(extra: Mapping[str, str]) -> str:
+    """Return the CRC-32C of entries in the order of their keys, as eight hexadecimal digits."""
+    kept = sorted((key, value) for key, value in extra.items() if key != _CHECKSUM)
+    return f"{google_crc32c.value(_text(kept).encode(errors='surrogatepass')):08x}"
 
 
 def _write_replaced(text: _TextOutput, replaced: Mapping[str, Iterable[str]]) -> None:
@@ -176,6 +194,9 @@ def read_commit_head(storage: Storage, path: str) -> CommitHead:
     if not (isinstance(extra, dict) and isinstance(operation, str)):
         raise _corrupt(place, "extraMetadata is no object, or operationType no text")
     texts = {k: v for k, v in extra.items() if isinstance(v, str)}
+    checksum = texts.pop(_CHECKSUM, None)
+    if checksum is not None and checksum != _checksum(texts):
+        raise _corrupt(place, "extraMetadata does not match its checksum")
     return CommitHead(extra=MappingProxyType(texts), operation=operation)
 
 

@@ -61,6 +61,7 @@ def test_table_of_ours_with_one_damaged_file_is_right_or_refused(name: str, tmp_
     assert check(name, mutants(a_subject(name, tmp_path), 70, Random(18))) > 50
 
 
+@pytest.mark.full
 @pytest.mark.crash
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(("name", "count"), [*((name, 5_000) for name in OURS)])
@@ -71,6 +72,7 @@ def test_every_kind_of_file_of_ours_damaged_is_right_or_refused(
     assert check(name, mutants(a_subject(name, tmp_path), count, Random(27))) > 0.8 * count
 
 
+@pytest.mark.full
 @pytest.mark.crash
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", golden_names())

@@ -303,3 +303,21 @@ def read_all(storage: MemoryStorage) -> None:
     """Read the commit `c` in every way there is."""
     list(read_commit(storage, "c"))
     read_commit_head(storage, "c")
+
+
+def test_head_with_another_schema_than_was_written_is_refused(tmp_path: Path) -> None:
+    """One bit would rename a column, and it would be null in each row."""
+    storage = LocalStorage(str(tmp_path))
+    schema = '{"type":"record","fields":[{"name":"price"}]}'
+    out = io.BytesIO()
+    write_commit(out, CommitHead(extra={"schema": schema, "a": "ü"}, operation="UPSERT"), [])
+    path = tmp_path / "1.commit"
+    path.write_bytes(out.getvalue())
+    assert read_commit_head(storage, "1.commit").extra == {"schema": schema, "a": "ü"}
+    path.write_bytes(out.getvalue().replace(b"price", b"qrice"))
+    with pytest.raises(CorruptFileError) as caught:
+        read_commit_head(storage, "1.commit")
+    assert caught.value.condition == "timeline/corrupt-commit"
+    assert caught.value.where.file == str(path)
+    path.write_bytes(out.getvalue().replace(b"lakestrap.checksum", b"lakestrap.chicksum"))
+    assert read_commit_head(storage, "1.commit").extra["schema"] == schema
