@@ -12,7 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["JULIAN", "LATE", "MEANT", "UTC_MARKS", "write_legacy"]
+    from pyspark.sql import SparkSession
+
+__all__ = [
+    "COLUMNS",
+    "JULIAN",
+    "LATE",
+    "MEANT",
+    "STAMPS",
+    "UTC_MARKS",
+    "spark_writes",
+    "write_legacy",
+]
 
 UTC_MARKS: Mapping[str, str] = {
     "org.apache.spark.version": "3.5.8",
@@ -45,3 +56,55 @@ def write_legacy(
         writer.write_table(table)
         writer.add_key_value_metadata(dict(pairs))
     return path
+
+
+STAMPS = ("TIMESTAMP_MICROS", "TIMESTAMP_MILLIS", "INT96")
+"""How Spark can store timestamps."""
+
+COLUMNS = ("id", "d", "t", "s", "l", "m", "v")
+
+_DAYS = ("0001-01-03", "0099-03-01", "1000-02-28", "1582-10-04", "1582-10-15", "1700-03-01")
+_MOMENTS = ("1582-10-04 23:59:59.123", "1883-11-18 12:00:00.5", "1899-12-31 23:59:59.999")
+_PARTS = (
+    "d",
+    "t",
+    "struct(d, t, struct(t as t) as s) as s",
+    "array(struct(d as d, t as t), null, named_struct('d', cast(null as date), 't', t)) as l",
+    "map('k', array(t, null), 'n', null) as m",
+    "'before' as v",
+)
+
+
+def spark_writes(
+    spark: SparkSession, folder: Path, *, zone: str, stamp: str, settings: Mapping[str, str]
+) -> Path:
+    """Have Spark write early days in its old calendar below `folder`, two files of `COLUMNS`.
+
+    Args:
+        spark: a session; its settings stay as they are.
+        folder: absent.
+        zone: the session's time zone.
+        stamp: one of `STAMPS`.
+        settings: others of the session.
+    """
+    session = spark.newSession()
+    modes = {f"spark.sql.parquet.{kind}RebaseModeInWrite": "LEGACY" for kind in _KINDS}
+    every = {
+        **modes,
+        "spark.sql.session.timeZone": zone,
+        "spark.sql.parquet.outputTimestampType": stamp,
+        **settings,
+    }
+    for name, value in every.items():
+        session.conf.set(name, value)
+    texts = [*(f"{day} 11:22:33.456" for day in _DAYS), *_MOMENTS, "2024-02-29 01:02:03", None]
+    rows = session.createDataFrame([*enumerate(texts)], "id long, x string")
+    typed = rows.selectExpr("id", "cast(x as date) as d", "cast(x as timestamp) as t")
+    everything = typed.selectExpr("id", *_PARTS)
+    for number in range(2):
+        half = everything.where(f"id % 2 = {number}").coalesce(1)
+        half.write.mode("append").parquet(f"file:{folder}")
+    return folder
+
+
+_KINDS = ("datetime", "int96")

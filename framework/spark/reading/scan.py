@@ -30,7 +30,16 @@ if TYPE_CHECKING:
     from framework.spark.reading.files import FileSet
     from framework.spark.reading.jvm import Jvm
 
-__all__ = ["Scan", "Scanner", "private_settings"]
+__all__ = ["GREGORIAN_READS", "Scan", "Scanner", "private_settings"]
+
+GREGORIAN_READS: Final = {
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+}
+"""How files are read that do not say which Spark wrote them; Spark 3 fails on early days in them.
+
+Whatever a session is set to, such days are the same to every reader of ours (ADR 0017).
+"""
 
 _STRICT: Final = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 _DISCOVERY: Final = "spark.sql.sources.parallelPartitionDiscovery"
@@ -63,6 +72,7 @@ def private_settings(parallelism: int, files_per_split: int | None) -> dict[str,
         f"{_DISCOVERY}.parallelism": str(parallelism),
         "spark.sql.files.ignoreMissingFiles": "false",
         "spark.sql.files.ignoreCorruptFiles": "false",
+        **GREGORIAN_READS,
     }
     if files_per_split is not None:
         settings |= {
