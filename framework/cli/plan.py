@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from framework.cli.markdown import Markdown
 from framework.cli.options import LogFormat, LogOption, Specs, Target, Variables, pairs
 from framework.cli.preparing import each_file, in_process
 from framework.cli.render.console import out
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _CHANGES = 2
+_NOT_PROVEN = "not proven; `--prove-keys` reads them, and `run` proves them before it publishes"
 
 
 class PlanFormat(StrEnum):
@@ -75,6 +77,7 @@ def command(
         raise usage_error("one-spec", f"--out saves the plan of one spec, not of {len(paths)}")
     variables = pairs(var, "--var")
     changes: list[bool] = []
+    document = Markdown()
 
     def one(path: Path) -> int:
         request = Request(path=path, target=target, variables=variables)
@@ -85,35 +88,37 @@ def command(
             changes.append(prepared.plan.has_changes)
             if form is PlanFormat.TEXT:
                 write_plan(out(), prepared.plan)
+            proof = _NOT_PROVEN
             with reporting(log_format, str(path)) as events:
                 if prove_keys:
-                    _prove(prepared, replace(bench, events=events))
+                    proof = _prove(prepared, replace(bench, events=events))
                 if save:
                     _save(save, prepared, request, events)
-        if form is not PlanFormat.TEXT:
-            _write_document(prepared, form, several=len(paths) > 1)
+        if form is PlanFormat.MARKDOWN:
+            document.plans.append(explain_markdown(prepared.plan, proof))
+        elif form is PlanFormat.JSON:
+            _write_json(prepared, several=len(paths) > 1)
         return 0
 
     voice = Voice(json_result=form is PlanFormat.JSON, json_log=log_format is LogFormat.JSON)
-    code = each_file(paths, one, voice)
+    with document.written(form is PlanFormat.MARKDOWN):
+        code = each_file(paths, document.noting_failures(one), voice)
     return _CHANGES if code == 0 and detailed_exitcode and any(changes) else code
 
 
-def _prove(prepared: Prepared, bench: Bench) -> None:
-    """Prove the keys of a plan that takes files; of another there is nothing to prove."""
+def _prove(prepared: Prepared, bench: Bench) -> str:
+    """Prove the keys of a plan that takes files, and return what is known of them then."""
     if prepared.plan.inventory is None or not prepared.plan.taken.files:
         text = "nothing to prove: this plan takes no file; `history` shows earlier proofs"
         bench.events(Note(level="info", message=text))
-        return
+        return "nothing to prove, since this plan takes no file"
     proof: Mapping[str, object] = prove_source(prepared.plan, bench)
-    text = f"keys proven: {proof['rows']:,} keys are unique and not null"
-    bench.events(Note(level="info", message=text))
+    text = f"{proof['rows']:,} keys are unique and not null"
+    bench.events(Note(level="info", message=f"keys proven: {text}"))
+    return f"proven, {text}"
 
 
-def _write_document(prepared: Prepared, form: PlanFormat, *, several: bool) -> None:
-    if form is PlanFormat.MARKDOWN:
-        sys.stdout.write(explain_markdown(prepared.plan).rstrip("\n") + "\n\n")
-        return
+def _write_json(prepared: Prepared, *, several: bool) -> None:
     text = explain_json(prepared.plan)
     sys.stdout.write((json.dumps(json.loads(text)) if several else text) + "\n")
 

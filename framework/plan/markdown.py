@@ -18,19 +18,28 @@ if TYPE_CHECKING:
     from framework.plan.definition import Plan
     from framework.plan.partitions import PartitionPlan
 
-__all__ = ["markdown_text"]
+__all__ = ["cell", "markdown_text"]
 
 _OPEN_AT_MOST: Final = 12
 _ROWS_AT_MOST: Final = 200
 
 
-def markdown_text(plan: Plan) -> str:
+def markdown_text(plan: Plan, proof: str | None = None) -> str:
     """Return the plan as GitHub-flavoured Markdown that ends in a newline.
+
+    `proof` says what is known of the keys besides the plan; None says nothing of them.
 
     More than 12 partitions are folded, and of more than 200 the first 200 are listed, so that
     the text fits in a comment.
     """
-    parts = [*_head(plan), *_modes(plan), *_partitions(plan), *_diff(plan), *_readers(plan)]
+    parts = [
+        *_head(plan),
+        *_proof(proof),
+        *_modes(plan),
+        *_partitions(plan),
+        *_diff(plan),
+        *_readers(plan),
+    ]
     return "\n".join([*parts, *_notes(plan), f"**{result_text(plan)}**"]) + "\n"
 
 
@@ -41,19 +50,30 @@ def _head(plan: Plan) -> Iterator[str]:
     yield ""
     yield (
         f"{plan.target.table_type}, {key_text(rule.record_key)} unique in {rule.scope}, "
-        f"{rule.generator.class_name.rpartition('.')[2]}, "
-        f"schema of {count_text(len(plan.schema or ()), 'column')}"
+        f"{rule.generator.class_name.rpartition('.')[2]}{_columns(plan)}"
     )
     yield ""
     shown = [stage for stage in plan.stages if not isinstance(stage, Begin | BeginLoad)]
     for number, stage in enumerate(shown, start=1):
-        yield f"{number}. **{stage_words(stage)}** {_cell(stage_text(stage))}"
+        yield f"{number}. **{stage_words(stage)}** {cell(stage_text(stage))}"
     if plan.taken.files:
         cost = seconds_text(plan.estimate.core_seconds)
         size = size_text(plan.estimate.bytes_to_write)
         yield ""
         yield f"Estimate: ~{size} to write, ~{cost}."
     if shown:
+        yield ""
+
+
+def _columns(plan: Plan) -> str:
+    """Return how many columns the table has; nothing where only a load will tell."""
+    return f", schema of {count_text(len(plan.schema), 'column')}" if plan.schema else ""
+
+
+def _proof(proof: str | None) -> Iterator[str]:
+    """Yield what is known of the keys."""
+    if proof is not None:
+        yield f"Keys: {proof}."
         yield ""
 
 
@@ -96,8 +116,8 @@ def _partitions(plan: Plan) -> Iterator[str]:
 def _partition(each: PartitionPlan) -> str:
     """Return the row of one partition."""
     rule = "default" if each.rule is None else f"rules[{each.rule}]"
-    why = f"{rule}: {_cell(each.reason)}" if each.reason else rule
-    path = f"`{_cell(each.partition_path)}`" if each.partition_path else "(root)"
+    why = f"{rule}: {cell(each.reason)}" if each.reason else rule
+    path = f"`{cell(each.partition_path)}`" if each.partition_path else "(root)"
     numbers = f"{number_text(each.files)} | {number_text(each.rows)} | {size_text(each.bytes)}"
     return f"| {path} | {each.mode} | {numbers} | {why} |"
 
@@ -105,7 +125,7 @@ def _partition(each: PartitionPlan) -> str:
 def _diff(plan: Plan) -> Iterator[str]:
     """Yield the changes against a table that exists, as in the text form."""
     lines = diff_lines(plan)
-    yield from (f"- {_cell(line.text.strip())}" for line in lines)
+    yield from (f"- {cell(line.text.strip())}" for line in lines)
     if lines:
         yield ""
 
@@ -114,12 +134,12 @@ def _readers(plan: Plan) -> Iterator[str]:
     """Yield who can read and continue the table, and the exceptions that apply."""
     yield "| readers | |"
     yield "|---|---|"
-    yield from (f"| {word} | {_cell(readers)} |" for word, readers in reader_groups(plan.readers))
+    yield from (f"| {word} | {cell(readers)} |" for word, readers in reader_groups(plan.readers))
     yield ""
     for each in plan.readers.exceptions:
         yield (
-            f"- **{each.name}** ({each.who}) {_cell(each.message)}. "
-            f"With `full_record`: {_cell(each.full_record)}."
+            f"- **{each.name}** ({each.who}) {cell(each.message)}. "
+            f"With `full_record`: {cell(each.full_record)}."
         )
     if plan.readers.exceptions:
         yield ""
@@ -129,12 +149,12 @@ def _notes(plan: Plan) -> Iterator[str]:
     """Yield the notes, warnings marked."""
     for note in plan.notes:
         mark = "**warning** " if note.level == "warning" else ""
-        yield f"- {mark}{_cell(note.message)} `{note.condition}`"
+        yield f"- {mark}{cell(note.message)} `{note.condition}`"
     if plan.notes:
         yield ""
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """Return text that can stand in a table cell and starts no markup or mention."""
     escaped = text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
     return escaped.replace("@", "@\u200b").replace("`", "'")

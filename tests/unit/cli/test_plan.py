@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
@@ -59,6 +60,49 @@ def test_plan_markdown_is_a_table_for_a_pull_request(command: Command, scene: Sc
     assert told.code == 0
     assert told.out.startswith("#")
     assert "odd.rows" in told.out
+
+
+def test_plan_markdown_has_the_tables_that_failed_first(
+    command: Command, scene: Scene, duplicates: Scene, tmp_path: Path
+) -> None:
+    """With every error; stderr is not in the comment on a pull request."""
+    faulty = tmp_path / "faulty.pipeline.yml"
+    faulty.write_text("version: 1\ntable: {name: a}\nbootsrap: {}\n")
+    specs = (scene.spec, faulty, duplicates.spec)
+    told = command("plan", *specs, "--prove-keys", "--format", "markdown")
+    assert told.code == 3
+    heads = [line for line in told.out.splitlines() if line.startswith("### ")]
+    assert heads == [
+        f"### `{faulty}`: failed",
+        f"### `{duplicates.spec}`: failed",
+        "### `odd.rows`",
+    ]
+    assert "`spec/unknown-field`" in told.out
+    assert "`spec/missing-field`" in told.out
+    assert "`audit/duplicate-keys`" in told.out
+
+
+def test_plan_markdown_of_one_table_that_failed_has_its_errors(
+    command: Command, duplicates: Scene
+) -> None:
+    """A single spec is no other case."""
+    told = command("plan", duplicates.spec, "--prove-keys", "--format", "markdown")
+    assert told.code == 3
+    assert told.out.startswith(f"### `{duplicates.spec}`: failed")
+    assert "`audit/duplicate-keys`" in told.out
+
+
+def test_plan_markdown_says_whether_keys_were_proven(command: Command, scene: Scene) -> None:
+    """A reader of the comment sees neither the command nor stderr."""
+    proven = command("plan", scene.spec, "--prove-keys", "--format", "markdown")
+    assert re.search(
+        r"^Keys: proven, \d+ keys are unique and not null\.$", proven.out, re.MULTILINE
+    )
+    other = command("plan", scene.spec, "--format", "markdown")
+    assert "\nKeys: not proven; " in other.out
+    adopt(scene)
+    again = command("plan", scene.spec, "--prove-keys", "--format", "markdown")
+    assert "\nKeys: nothing to prove" in again.out
 
 
 def test_detailed_exit_code_tells_changes(command: Command, scene: Scene) -> None:
