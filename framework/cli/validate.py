@@ -15,12 +15,14 @@ from framework.cli.lazily import attribute
 from framework.cli.options import Specs, Target, Variables, pairs
 from framework.errors import SpecError
 from framework.spec.loading import find_specs, load_spec
+from framework.spec.shared_tables import shared_tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from framework.errors import Finding
+    from framework.spec.pipeline_spec import PipelineSpec
 
 __all__ = ["command"]
 
@@ -65,15 +67,17 @@ def _check(
         paths = find_specs(specs or [])
     except SpecError as error:
         return list(error.findings), ()
-    found = (each for path in paths for each in _findings(path, target, variables))
+    found: list[Finding] = []
+    sound: list[PipelineSpec] = []
+    for path in paths:
+        try:
+            sound.append(load_spec(path, target=target, variables=variables))
+        except SpecError as error:
+            found.extend(error.findings)
+        else:
+            found.extend(sound[-1].warnings)
+    found.extend(shared_tables(sound))
     return list(dict.fromkeys(found)), paths  # a fault of the project file is each spec's
-
-
-def _findings(path: Path, target: str | None, variables: dict[str, str]) -> Sequence[Finding]:
-    try:
-        return load_spec(path, target=target, variables=variables).warnings
-    except SpecError as error:
-        return error.findings
 
 
 def _say(findings: list[Finding], specs: int, *, bad: bool) -> None:

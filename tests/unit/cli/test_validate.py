@@ -170,3 +170,37 @@ def test_validate_loads_neither_spark_nor_arrow_nor_the_terminal_library(scene: 
     done = _fresh(program, scene.folder)
     assert done.returncode == 0, done.stderr
     assert done.stderr.strip() == "[]"
+
+
+def two_specs(folder: Path, first: tuple[str, str], second: tuple[str, str]) -> None:
+    """Two specs with these names and locations."""
+    for file, (name, location) in (("a", first), ("b", second)):
+        text = FAULTY.replace("copy_on_rite", "copy_on_write").replace("pth:", "path:")
+        text = text.replace("nyc.flights", name).replace("lake/flights", location)
+        (folder / f"{file}.pipeline.yml").write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("lake/t", "lake/t"), ("lake/t", "./lake/x/../t/"), ("lake/t", "lake/t/inner")],
+)
+def test_two_specs_of_one_place_are_refused_with_both_positions(
+    command: Command, tmp_path: Path, first: str, second: str
+) -> None:
+    """Whatever the spelling; a table inside another is one of its partitions."""
+    two_specs(tmp_path, ("x.a", first), ("x.b", second))
+    told = command("validate", "--format", "json")
+    assert told.code == 1
+    found = told.document["findings"]
+    assert [(each["rule"], each["line"]) for each in found] == [("spec/shared-location", 4)] * 2
+    assert "b.pipeline.yml:4:13" in found[0]["message"]
+    assert "a.pipeline.yml:4:13" in found[1]["message"]
+
+
+def test_two_specs_of_one_name_are_a_warning(command: Command, tmp_path: Path) -> None:
+    """They write two tables that no report tells apart."""
+    two_specs(tmp_path, ("x.a", "lake/a"), ("x.a", "lake/b"))
+    told = command("validate", "--format", "json")
+    assert told.code == 0
+    rules = [(each["rule"], each["severity"]) for each in told.document["findings"]]
+    assert rules == [("spec/shared-name", "warning")] * 2
