@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from framework.spec.predicates import PredicateFault
+    from framework.spec.source import Span
 
 __all__ = ["QualitySemantics"]
 
@@ -33,6 +34,7 @@ _PARTITION_TYPES = {
     PartitionType.LONG.value: "bigint",
 }
 _DECLARED = "the columns that `table.columns` declares"
+_UNKNOWN = "unknown-column"
 _KINDS = tuple(kind.value for kind in CheckKind)
 _PREDICATES = ("expect", "where", "expect_aggregate")
 
@@ -110,7 +112,10 @@ class QualitySemantics(Lookup):
             self._note("vacuous-check", at, message, f"over: {CheckedRows.TABLE.value}")
 
     def _check_columns(self, checks: list[Placed]) -> None:
-        """Where the table's columns are declared, nothing names others."""
+        """Names that are nearly those of declared columns, and texts that are none of theirs.
+
+        A contract need not name every column, so whether others exist is found with the plan.
+        """
         contract = self._at("table", "columns")
         if not isinstance(contract, Mapping):
             return
@@ -134,6 +139,10 @@ class QualitySemantics(Lookup):
             if self.findings.full:
                 return
             place = (fault.offset, fault.length)
+            if fault.rule == _UNKNOWN:
+                span = self.positions.part(path, *place)
+                self._warn_of_column(path, span, fault.message, fault.suggestion)
+                continue
             self._note_within(fault.rule, path, fault.message, place, fault.suggestion)
 
     def _known_columns(
@@ -171,8 +180,13 @@ class QualitySemantics(Lookup):
     def _check_column(self, path: str, name: object, known: Mapping[str, str]) -> None:
         """The column is one of the table's."""
         if isinstance(name, str) and name.lower() not in known:
-            message = f"`{name[:60]}` is not among {_DECLARED}"
-            self._note("unknown-column", path, message, nearest(name, known.values()))
+            message, near = f"`{name[:60]}` is not among {_DECLARED}", nearest(name, known.values())
+            self._warn_of_column(path, self.positions.span(path), message, near)
+
+    def _warn_of_column(self, path: str, span: Span, message: str, near: str | None) -> None:
+        """Warn of a name that a declared column nearly has; another may well be in the data."""
+        if near is not None:
+            self.findings.warn(f"spec/{_UNKNOWN}", span, message, key_path=path, suggestion=near)
 
     def _check_quarantine(self, checks: list[Placed]) -> None:
         """Rows are set aside where neither table nor source lies."""
