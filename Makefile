@@ -17,7 +17,7 @@ IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8000000
 PYTEST := $(IN_MEMORY) $(BIN)/python -m pytest -q
 JUDGE_PYTEST := $(JUDGE)/bin/python -m pytest -q
 
-.PHONY: help setup lock hooks java judge bundles rivals format lint types unit long long-full browser spark test demo older-spark interop interop-full bench coverage schemas crash check ci clean
+.PHONY: help setup lock hooks java judge bundles rivals format lint types unit long long-full browser spark test wheel demo older-spark interop interop-full bench coverage schemas crash check ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1|/' | awk -F'|' '{printf "  %-13s %s\n", $$1, $$2}'
@@ -59,13 +59,13 @@ lint: setup ## style, imports and spelling; changes nothing
 	$(BIN)/ruff format --check -q .
 	$(BIN)/ruff check -q .
 	$(BIN)/lint-imports
-	$(BIN)/codespell framework tests docs README.md CHANGELOG.md CONTRIBUTING.md
+	$(BIN)/codespell framework lakestrap tests docs README.md CHANGELOG.md CONTRIBUTING.md
 
 types: setup ## mypy, strict
 	$(BIN)/mypy
 
 unit: setup ## every quick test that needs no JVM
-	$(PYTEST) -n 3 -m "not spark and not interop and not crash and not browser and not long and not full" $(PYTEST_ARGS)
+	$(PYTEST) -n 3 -m "not spark and not interop and not crash and not browser and not long and not full and not wheel" $(PYTEST_ARGS)
 
 long: setup ## what takes many seconds without a JVM: kills at every step, many random loads
 	$(PYTEST) -n 2 -m "long and not full" $(PYTEST_ARGS)
@@ -80,6 +80,9 @@ spark: setup java ## what needs a JVM, and a sample of the crash tests
 	$(PYTEST) -n 2 --dist loadfile -m "(spark or crash) and not full and not interop" $(PYTEST_ARGS)
 
 test: unit long spark ## all tests but the judge's
+
+wheel: setup java ## build the wheel, install it alone in an environment outside the checkout, and use it there
+	$(PYTEST) -m wheel $(PYTEST_ARGS)
 
 demo: setup java ## adopt 336,776 real flights and show the gate at work
 	@$(BIN)/python tools/demo.py
@@ -118,7 +121,7 @@ crash: setup ## the whole fault suite
 
 check: lint types test ## what a change must pass
 
-ci: check browser older-spark interop ## what .ci/run calls
+ci: check browser wheel older-spark interop ## what .ci/run calls
 
 clean: ## remove what the others made
 	rm -rf $(VENV) $(JUDGE) $(RIVALS) demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench/data bench/results

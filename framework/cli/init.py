@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from importlib.resources import files
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from framework.cli.installation import VARIABLE, installation
 from framework.cli.options import Format, JsonFormat
 from framework.cli.render.console import err, out, write
 from framework.engine.first_spec import FirstLook, look
@@ -62,9 +64,16 @@ def command(
         spec: spec_text(found, name=name or "table", path=path, keys=keys),
         folder / "schemas/pipeline.schema.json": _packaged("pipeline.schema.json"),
         folder / ".pre-commit-config.yaml": _PRE_COMMIT,
-        folder / ".github/workflows/pipelines.yml": _WORKFLOW,
     }
-    _tell(*_write(contents), spec, form, guess=() if given else keys)
+    made = installation(folder)
+    workflow = folder / ".github/workflows/pipelines.yml"
+    contents[workflow] = _WORKFLOW % json.dumps(f"python -m pip install {made.words}")
+    written, kept = _write(contents)
+    if made.copy and str(workflow) in written:
+        written += _copied(*made.copy)
+    _tell(written, kept, spec, form, guess=() if given else keys)
+    if made.asks and str(workflow) in written:
+        write(err(), _ASKS)
     return 0
 
 
@@ -140,7 +149,7 @@ def _check_keys(keys: Sequence[str], found: FirstLook, source: Path | None) -> N
 
 def _packaged(name: str) -> str:
     """Return a JSON Schema from the project's `schemas` folder, as packaged."""
-    inside = files("framework").joinpath("schemas", name)
+    inside = files("framework.cli").joinpath("schemas", name)
     if inside.is_file():
         return inside.read_text(encoding="utf-8")
     return (Path(__file__).parents[2] / "schemas" / name).read_text(encoding="utf-8")
@@ -168,6 +177,25 @@ def _write(contents: Mapping[Path, str]) -> tuple[list[str], list[str]]:
     return written, kept
 
 
+def _copied(wheel: Path, place: Path) -> list[str]:
+    """Copy the wheel that is installed here to where the workflow finds it.
+
+    Raises:
+        StorageError: it cannot be written (`storage/failed`).
+    """
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(wheel, place)
+    except OSError as error:
+        message = f"cannot be written: {error.strerror}"
+        raise StorageError("storage/failed", message, where=Where(file=str(place))) from error
+    return [str(place)]
+
+
+_ASKS = (
+    f"The workflow installs what the repository variable {VARIABLE} names, since this installation"
+    " is a folder that only this machine has: set it to a requirement, such as a Git URL."
+)
 _PRE_COMMIT = """\
 repos:
   - repo: local
@@ -190,10 +218,12 @@ jobs:
     runs-on: ubuntu-latest
     timeout-minutes: 10
     permissions: {contents: read}
+    env:
+      LAKESTRAP_PACKAGE: ${{ vars.LAKESTRAP_PACKAGE }}
     steps:
       - uses: actions/checkout@v4
       - uses: actions/setup-python@v5
         with: {python-version: "3.11"}
-      - run: python -m pip install lakestrap
+      - run: %s
       - run: run-pipeline validate --format github
 """

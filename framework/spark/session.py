@@ -41,6 +41,7 @@ _APP_NAME: Final = "run-pipeline"
 _MINIMUM_JAVA: Final = 17
 _NO_CONF: Final[Mapping[str, str]] = MappingProxyType({})
 _PYTHON: Final = "PYSPARK_PYTHON"
+_SAFE_PATH: Final = "PYTHONSAFEPATH"
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _CONTEXT_LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _QUIET: Final = {
@@ -265,15 +266,20 @@ def _stderr_into(log: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _this_python(master: str) -> Iterator[None]:
-    """Let a local session's workers run this interpreter, which has what tasks import.
+    """Let a local session's workers run this interpreter, and find its modules alone.
 
-    Spark reads the variable once, when it starts; its default is the first `python3` of the path.
+    Spark reads `PYSPARK_PYTHON` once, when it starts; another Python that it names may lack what
+    tasks import. Workers inherit the other variable: without it a folder of the user's beside the
+    spec would hide a package of the same name. On a cluster the variables are its owner's.
     """
-    if _PYTHON in os.environ or not master.startswith("local"):
-        yield
-        return
-    os.environ[_PYTHON] = sys.executable
+    ours = {} if not master.startswith("local") else {_PYTHON: sys.executable, _SAFE_PATH: "1"}
+    before = {name: os.environ.get(name) for name in ours}
+    os.environ.update(ours)
     try:
         yield
     finally:
-        del os.environ[_PYTHON]
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,53 @@
+"""What hatchling calls to build the wheel: everything under the one name `lakestrap`.
+
+In the repository the code is the package `framework`, a name that other packages and users' own
+folders have too. In the wheel it is `lakestrap.framework`, and every import says so; modules are
+found by that name alone, in the driver and in Spark's workers (docs/adr/0024).
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+_DOTTED = r"(?<![\w./-])framework(?=\.[a-z_])"
+_WHOLE = r"(?<=\bfrom )framework(?= import\b)|(?<=\bimport )framework\b(?!\.)"
+_NAMES = re.compile(f"{_DOTTED}|{_WHOLE}")
+
+
+def renamed(text: str) -> str:
+    """Return a module's text with `framework` as `lakestrap.framework` wherever it is a module."""
+    return _NAMES.sub("lakestrap.framework", text)
+
+
+def lay_out(root: Path, into: Path) -> None:
+    """Write the package as the wheel has it, with the JSON Schemas that `init` copies."""
+    leave_out = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(root / "lakestrap", into, ignore=leave_out, dirs_exist_ok=True)
+    shutil.copytree(root / "framework", into / "framework", ignore=leave_out)
+    shutil.copytree(root / "schemas", into / "framework" / "cli" / "schemas")
+    for path in into.rglob("*.py"):
+        path.write_text(renamed(path.read_text("utf-8")), "utf-8")
+
+
+class WheelNames(BuildHookInterface[Any]):
+    """Gives the wheel its files; an editable installation is the repository itself."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Make the files, unless the build is for an editable installation."""
+        if version == "editable":
+            return
+        self._made = Path(mkdtemp(prefix="lakestrap-wheel-"))
+        lay_out(Path(self.root), self._made)
+        build_data["force_include"][str(self._made)] = "lakestrap"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove what `initialize` made."""
+        del build_data, artifact_path
+        if version != "editable":
+            shutil.rmtree(self._made)
