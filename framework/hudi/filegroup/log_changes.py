@@ -34,6 +34,7 @@ from framework.hudi.codecs.log_records import (
 )
 from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter
 from framework.hudi.table.fitting import fitted
+from framework.hudi.table.layout import MetaField
 from framework.hudi.table.rebasing import LegacyCalendar
 from framework.hudi.table.schema import arrow_schema
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LogChange", "LogPart", "read_changes"]
 
+_KEY: Final = MetaField.RECORD_KEY.value
 _ROLLBACK: Final = "0"
 _HEAD: Final = struct.Struct(">6sq")
 _END: Final = struct.Struct(">q")
@@ -109,9 +111,14 @@ def _decoded(content: bytes, block: LogBlock, schema: pa.Schema, place: Where) -
     """Return what a block changes."""
     instant = block.header[HeaderKey.INSTANT_TIME]
     if block.kind is BlockKind.DELETE:
-        return LogChange(instant=instant, deleted=decode_deletes(content, where=place))
-    rows = _READERS[block.kind](content, block, place)
-    return LogChange(instant=instant, rows=fitted(rows, schema, where=place))
+        deleted = decode_deletes(content, where=place)
+        if any(each.record_key is None for each in deleted):
+            raise corrupt_content("a delete block names a record without a key", place)
+        return LogChange(instant=instant, deleted=deleted)
+    rows = fitted(_READERS[block.kind](content, block, place), schema, where=place)
+    if _KEY in rows.schema.names and rows[_KEY].null_count:
+        raise corrupt_content("a record has no key", place)
+    return LogChange(instant=instant, rows=rows)
 
 
 def _counting(

@@ -106,13 +106,13 @@ def test_changes_that_were_rolled_back_do_not_count(storage: MemoryStorage) -> N
 
 def test_changes_have_the_columns_of_the_table(storage: MemoryStorage) -> None:
     """A block of an older schema lacks columns, and has narrower ones."""
-    old = pa.schema([("n", pa.int32()), ("gone", pa.string())])
+    old = pa.schema([("_hoodie_record_key", pa.string()), ("n", pa.int32()), ("gone", pa.string())])
     out = io.BytesIO()
-    pq.write_table(pa.table([[5], ["x"]], schema=old), out)
+    pq.write_table(pa.table([["k"], [5], ["x"]], schema=old), out)
     data = encode_block(BlockKind.PARQUET_DATA, {HeaderKey.INSTANT_TIME: "1"}, out.getvalue())
     (found,) = changes(storage, data)
     assert found.rows is not None
-    assert found.rows.to_pylist() == [{"_hoodie_record_key": None, "n": 5}]
+    assert found.rows.to_pylist() == [{"_hoodie_record_key": "k", "n": 5}]
     assert found.rows.schema == SCHEMA
 
 

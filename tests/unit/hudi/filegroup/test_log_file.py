@@ -13,13 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from framework.errors import CorruptFileError
 from framework.hudi.codecs.log_format import BlockKind, HeaderKey, read_blocks, read_content
 from framework.hudi.codecs.log_records import DeletedRecord
 from framework.hudi.codecs.parquet_seal import SEAL
 from framework.hudi.filegroup.log_changes import LogChange, LogPart, read_changes
 from framework.hudi.filegroup.log_file import log_file_bytes
 from framework.hudi.storage.memory import MemoryStorage
-from framework.hudi.table.layout import META_COLUMNS
+from framework.hudi.table.layout import META_COLUMNS, MetaField
 from framework.hudi.table.rebasing import GREGORIAN
 from framework.hudi.table.schema import avro_schema, with_meta_columns
 from tests.support.storage_suite import put
@@ -148,3 +149,13 @@ def test_log_file_of_nothing_or_without_meta_columns_is_refused() -> None:
         log_file_bytes(TIME, AVRO)
     with pytest.raises(ValueError, match="begin with"):
         log_file_bytes(TIME, AVRO, rows=a_table([]).select(["n", *META_COLUMNS]))
+
+
+def test_log_block_with_a_record_without_a_key_is_refused() -> None:
+    """What one bit in the schema of an Avro block does: the key column has another name."""
+    rows = a_table([{"n": 1, "tags": ["a"]}])
+    at = rows.schema.get_field_index(MetaField.RECORD_KEY.value)
+    rows = rows.set_column(at, rows.schema.field(at), [pa.nulls(1, pa.string())])
+    with pytest.raises(CorruptFileError) as caught:
+        changes(log_file_bytes(TIME, AVRO, rows=rows))
+    assert caught.value.condition == "log/content"
