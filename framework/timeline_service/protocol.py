@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["limited_protocol"]
 
-_PLAIN: Final = b"/v1/hoodie/view/"
+_PLAIN: Final = "/v1/hoodie/view/"
 _END: Final = b"\r\n\r\n"
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _IDLE_SECONDS: Final = 300.0
@@ -151,7 +151,8 @@ class _LimitedProtocol(HttpToolsProtocol):
                     self._ask_for_turn()
             except RequestRefusedError as refusal:
                 self._refuse(refusal)
-        self._regulate()
+        if self._received or self._in_work or self._counted or self.flow.read_paused:
+            self._regulate()
 
     def _took_request(self, looked_at: int) -> bool:
         """Answer the next request, or begin to; False: it is not whole."""
@@ -262,8 +263,7 @@ class _LimitedProtocol(HttpToolsProtocol):
 
     def _regulate(self) -> None:
         """Read from the caller, or not; cut it off where all callers sent too much together."""
-        if self._received or self._in_work or self._counted:
-            self._count()
+        self._count()
         if self.transport.is_closing():
             return
         is_full = self._head is None and len(self._received) > self.bounds.queued_bytes

@@ -109,7 +109,7 @@ def test_head_is_read_as_it_was_sent() -> None:
 
 def test_absolute_target_of_the_host_that_is_asked_is_a_path() -> None:
     """As RFC 9112 wants it, section 3.2.2."""
-    for target, path in ((b"http://LocalHost:80/a?b", b"/a?b"), (b"HTTP://localhost:80", b"/")):
+    for target, path in ((b"http://LocalHost:80/a?b", "/a?b"), (b"HTTP://localhost:80", "/")):
         head = READER.read(b"GET " + target + b" HTTP/1.1\r\nHost: localhost:80")
         assert head.target == path
 
@@ -140,7 +140,7 @@ def test_any_bytes_are_one_head_or_are_refused(data: bytes) -> None:
         head = READER.read(data)
     if head is None:
         return
-    assert head.target.startswith(b"/")
+    assert head.target.startswith("/")
     plain = head.as_sent().removesuffix(b"\r\n\r\n")
     again = READER.read(plain)
     assert (again.method, again.target, again.length) == (head.method, head.target, head.length)
