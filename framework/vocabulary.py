@@ -305,3 +305,5 @@ class SourceTrait(StrEnum):
     JSON = "json"
     LIST_BARE = "list_bare"
     LIST_NAMES = "list_names"
+    LEGACY_CALENDAR = "legacy_calendar"
+    EARLY_DAYS = "early_days"

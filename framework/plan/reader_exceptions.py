@@ -48,6 +48,8 @@ class Trait(StrEnum):
     JSON = "json"
     LIST_BARE = "list_bare"
     LIST_NAMES = "list_names"
+    LEGACY_CALENDAR = "legacy_calendar"
+    EARLY_DAYS = "early_days"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +125,32 @@ _NAMED: Final[tuple[ReaderException, ...]] = (
             "1999-01-01 becomes 1970-01-11): {detail}"
         ),
         full_record="timestamps are stored in microseconds and are rewritten right",
+    ),
+    ReaderException(
+        name="legacy-calendar",
+        traits=_SKELETON | {Trait.LEGACY_CALENDAR},
+        readers=_HUDI,
+        reads=Ability.UNPROVEN,
+        continues=Ability.UNPROVEN,
+        message=(
+            "nobody has shown yet what a write makes of days before 1582-10-15 in Spark's old "
+            "calendar, in rows that it should keep: {detail}"
+        ),
+        full_record="days are stored as Gregorian ones and are rewritten right",
+    ),
+    ReaderException(
+        name="early-days",
+        traits=_SKELETON | {Trait.EARLY_DAYS},
+        readers=_HUDI,
+        reads=None,
+        continues=None,
+        message=(
+            "Spark 3 fails (SparkUpgradeException) on days before 1582-10-15 and timestamps before "
+            "1900 in files that do not say which Spark wrote them, unless "
+            "spark.sql.parquet.datetimeRebaseModeInRead is CORRECTED, which is the default of "
+            "Spark 4: {detail}"
+        ),
+        full_record="the files say that their days are Gregorian, and any Spark reads them",
     ),
     ReaderException(
         name="naive-timestamp",

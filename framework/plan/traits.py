@@ -34,6 +34,8 @@ _TYPES: Final[Mapping[Trait, re.Pattern[str]]] = {
 _OF_FILES: Final = {
     Trait.INT96: SourceTrait.INT96,
     Trait.MILLISECOND: SourceTrait.MILLISECOND,
+    Trait.LEGACY_CALENDAR: SourceTrait.LEGACY_CALENDAR,
+    Trait.EARLY_DAYS: SourceTrait.EARLY_DAYS,
     **{Trait(known.trait.value): known.trait for known in FORMATS if not known.is_refused},
 }
 _DATE: Final = "date32[day]"

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from framework.errors import CorruptFileError, FrameworkError, SourceDriftError, Where
 from framework.hudi.bootstrap.footer_facts import read_facts
-from framework.hudi.bootstrap.source_traits import format_traits
+from framework.hudi.bootstrap.source_traits import calendar_traits, format_traits
 from framework.hudi.codecs.parquet_seal import UNREADABLE
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Footer:
         length: bytes of the Thrift structure, without the eight bytes that follow it.
         sha256: of these bytes, lower-case hexadecimal.
         row_groups: rows of each row group, in file order.
-        traits: what codecs, encodings and types show, each with the first column that has it;
+        traits: what codecs, encodings, types and days show, each with the first column that has it;
             empty where the footer was known.
     """
 
@@ -134,7 +134,8 @@ def read_footer(stream: Any, size: int, file: str, known: Fingerprint | None = N
         groups, traits = known.row_groups, {}
     else:
         facts = _facts(bytes(raw), metadata.num_rows, start, file)
-        groups, traits = facts.row_groups, format_traits(facts)
+        groups = facts.row_groups
+        traits = format_traits(facts) | calendar_traits(metadata, facts)
     return Footer(metadata=metadata, length=length, sha256=digest, row_groups=groups, traits=traits)
 
 

@@ -7,7 +7,7 @@ but the schema. Structs are in Thrift's compact protocol; field ids are those of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ class FooterFacts:
         schema: the nodes of the schema, depth first, the root first.
         codecs: each codec to the place of the first leaf column that has a chunk of it.
         encodings: likewise of encodings of pages.
+        least: by place of a leaf column the least value of its chunks whose statistics give one of
+            four or eight bytes, as a signed number; of use for columns of such numbers alone.
     """
 
     row_groups: tuple[int, ...]
@@ -71,6 +73,7 @@ class FooterFacts:
     schema: tuple[SchemaElement, ...]
     codecs: Mapping[int, int]
     encodings: Mapping[int, int]
+    least: Mapping[int, int] = field(default_factory=dict)
 
 
 def read_facts(raw: bytes) -> FooterFacts:
@@ -97,7 +100,21 @@ def read_facts(raw: bytes) -> FooterFacts:
         schema=tuple(_element(each) for each in found.get(_SCHEMA, ())),
         codecs=codecs,
         encodings=encodings,
+        least=_least(groups),
     )
+
+
+def _least(groups: Sequence[Mapping[int, Any]]) -> dict[int, int]:
+    """Return the least numbers of leaf columns."""
+    found: dict[int, int] = {}
+    for group in groups:
+        for place, chunk in enumerate(group.get(_COLUMNS, ())):
+            statistics = chunk.get(_META_DATA, {}).get(_STATISTICS, {})
+            stored = statistics.get(_MIN_VALUE, statistics.get(_MIN, b""))
+            if len(stored) in _NUMBER_BYTES:
+                number = int.from_bytes(stored, "little", signed=True)
+                found[place] = min(number, found.get(place, number))
+    return found
 
 
 def _used(groups: Sequence[Mapping[int, Any]]) -> tuple[dict[int, int], dict[int, int]]:
@@ -172,6 +189,12 @@ def _structs(wanted: Mapping[int, _Reader]) -> _Reader:
 def _text(raw: bytes, at: int) -> tuple[bool, int]:
     """Step over bytes or text; that they are there is the value."""
     return True, _skip(raw, at, _BINARY, 0)
+
+
+def _bytes(raw: bytes, at: int) -> tuple[bytes, int]:
+    """Return bytes."""
+    size, at = _unsigned(raw, at)
+    return raw[at : at + size], at + size
 
 
 def _name(raw: bytes, at: int) -> tuple[str, int]:
@@ -306,9 +329,13 @@ def _skip_pairs(raw: bytes, at: int, pairs: tuple[int, int, int], depth: int) ->
 
 _Reader: TypeAlias = "Callable[[bytes, int], tuple[Any, int]]"
 
-_ENCODINGS, _CODEC, _COMPRESSED_SIZE, _DATA_PAGE, _DICTIONARY_PAGE = 2, 4, 7, 9, 11
+_ENCODINGS, _CODEC, _COMPRESSED_SIZE, _DATA_PAGE, _DICTIONARY_PAGE, _STATISTICS = 2, 4, 7, 9, 11, 12
+_MIN, _MIN_VALUE = 2, 6
+_BOUNDS: Final[Mapping[int, _Reader]] = dict.fromkeys((_MIN, _MIN_VALUE), _bytes)
+_NUMBER_BYTES: Final = (4, 8)
 _COLUMN: Final[Mapping[int, _Reader]] = {
     _ENCODINGS: _integers,
+    _STATISTICS: lambda raw, at: _struct(raw, at, _BOUNDS),
     **dict.fromkeys((_CODEC, _COMPRESSED_SIZE, _DATA_PAGE, _DICTIONARY_PAGE), _integer),
 }
 _FILE_PATH, _META_DATA = 1, 3

@@ -6,9 +6,12 @@ Numbers are those of `parquet.thrift`. What each engine makes of a trait is in
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from framework.hudi.table.legacy_calendar import FIRST_SAFE_DAY, SPARK_FAILS_BEFORE
+from framework.hudi.table.rebasing import is_marked, legacy_marks
 from framework.vocabulary import SourceTrait
 
 if TYPE_CHECKING:
@@ -16,10 +19,12 @@ if TYPE_CHECKING:
 
     from framework.hudi.bootstrap.footer_facts import FooterFacts, SchemaElement
 
-__all__ = ["format_traits"]
+__all__ = ["calendar_traits", "format_traits"]
 
 
-_INT32, _INT64, _BYTE_ARRAY, _FIXED = 1, 2, 6, 7
+_INT32, _INT64, _INT96, _BYTE_ARRAY, _FIXED = 1, 2, 3, 6, 7
+_DATE: Final = 6  # the converted type and the logical one
+_PER_SECOND: Final = {9: 1_000, 10: 1_000_000}  # converted types of timestamps
 _REPEATED: Final = 2
 _GROUPED: Final = frozenset({1, 2, 3})  # converted types MAP, MAP_KEY_VALUE, LIST
 _GROUPED_LOGICAL: Final = frozenset({2, 3})  # MAP, LIST
@@ -56,6 +61,47 @@ def format_traits(facts: FooterFacts) -> dict[SourceTrait, str]:
         if known is not None:
             found.setdefault(known, leaves[at] if at < len(leaves) else "")
     return found
+
+
+def calendar_traits(metadata: Any, facts: FooterFacts) -> dict[SourceTrait, str]:
+    """Return what a footer shows of the calendar of days, with the first column that has it.
+
+    Either days are of Spark's old calendar; or the file does not say which calendar they are of,
+    and the least one, by the statistics, is so early that it matters. INT96 has no statistics.
+
+    Args:
+        metadata: `pyarrow.parquet.FileMetaData`; of its columns no more than the schema is asked.
+        facts: of the same footer.
+    """
+    has_days, has_int96 = legacy_marks(metadata.metadata)
+    early = {} if is_marked(metadata.metadata) else facts.least
+    early = {place: least for place, least in early.items() if least < FIRST_SAFE_DAY}
+    if not (has_days or has_int96 or early):
+        return {}
+    leaves = (node for node in _nodes(facts.schema) if node.element.kind is not None)
+    for place, node in enumerate(leaves):
+        if has_int96 and node.element.kind == _INT96:
+            return {SourceTrait.LEGACY_CALENDAR: node.path}
+        if has_days or place in early:
+            safe = _first_safe(node.element, metadata.schema, place)
+            if safe is not None and early.get(place, safe - 1) < safe:
+                trait = SourceTrait.LEGACY_CALENDAR if has_days else SourceTrait.EARLY_DAYS
+                return {trait: node.path}
+    return {}
+
+
+def _first_safe(element: SchemaElement, schema: Any, place: int) -> int | None:
+    """Return the first value of a column of days that means the same in both calendars.
+
+    None for other columns; timestamps without a time zone are such, and those in nanoseconds.
+    """
+    if element.kind == _INT32 and _DATE in {element.logical, element.converted}:
+        return FIRST_SAFE_DAY
+    per_second = _PER_SECOND.get(element.converted or 0)
+    if per_second is None:
+        return None
+    is_moment = json.loads(schema.column(place).logical_type.to_json()).get("isAdjustedToUTC")
+    return SPARK_FAILS_BEFORE * per_second if is_moment else None
 
 
 @dataclass(slots=True, kw_only=True)

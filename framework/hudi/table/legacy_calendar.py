@@ -20,13 +20,23 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FIRST_SAFE_DAY", "FIRST_SAFE_SECOND", "LegacyZone", "gregorian_days", "legacy_zone"]
+__all__ = [
+    "FIRST_SAFE_DAY",
+    "FIRST_SAFE_SECOND",
+    "SPARK_FAILS_BEFORE",
+    "LegacyZone",
+    "gregorian_days",
+    "legacy_zone",
+]
 
 FIRST_SAFE_DAY: Final = -141_427
 """1582-10-15: this day and those after it have the same number in both calendars."""
 
 FIRST_SAFE_SECOND: Final = -1_800_000_000
 """In 1912: from here on no zone's moments differ."""
+
+SPARK_FAILS_BEFORE: Final = -2_208_988_800
+"""1900-01-01: Spark 3 does not read earlier timestamps of files that do not name their calendar."""
 
 _DAY: Final = 86_400
 _ZONES: Final = Path(__file__).with_name("legacy_zones.json")

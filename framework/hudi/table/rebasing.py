@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import pyarrow.parquet as pq
 
-__all__ = ["GREGORIAN", "LegacyCalendar", "is_marked"]
+__all__ = ["GREGORIAN", "LegacyCalendar", "is_marked", "legacy_marks"]
 
 _VERSION: Final = b"org.apache.spark.version"
 _DATETIME: Final = b"org.apache.spark.legacyDateTime"
@@ -39,9 +39,18 @@ The least version of Spark whose files are Gregorian throughout.
 _Rows = TypeVar("_Rows", pa.Table, pa.RecordBatch)
 
 
-def is_marked(metadata: pq.FileMetaData) -> bool:
-    """Return whether a footer says in which calendar its days are."""
-    return _VERSION in (metadata.metadata or {})
+def is_marked(pairs: Mapping[bytes, bytes] | None) -> bool:
+    """Return whether the key-values of a footer say in which calendar its days are."""
+    return _VERSION in (pairs or {})
+
+
+def legacy_marks(pairs: Mapping[bytes, bytes] | None) -> tuple[bool, bool]:
+    """Return whether days, and whether INT96 values, are of the old calendar, as Spark decides."""
+    found = pairs or {}
+    version = found.get(_VERSION)
+    if version is None:
+        return False, False
+    return version < b"3.0.0" or _DATETIME in found, version < b"3.1.0" or _INT96 in found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +79,7 @@ class LegacyCalendar:
         Parquet format has it, though Spark goes by a setting there.
         """
         pairs = parquet.metadata.metadata or {}
-        version = pairs.get(_VERSION)
-        if version is None:
-            return None
-        has_days = version < b"3.0.0" or _DATETIME in pairs
-        has_int96 = version < b"3.1.0" or _INT96 in pairs
+        has_days, has_int96 = legacy_marks(pairs)
         if not (has_days or has_int96):
             return None
         zone = pairs.get(_ZONE)

@@ -212,6 +212,17 @@ def test_plan_with_files_that_a_write_spoils_names_them_and_offers_the_rule(
     assert [n.condition for n in fixed.notes] == ["key/text-may-collide"]
 
 
+@pytest.mark.parametrize("trait", [SourceTrait.LEGACY_CALENDAR, SourceTrait.EARLY_DAYS])
+def test_plan_with_files_of_early_days_names_them_unless_they_are_written_in_full(
+    tmp_path: Path, trait: SourceTrait
+) -> None:
+    """What we write says that its days are Gregorian."""
+    plan = plan_of(tmp_path, traits={trait: 2})
+    (found,) = (e for e in plan.readers.exceptions if e.name == trait.replace("_", "-"))
+    assert "2 files in 'month=1'" in found.message
+    assert names_of(plan_of(tmp_path, traits={trait: 2}, changes=FULL)) == set()
+
+
 @pytest.mark.parametrize("trait", [SourceTrait.INT96, SourceTrait.MILLISECOND])
 def test_plan_in_full_of_files_that_a_write_spoils_names_nothing(
     tmp_path: Path, trait: SourceTrait

@@ -161,4 +161,4 @@ def test_is_marked_of_files_of_spark_and_of_ours_is_true() -> None:
         sink = io.BytesIO()
         with pq.ParquetWriter(sink, pa.schema([("a", pa.int32())])) as writer:
             writer.add_key_value_metadata(pairs)
-        assert is_marked(pq.read_metadata(sink)) is marked
+        assert is_marked(pq.read_metadata(sink).metadata) is marked
