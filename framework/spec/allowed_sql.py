@@ -1,7 +1,8 @@
-"""Whether SQL of a spec calls allowed functions and reads declared views only.
+"""Whether SQL of a spec calls allowed functions and reads declared views only (ADR 0021).
 
 This is the check of `validate`, without Spark: by Spark's lexical rules for calls, and by sqlglot's
-parser for what is read. What cannot be read is refused.
+parser for what is read. What cannot be read is refused. The session asks Spark's own parser again
+before anything is analysed, so that a text which the two read differently does not run.
 """
 
 from __future__ import annotations

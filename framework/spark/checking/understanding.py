@@ -10,6 +10,7 @@ from framework.errors import PlanError
 from framework.spark.checking.predicates import bad_sql, observed_sql
 from framework.spark.reading.jvm import Jvm
 from framework.spark.spark_faults import SPARK_REFUSES, first_line, typed
+from framework.spark.spec_sql import check_expression, check_frame, check_query
 from framework.vocabulary import CheckKind
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def refuse_unclear(frame: DataFrame, checks: Sequence[Check]) -> None:
     """Refuse checks that Spark does not take on rows like those of a frame; reads no rows.
 
     Raises:
-        PlanError: `quality/bad-sql`, with every check at fault.
+        PlanError: `quality/bad-sql`, with every check at fault; `sql/not-allowed`.
     """
     with Jvm(frame.sparkSession).speaking():
         faults = [(check, fault) for check in checks if (fault := _fault(frame, check))]
@@ -48,8 +49,10 @@ def query_frame(frame: DataFrame, check: Check) -> DataFrame:
     session = frame.sparkSession
     frame.createOrReplaceTempView(VIEW)
     sql = check.text.strip().rstrip(";")
-    Jvm(session).parse_query(sql)  # a command would be carried out at once
-    return session.sql(sql)
+    check_query(session, sql, (VIEW,))  # a command would be carried out at once
+    found = session.sql(sql)
+    check_frame(found, (VIEW,))
+    return found
 
 
 def _fault(frame: DataFrame, check: Check) -> str:
@@ -64,6 +67,7 @@ def _fault(frame: DataFrame, check: Check) -> str:
 def _predicate(frame: DataFrame, check: Check) -> str:
     """Analyse a row predicate: a filter, of which it takes no aggregates and no windows."""
     for sql in filter(None, (check.where, check.text)):
+        check_expression(frame.sparkSession, sql, (VIEW,))
         filtered = frame.where(expr(f"(\n{sql}\n)"))
         kind = frame.select(expr(f"(\n{sql}\n)")).schema[0].dataType.simpleString()
         if kind != "boolean":
@@ -76,6 +80,7 @@ def _predicate(frame: DataFrame, check: Check) -> str:
 
 def _aggregate(frame: DataFrame, check: Check) -> str:
     """Analyse a predicate over aggregates."""
+    check_expression(frame.sparkSession, check.text, (VIEW,))
     found = frame.agg(expr(f"(\n{check.text}\n)").alias("holds"))
     kind = found.schema[0].dataType.simpleString()
     if kind != "boolean":
@@ -92,7 +97,9 @@ def _query(frame: DataFrame, check: Check) -> str:
 
 
 def _expectation(frame: DataFrame, check: Check) -> str:
-    """Look for the columns that an expectation names."""
+    """Look for the columns that an expectation names, and at its own SQL."""
+    if isinstance(condition := check.arguments.get("row_condition"), str):
+        check_expression(frame.sparkSession, condition, (VIEW,))
     known = {name.lower() for name in frame.columns}
     named = [
         name

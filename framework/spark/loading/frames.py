@@ -14,6 +14,7 @@ from framework.spark.loading.refusals import reading_source, running_sql, taking
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.scan import private_settings
 from framework.spark.spark_faults import typed
+from framework.spark.spec_sql import check_frame, check_query
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,14 +134,15 @@ def _transformed(session: SparkSession, frame: DataFrame, request: InputRequest)
     """Return the rows of the last transform."""
     if not request.transforms:
         return frame
-    jvm, views = Jvm(session), [_SOURCE]
+    views = [_SOURCE]
     with typed():
         frame.createTempView(quote_name(_SOURCE))
     for transform in request.transforms:
         with running_sql(request, transform.name, views):
             sql = transform.sql.strip().rstrip(";")  # which Spark 4.1 takes for more than a query
-            jvm.parse_query(sql)  # a command would be carried out at once
+            check_query(session, sql, views)  # a command would be carried out at once
             frame = session.sql(sql)
+            check_frame(frame, views)
             frame.createTempView(quote_name(transform.name))
         views = [*views, transform.name]
     return frame

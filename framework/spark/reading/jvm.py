@@ -64,10 +64,11 @@ class Jvm:
     def own_session(self, settings: Mapping[str, str]) -> SparkSession:
         """Return a private session for PySpark, which has none of the temporary views of this one.
 
-        Functions that were registered in this one are there. The last session that is made is the
+        Functions that were registered in this one are there. `${…}` in its SQL is text, and not
+        replaced by settings or the environment. The last session that is made is the
         one that `RDD.toDF` uses, so that is put back.
         """
-        clone = self.private_session(settings)
+        clone = self.private_session({**settings, "spark.sql.variable.substitute": "false"})
         clone.sessionState().catalog().clearTempTables()
         to_frame = RDD.toDF
         try:
@@ -103,9 +104,17 @@ class Jvm:
             self._sessions.setActiveSession(self.session)
             yield
 
-    def parse_query(self, sql: str) -> None:
-        """Let Spark's parser refuse what is no query, such as a command; nothing is carried out."""
-        self.session.sessionState().sqlParser().parseQuery(sql)
+    def parsed_query(self, sql: str) -> Any:
+        """Return what Spark's parser makes of a query; it refuses what is none, as a command."""
+        return self.session.sessionState().sqlParser().parseQuery(sql)
+
+    def parsed_expression(self, sql: str) -> Any:
+        """Return what Spark's parser makes of an expression."""
+        return self.session.sessionState().sqlParser().parseExpression(sql)
+
+    def function_identifier(self, name: str) -> Any:
+        """Return a function's name as Spark's catalog takes it."""
+        return self.root.org.apache.spark.sql.catalyst.FunctionIdentifier(name)
 
     def analysed(self, frame: DataFrame) -> Any:
         """Return the plan of a frame before Spark optimizes it."""

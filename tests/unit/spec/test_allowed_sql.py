@@ -78,7 +78,7 @@ def test_relation_that_is_no_view_is_refused_where_it_is_written(sql: str) -> No
 
 @pytest.mark.parametrize("sql", QUERIES)
 def test_query_that_only_computes_has_no_fault(sql: str) -> None:
-    """Whatever is sound is taken."""
+    """Everything that the session takes as well, as its own test shows."""
     assert query_faults(finished_statement(sql), ("source",)) == []
 
 
