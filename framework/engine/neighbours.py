@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
 
 from framework.engine.loaded import LOAD_KEY
+from framework.engine.reading.table import open_table
 from framework.errors import PlanError, Where
 from framework.hudi.keygen.rule import KeyGenerator, KeyRule
 from framework.hudi.storage.opening import open_storage
@@ -14,14 +17,21 @@ from framework.hudi.table.properties import read_properties
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import load_timeline
-from framework.plan.facts import FACTS_KEY
+from framework.plan.facts import FACTS_KEY, BootstrapFacts
+from framework.plan.gate import gate
+from framework.plan.reader_exceptions import EXCEPTIONS, Trait
+from framework.plan.readers import Ability
 from framework.vocabulary import KeyScope
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from framework.hudi.storage.port import Storage
     from framework.hudi.table.properties import TableProperties
 
 __all__ = ["OptionsForm", "hudi_options", "table_ddl"]
+
+_SESSION: Final = "spark."
 
 
 @unique
@@ -56,10 +66,50 @@ def hudi_options(location: str, form: OptionsForm) -> str:
     ]
     if form is OptionsForm.SQL and rule and rule.generator is KeyGenerator.CUSTOM:
         notes.append("Spark SQL cannot write this table at version 6: use the DataFrame writer.")
+    options = _options(properties, rule) | _session_options(open_table(location).schema)
+    if any(name.startswith(_SESSION) for name in options):
+        notes.append(f"Options that begin with {_SESSION} are set when the session starts.")
+    notes += _limits(storage)
     lines = [f"{comment} {note}" for note in notes]
-    options = _options(properties, rule)
     lines += [line.format(key=key, value=options[key]) for key in sorted(options)]
     return "\n".join(lines) + "\n"
+
+
+def _session_options(schema: pa.Schema) -> dict[str, str]:
+    """Return what a session needs for values that the columns may have.
+
+    Lists whose elements may be null: the old structure, Apache Hudi's default, has no place for
+    them. Days and timestamps: Spark 3 fails on early ones in files that no Spark wrote.
+    """
+    found: dict[str, str] = {}
+    kinds = [kind for field in schema for kind in _kinds(field.type)]
+    if any(pa.types.is_list(kind) and kind.value_field.nullable for kind in kinds):
+        found[f"{_SESSION}hadoop.parquet.avro.write-old-list-structure"] = "false"
+    if any(pa.types.is_date(kind) or pa.types.is_timestamp(kind) for kind in kinds):
+        found["spark.sql.parquet.datetimeRebaseModeInRead"] = "CORRECTED"
+        found["spark.sql.parquet.int96RebaseModeInRead"] = "CORRECTED"
+    return found
+
+
+def _kinds(kind: pa.DataType) -> Iterator[pa.DataType]:
+    """Yield a type and all types in it."""
+    yield kind
+    for place in range(kind.num_fields):
+        yield from _kinds(kind.field(place).type)
+
+
+def _limits(storage: Storage) -> Iterator[str]:
+    """Yield what no option mends: writes that fail or spoil rows, as the reader gate names them."""
+    data = [e for e in load_timeline(storage).completed if e.action in DATA_ACTIONS]
+    text = read_commit_head(storage, data[0].path).extra.get(FACTS_KEY) if data else None
+    if text is None:
+        return
+    facts = BootstrapFacts.from_json(text)
+    found = gate({trait: facts.traits[trait] for trait in Trait if trait in facts.traits})
+    stopping = {each.name for each in EXCEPTIONS if each.continues is Ability.NO}
+    for each in found.exceptions:
+        if each.name in stopping:
+            yield f"{each.name} ({each.who}): {each.message}"
 
 
 def table_ddl(location: str) -> str:

@@ -50,6 +50,7 @@ class Trait(StrEnum):
     LIST_NAMES = "list_names"
     LEGACY_CALENDAR = "legacy_calendar"
     EARLY_DAYS = "early_days"
+    LIST_TWO_LEVEL = "list_two_level"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,18 +190,6 @@ _NAMED: Final[tuple[ReaderException, ...]] = (
         reads=_NO,
         continues=_NO,
         message="Spark cannot read FLOAT16 columns: {detail}",
-        full_record=_TYPE_STAYS,
-    ),
-    ReaderException(
-        name="fixed-binary",
-        traits=frozenset({Trait.FIXED_BINARY}),
-        readers=_BEFORE_1_1,
-        reads=None,
-        continues=_NO,
-        message=(
-            "reads are right, but a write fails on binary values of a fixed length "
-            "(HoodieAvroSchemaException): {detail}"
-        ),
         full_record=_TYPE_STAYS,
     ),
     ReaderException(

@@ -3,7 +3,7 @@
 `FORMATS` lists every trait of `framework.hudi.bootstrap.source_traits` with the outcomes that are
 not right, for files that stay as they are (`metadata_only`). The refusals of a plan
 (`framework.plan.format_faults`) and exceptions of the reader gate are made from it, and
-`tests/interop/test_source_formats.py` asks each engine whether the table is true.
+`tests/spark/test_source_formats.py` asks Spark whether the table is true.
 """
 
 from __future__ import annotations
@@ -63,8 +63,12 @@ class SourceFormat:
 
     @property
     def is_refused(self) -> bool:
-        """Whether files with it cannot stay as they are: some reader of ours cannot read them."""
-        return any(engine in self.reads for engine in _OURS)
+        """Whether files with it cannot stay as they are.
+
+        Some reader of ours cannot read them, or no release of Apache Hudi can.
+        """
+        ours = any(engine in self.reads for engine in _OURS)
+        return ours or all(engine in self.reads for engine in _HUDI)
 
 
 _OURS: Final = (Engine.IN_PROCESS, Engine.SPARK_4_1, Engine.SPARK_3_5)
@@ -167,7 +171,7 @@ FORMATS: Final[tuple[SourceFormat, ...]] = (
     SourceFormat(
         trait=SourceTrait.INTERVAL,
         what="columns of the type INTERVAL",
-        reads=_fail(*_ON_SPARK, *_HUDI),
+        reads=_NOT_HUDI,
         upserts=_fail(Engine.HUDI_0_15),
         heals=False,
     ),
@@ -177,6 +181,11 @@ FORMATS: Final[tuple[SourceFormat, ...]] = (
         reads=_ON_JVM,
         upserts=_NOT_HUDI,
         heals=False,
+    ),
+    SourceFormat(
+        trait=SourceTrait.FIXED_BINARY,
+        what="binary values of a fixed length",
+        upserts=_fail(Engine.HUDI_0_15),
     ),
     SourceFormat(
         trait=SourceTrait.JSON,
@@ -191,6 +200,17 @@ FORMATS: Final[tuple[SourceFormat, ...]] = (
     SourceFormat(
         trait=SourceTrait.LIST_NAMES,
         what="lists whose inner fields are not named 'list' and 'element'",
+        upserts=_NOT_HUDI,
+    ),
+    SourceFormat(
+        trait=SourceTrait.LIST_TWO_LEVEL,
+        what="lists of two levels",
+        upserts=_fail(Engine.HUDI_1_2),
+    ),
+    SourceFormat(
+        trait=SourceTrait.COLON_NAME,
+        what="names with ':', which Hadoop takes for the end of a scheme",
+        reads=_ON_JVM,
         upserts=_NOT_HUDI,
     ),
 )

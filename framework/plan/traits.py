@@ -28,7 +28,6 @@ _TYPES: Final[Mapping[Trait, re.Pattern[str]]] = {
     Trait.NANOSECOND: re.compile(r"timestamp\[ns\b"),
     Trait.TIME: re.compile(r"time(32|64)\["),
     Trait.FLOAT16: re.compile(r"halffloat"),
-    Trait.FIXED_BINARY: re.compile(r"fixed_size_binary\["),
     Trait.LIST: re.compile(r"\blist<"),
 }
 _OF_FILES: Final = {

@@ -6,12 +6,17 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from framework.hudi.table.schema import full_record_schema, parquet_schema
 from framework.vocabulary import SourceTrait
+from tests.support.writing import run_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FORMAT_FILES", "TRAITS", "adopting"]
+__all__ = ["FORMAT_FILES", "READ", "RIGHT", "TRAITS", "adopted", "adopting", "upsert_into"]
 
 FORMAT_FILES: Final[Mapping[str, Path]] = {
     file.stem: file
@@ -48,8 +53,37 @@ TRAITS: Final[Mapping[str, SourceTrait]] = {
     "list-bare": SourceTrait.LIST_BARE,
     "list-item": SourceTrait.LIST_NAMES,
     "list-bag": SourceTrait.LIST_NAMES,
+    "list-two-level": SourceTrait.LIST_TWO_LEVEL,
+    "fixed": SourceTrait.FIXED_BINARY,
+    "delta-fixed": SourceTrait.FIXED_BINARY,
 }
 """Files with a trait of codec, encoding or type; the others have none."""
+
+NOT_READ = {SourceTrait.LZO, SourceTrait.UNKNOWN_CODEC}
+READ: Final = [name for name, trait in TRAITS.items() if trait not in NOT_READ]
+"""Golden files with a trait that pyarrow reads, so that there is something to compare with."""
+
+RIGHT: Final = (
+    *("bloom", "bson", "codec-gzip", "codec-lz4-raw", "codec-zstd", "date", "decimal", "enum"),
+    *("delta-int32", "delta-text", "duckdb-enum", "duckdb-lz4", "list", "list-null", "pages-v2"),
+    *("polars-array", "polars-categorical", "polars-decimal", "polars-zstd", "rle-boolean"),
+)
+"""Golden files of no trait, which all engines read and upsert."""
+
+
+def adopted(name: str, folder: Path, mode: str = "metadata_only") -> Path:
+    """Adopt one golden file and return the table's location."""
+    run_spec(adopting(name, folder, mode), folder)
+    return folder / "table"
+
+
+def upsert_into(name: str) -> tuple[pa.Table, pa.Table, pa.Table]:
+    """Return the rows of a golden file, a changed row and a new one, and all rows afterwards."""
+    file = pq.ParquetFile(FORMAT_FILES[name])
+    rows = file.read().cast(full_record_schema(parquet_schema(file.metadata)))
+    changed = rows.slice(0, 1).set_column(1, "v", pa.array(["new"]))
+    added = rows.slice(1, 1).set_column(0, "id", pa.array([100], pa.int64()))
+    return rows, pa.concat_tables([changed, added]), pa.concat_tables([changed, rows[1:], added])
 
 
 def adopting(name: str, folder: Path, mode: str) -> dict[str, Any]:

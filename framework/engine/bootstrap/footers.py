@@ -15,6 +15,7 @@ from framework.hudi.bootstrap.inventory import INVENTORY_SCHEMA
 from framework.hudi.bootstrap.source_schema import SchemaCache, SchemaFacts, encode_schema
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.table.layout import join
+from framework.vocabulary import SourceTrait
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -110,6 +111,7 @@ class _Gathering:
             footer = read_footer(stream, stream.size(), f"{self._source.location}/{path}")
             size = stream.size()
         facts = self._cache.facts(footer.metadata)
+        found = {**footer.traits, **({SourceTrait.COLON_NAME: ""} if ":" in path else {})}
         row = listed | {
             "size": size,
             "footer_length": footer.length,
@@ -117,14 +119,14 @@ class _Gathering:
             "rows": footer.metadata.num_rows,
             "row_groups": list(footer.row_groups),
             "schema_hash": facts.hash,
-            "traits": sorted({*facts.traits, *footer.traits}),
+            "traits": sorted({*facts.traits, *found}),
         }
         for name, value in row.items():
             self.columns[name].append(value)
         self._count(facts, path)
-        if footer.traits:
+        if found:
             examples = self.examples.setdefault(listed["partition_path"], {})
-            for trait, column in footer.traits.items():
+            for trait, column in found.items():
                 examples.setdefault(trait, (path, column))
 
     def _count(self, facts: SchemaFacts, path: str) -> None:

@@ -148,6 +148,8 @@ def _type_traits(element: SchemaElement) -> Iterator[SourceTrait]:
         yield SourceTrait.JSON
     elif _DECIMAL in {logical, element.converted}:
         yield from _decimal_traits(element)
+    elif element.kind == _FIXED and not logical:
+        yield SourceTrait.FIXED_BINARY
 
 
 def _decimal_traits(element: SchemaElement) -> Iterator[SourceTrait]:
@@ -179,10 +181,10 @@ def _list_traits(node: _Node) -> Iterator[SourceTrait]:
     if node.element.kind is None and _LIST in {node.element.converted, node.element.logical}:
         middle = node.children[0] if len(node.children) == 1 else None
         inner = middle.children if middle else []
-        if middle and len(inner) == 1:
-            names = (middle.element.name, inner[0].element.name)
-            if names != ("list", "element"):
-                yield SourceTrait.LIST_NAMES
+        if middle and len(inner) != 1:
+            yield SourceTrait.LIST_TWO_LEVEL
+        elif middle and (middle.element.name, inner[0].element.name) != ("list", "element"):
+            yield SourceTrait.LIST_NAMES
 
 
 def _codec_trait(codec: int, *, framed: bool) -> SourceTrait | None:

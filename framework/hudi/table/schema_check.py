@@ -77,7 +77,8 @@ def full_record_schema(schema: pa.Schema) -> pa.Schema:
     """Return the schema with types that Spark reads, for the types that have one without loss.
 
     Nanoseconds and milliseconds become microseconds (the cast must fail where digits are lost),
-    half floats become floats and unsigned integers the next wider signed ones.
+    half floats become floats, unsigned integers the next wider signed ones, and bytes of a fixed
+    length plain ones, as Avro and Spark have them.
     """
     return pa.schema([_readable_field(field) for field in schema])
 
@@ -126,6 +127,9 @@ def _name_issues(
 def _type_issues(kind: pa.DataType, column: str) -> Iterator[SchemaIssue]:
     """Yield what is wrong with one type and the types inside it."""
     if pa.types.is_struct(kind):
+        if not kind.num_fields:
+            why = f"column '{column}' is a struct without fields, which Spark cannot read"
+            yield _issue("empty-struct", column, why, "Write the files again without the column.")
         yield from _fields_issues(list(kind), column)
     elif pa.types.is_map(kind):
         yield from _map_issues(kind, column)
@@ -221,7 +225,7 @@ def _readable_type(kind: pa.DataType) -> pa.DataType:
         return pa.list_(_readable_field(kind.value_field))
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", tz=kind.tz)
-    return _SIGNED.get(kind, kind)
+    return pa.binary() if pa.types.is_fixed_size_binary(kind) else _SIGNED.get(kind, kind)
 
 
 _SIGNED: Final = {

@@ -45,7 +45,8 @@ def unify(schemas: Iterable[pa.Schema]) -> UnifiedSchema:
 
     Columns keep the order of their first appearance. A column that some schema lacks, or has as
     nullable, is nullable. Integers widen to longer ones, float to double, decimals of one scale to
-    more digits, milliseconds to microseconds. Give distinct schemas: it costs one pass over each.
+    more digits, milliseconds to microseconds, bytes of a fixed length to plain ones. Give distinct
+    schemas: it costs one pass over each.
     """
     union = _Union()
     for index, schema in enumerate(schemas):
@@ -56,7 +57,8 @@ def unify(schemas: Iterable[pa.Schema]) -> UnifiedSchema:
 def is_widened(narrow: pa.DataType, wide: pa.DataType) -> bool:
     """Whether a leaf of `narrow` has another type in `wide`, which `unify` made of it and others.
 
-    Fields that only `wide` has count not.
+    Fields that only `wide` has count not, nor do bytes of a fixed length among plain ones: every
+    reader takes the one for the other.
     """
     if pa.types.is_struct(narrow) and pa.types.is_struct(wide):
         return any(is_widened(f.type, wide.field(f.name).type) for f in narrow)
@@ -64,7 +66,12 @@ def is_widened(narrow: pa.DataType, wide: pa.DataType) -> bool:
         return is_widened(narrow.item_type, wide.item_type)
     if pa.types.is_list(narrow) and pa.types.is_list(wide):
         return is_widened(narrow.value_type, wide.value_type)
-    return bool(narrow != wide)
+    return bool(narrow != wide) and not (_is_bytes(narrow) and _is_bytes(wide))
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    """Whether it is a type of bytes, of whatever length."""
+    return bool(pa.types.is_binary(kind) or pa.types.is_fixed_size_binary(kind))
 
 
 class _Union:
@@ -168,7 +175,7 @@ def _wider_leaf(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
         return wider if left.scale == right.scale else None
     if pa.types.is_timestamp(left) and pa.types.is_timestamp(right):
         return _wider_timestamp(left, right)
-    return None
+    return pa.binary() if _is_bytes(left) and _is_bytes(right) else None
 
 
 def _wider_timestamp(left: pa.TimestampType, right: pa.TimestampType) -> pa.DataType | None:

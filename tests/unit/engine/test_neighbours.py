@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
 from framework.engine.neighbours import OptionsForm, hudi_options, table_ddl
 from framework.errors import PlanError
 from framework.hudi.codecs.java_properties import parse
+from tests.support.formats import adopted
 from tests.support.scenes import a_document, a_scene, adopt
 from tests.support.sources import ids
 
@@ -71,6 +73,44 @@ def test_custom_generator_is_warned_about_in_sql(tmp_path: Path) -> None:
     assert sum(line.startswith("--") for line in sql.splitlines()) > sum(
         line.startswith("#") for line in conf.splitlines()
     )
+
+
+OLD_LISTS = "spark.hadoop.parquet.avro.write-old-list-structure"
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted"),
+    [
+        (pa.list_(pa.int32()), {OLD_LISTS: "false"}),
+        (pa.struct([("a", pa.list_(pa.string()))]), {OLD_LISTS: "false"}),
+        (pa.map_(pa.string(), pa.int32()), {}),
+        (
+            pa.date32(),
+            {
+                "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+                "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+            },
+        ),
+    ],
+)
+def test_options_of_a_session_fit_the_columns(
+    kind: pa.DataType, wanted: dict[str, str], tmp_path: Path
+) -> None:
+    """Lists that may hold nulls need another structure, early days another mode."""
+    rows = ids(1).append_column("x", pa.nulls(1, kind))
+    scene = a_scene(tmp_path / "scene", {"p=1/a": rows}, a_document())
+    adopt(scene)
+    text = hudi_options(str(scene.location), OptionsForm.PROPERTIES)
+    found = dict(parse(text))
+    assert {name: found[name] for name in found if name.startswith("spark.")} == wanted
+    assert ("set when the session starts" in text) is bool(wanted)
+
+
+def test_options_name_what_no_option_mends(tmp_path: Path) -> None:
+    """A write of Apache Hudi to decimals that are integers in the source spoils them."""
+    location = adopted("decimal-int-9", tmp_path)
+    text = hudi_options(str(location), OptionsForm.SPARK_CONF)
+    assert "# decimal-integer (Spark with Apache Hudi 1.2.0, " in text
 
 
 def test_declaration_quotes_the_location(tmp_path: Path) -> None:

@@ -149,6 +149,8 @@ def test_gate_of_skeletons_with_a_trait_lowers_just_those_whom_it_concerns(
         Trait.TYPED_PATH_ONLY,
         Trait.DATE_PATH_ONLY,
         Trait.DEFAULT_PARTITION,
+        Trait.FIXED_BINARY,
+        Trait.DECIMAL_INTEGER,
     ],
 )
 def test_gate_of_full_files_with_a_skeleton_trait_names_nothing(trait: Trait) -> None:
@@ -156,10 +158,9 @@ def test_gate_of_full_files_with_a_skeleton_trait_names_nothing(trait: Trait) ->
     assert gate({trait: "x"}).exceptions == ()
 
 
-@pytest.mark.parametrize("trait", [Trait.NAIVE_TIMESTAMP, Trait.FIXED_BINARY])
-def test_gate_of_full_files_with_a_type_that_stays_names_it(trait: Trait) -> None:
-    """A copy of the rows keeps these types, so it does not help the releases before 1.1."""
-    found = gate({trait: "x"})
+def test_gate_of_full_files_with_a_type_that_stays_names_it() -> None:
+    """A copy of the rows keeps the type, so it does not help the releases before 1.1."""
+    found = gate({Trait.NAIVE_TIMESTAMP: "x"})
     assert [hudi(found, v)[1] for v in ("1.2.0", "1.1.x", "1.0.x", "0.15.0")] == [YES, YES, NO, NO]
     assert [e.full_record for e in found.exceptions] == ["nothing while the column keeps its type"]
 
@@ -254,13 +255,12 @@ def test_plan_with_zoned_timestamps_names_nothing(tmp_path: Path) -> None:
 
 
 def test_plan_with_binary_values_of_a_fixed_length_names_the_column(tmp_path: Path) -> None:
-    """Also where they are nested; a decimal is none."""
-    kind = pa.list_(pa.binary(4))
-    plan = plan_of(tmp_path, schema=FLIGHTS_SCHEMA.append(pa.field("code", kind)))
+    """Of files that stay as they are; `full_record` stores plain bytes."""
+    traits = {SourceTrait.FIXED_BINARY.value: 2}
+    plan = plan_of(tmp_path, traits=traits)
     exception = next(e for e in plan.readers.exceptions if e.name == "fixed-binary")
-    assert "column code" in exception.message
-    other = FLIGHTS_SCHEMA.append(pa.field("money", pa.decimal128(9, 2)))
-    assert "fixed-binary" not in names_of(plan_of(tmp_path, schema=other))
+    assert "2 files in 'month=1'" in exception.message
+    assert "fixed-binary" not in names_of(plan_of(tmp_path, traits=traits, changes=FULL))
 
 
 PATH_ONLY = {

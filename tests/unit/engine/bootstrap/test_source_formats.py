@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -21,8 +22,11 @@ BY_TRAIT = {known.trait: known for known in FORMATS}
 
 
 def test_formats_have_a_golden_file_each() -> None:
-    """So each is tested; an unknown encoding stands for itself, since no writer has one."""
-    assert set(BY_TRAIT) - set(TRAITS.values()) == {SourceTrait.UNKNOWN_ENCODING}
+    """So each is tested, but for names and for encodings that no writer has yet."""
+    assert set(BY_TRAIT) - set(TRAITS.values()) == {
+        SourceTrait.UNKNOWN_ENCODING,
+        SourceTrait.COLON_NAME,
+    }
 
 
 @pytest.mark.parametrize("name", TRAITS)
@@ -59,6 +63,45 @@ def test_rule_by_trait_writes_such_files_in_full(name: str, tmp_path: Path) -> N
     assert any((tmp_path / "table").glob("*.parquet"))
     (tmp_path / "source" / "part.parquet").unlink()
     assert data_of(tmp_path) == expected(name)
+
+
+def test_plan_of_a_name_with_a_colon_refuses_what_hadoop_cannot_open(tmp_path: Path) -> None:
+    """Spark and Apache Hudi take what stands before it for a scheme; `full_record` reads it."""
+    spec = adopting("duckdb-plain", tmp_path, "metadata_only")
+    (tmp_path / "source" / "part.parquet").rename(tmp_path / "source" / "a:b.parquet")
+    with pytest.raises(PlanError, match=r"a:b\.parquet: names with ':'") as caught:
+        run_spec(spec, tmp_path)
+    assert caught.value.condition == "source/unreadable-format"
+    spec["bootstrap"]["rules"] = [{"having": ["colon_name"], "mode": "full_record"}]
+    run_spec(spec, tmp_path)
+    assert data_of(tmp_path) == expected("duckdb-plain")
+
+
+@pytest.mark.parametrize("mode", ["metadata_only", "full_record"])
+def test_plan_of_a_struct_without_fields_is_refused(mode: str, tmp_path: Path) -> None:
+    """Spark fails on it, and Arrow cannot write one."""
+    with pytest.raises(PlanError) as caught:
+        run_spec(adopting("struct-empty", tmp_path, mode), tmp_path)
+    assert caught.value.condition == "schema/empty-struct"
+
+
+@pytest.mark.parametrize("mode", ["metadata_only", "full_record"])
+@pytest.mark.parametrize("loaded", [pa.binary(3), pa.binary(2), pa.binary()])
+def test_load_into_bytes_of_a_fixed_length_takes_bytes(
+    loaded: pa.DataType, mode: str, tmp_path: Path
+) -> None:
+    """The column is plain bytes in the table, so a load may bring any."""
+    spec = adopting("fixed", tmp_path, mode)
+    run_spec(spec, tmp_path)
+    (tmp_path / "loads").mkdir()
+    blob = b"xy" if loaded == pa.binary(2) else b"xyz"
+    rows = {"id": pa.array([2, 9], pa.int64()), "v": ["a", "b"], "x": pa.array([blob] * 2, loaded)}
+    pq.write_table(pa.table(rows), tmp_path / "loads" / "a.parquet", store_schema=False)
+    spec["source"] = {"path": str(tmp_path / "loads")}
+    spec["write"] = {"operation": "upsert"}
+    run_spec(spec, tmp_path)
+    found = {row["id"]: row["x"] for row in data_of(tmp_path)}
+    assert found == {**dict.fromkeys(range(6), b"abc"), 2: blob, 9: blob}
 
 
 def data_of(folder: Path) -> list[dict[str, object]]:
