@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import pyspark
 import pytest
 
 from framework.errors import PlanError
@@ -15,7 +16,13 @@ from framework.spark.loading.frames import open_input
 from framework.spark.reading.jvm import Jvm
 from framework.spark.spec_sql import check_expression, check_frame, check_query
 from tests.support.inputs import an_input, write_rows
-from tests.support.spec_sql import ATTACKS, PREDICATE_ATTACKS, PREDICATES, QUERIES
+from tests.support.spec_sql import (
+    ATTACKS,
+    PREDICATE_ATTACKS,
+    PREDICATES,
+    QUERIES,
+    QUERIES_OF_SPARK_4,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +63,9 @@ def test_attack_in_a_predicate_is_refused(own: SparkSession, sql: str) -> None:
     )
 
 
-@pytest.mark.parametrize("sql", QUERIES)
+@pytest.mark.parametrize(
+    "sql", QUERIES + (QUERIES_OF_SPARK_4 if pyspark.__version__ >= "4" else ())
+)
 def test_query_that_only_computes_runs(own: SparkSession, sql: str) -> None:
     """Neither check refuses what is sound, and Spark takes it."""
     check_query(own, sql, ("source",))

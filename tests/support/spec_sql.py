@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ATTACKS", "PREDICATES", "PREDICATE_ATTACKS", "QUERIES"]
+__all__ = ["ATTACKS", "PREDICATES", "PREDICATE_ATTACKS", "QUERIES", "QUERIES_OF_SPARK_4"]
 
 _GETENV = "'java.lang.System', 'getenv', 'HOME'"
 
@@ -104,7 +104,7 @@ PREDICATE_ATTACKS = (
 
 QUERIES = (
     "SELECT * FROM source",
-    "SELECT upper(v) AS u, `lower`(v) AS l, id::decimal(10, 2) AS d FROM SOURCE",
+    "SELECT upper(v) AS u, `lower`(v) AS l FROM SOURCE",
     "SELECT cast(id AS varchar(3)) a, try_cast(v AS int) b FROM source",
     "SELECT extract(year FROM date '2026-01-01') y FROM source",
     "WITH a (x) AS (SELECT id FROM source), b AS (SELECT 1 x) SELECT x FROM a JOIN b USING (x)",
@@ -128,8 +128,13 @@ QUERIES = (
     "SELECT if(id > 1, 'a', 'b') x, v LIKE 'a%' OR v RLIKE '^[0-9]+$' y, left(v, 1) FROM source",
     "SELECT DISTINCT id FROM source WHERE id IN (1, 2) AND NOT (id BETWEEN 5 AND (3 + 4))",
     "SELECT rand(), uuid() FROM source",
+)
+
+QUERIES_OF_SPARK_4 = (
+    "SELECT id::decimal(10, 2) AS d FROM source",
     "SELECT s.* EXCEPT (items) FROM source s",
 )
+"""Syntax that Spark 3.5 does not know."""
 
 PREDICATES = (
     "id > 1 AND v IN ('a', 'b')",

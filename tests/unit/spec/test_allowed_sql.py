@@ -21,6 +21,7 @@ from tests.support.spec_sql import (
     PREDICATE_ATTACKS,
     PREDICATES,
     QUERIES,
+    QUERIES_OF_SPARK_4,
     READS,
 )
 
@@ -76,7 +77,7 @@ def test_relation_that_is_no_view_is_refused_where_it_is_written(sql: str) -> No
         assert any("/etc/passwd" in each for each in shown)
 
 
-@pytest.mark.parametrize("sql", QUERIES)
+@pytest.mark.parametrize("sql", QUERIES + QUERIES_OF_SPARK_4)
 def test_query_that_only_computes_has_no_fault(sql: str) -> None:
     """Everything that the session takes as well, as its own test shows."""
     assert query_faults(finished_statement(sql), ("source",)) == []
