@@ -49,9 +49,7 @@ def test_table_without_meta_columns_gives_its_rows_or_a_refusal(
             lambda: query(spark, location, "select count(*) from this", limit=1),
             "read/no-meta-columns",
         )
-    _refused(
-        lambda: turns.ours(WriteOperation.UPSERT, turns.some([2])), "table/property-not-supported"
-    )
+    _refused(lambda: turns.ours(WriteOperation.UPSERT, turns.some([2])), "read/no-meta-columns")
 
 
 def _ids(rows: DataFrame) -> list[int]:

@@ -67,7 +67,11 @@ def begin_load(work: Run, course: Course, stage: BeginLoad) -> Course:
 
     def prepare(_: object) -> Load:
         _refuse_published(work, plan.run_id)
-        return Load(table=None if plan.creates else open_table(work.storage.location))
+        if plan.creates:
+            return Load(table=None)
+        table = open_table(work.storage.location)
+        table.require_meta_columns("a load")
+        return Load(table=table)
 
     return begin_run(work, course, new_intent, prepare)
 
