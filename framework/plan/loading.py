@@ -31,7 +31,7 @@ from framework.plan.stages import (
 )
 from framework.spec.source_spec import FILE_FORMATS, SourceLoad
 from framework.spec.write_spec import WriteSpec
-from framework.vocabulary import MissingColumns, TableType, WriteOperation
+from framework.vocabulary import MissingColumns, SchemaEvolution, TableType, WriteOperation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,7 +86,7 @@ def plan_load(
     if faults:
         refuse(faults, spec.positions)
     load = _load(write, request, listing, creates=not table.exists)
-    readers = gate(_traits(target, table))
+    readers = gate(_traits(target, table, write.schema_evolution))
     shut_out = tuple(reader_faults(target.readers, readers))
     if shut_out and load.creates:
         refuse(shut_out, spec.positions)
@@ -256,7 +256,7 @@ def _idle_case(recover: Recover | None) -> Case:
     return Case.FINISH if finishes else Case.UP_TO_DATE
 
 
-def _traits(target: Target, table: TableState) -> dict[Trait, str]:
+def _traits(target: Target, table: TableState, evolution: SchemaEvolution) -> dict[Trait, str]:
     """Return on what readers may stumble in the table."""
     known = {}
     if table.facts is not None:
@@ -265,4 +265,6 @@ def _traits(target: Target, table: TableState) -> dict[Trait, str]:
         Trait.MERGE_ON_READ: target.table_type is TableType.MERGE_ON_READ,
         Trait.CUSTOM_KEYS: target.key_rule.generator is KeyGenerator.CUSTOM,
     }
+    if evolution is SchemaEvolution.WIDEN:
+        known.setdefault(Trait.WIDENED_FLOAT, "columns that `schema_evolution: widen` makes DOUBLE")
     return {**{trait: "" for trait, present in flags.items() if present}, **known}

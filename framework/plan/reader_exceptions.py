@@ -36,6 +36,8 @@ class Trait(StrEnum):
     FIXED_BINARY = "fixed_binary"
     LIST = "list"
     WIDENED = "widened"
+    WIDENED_FLOAT = "widened_float"
+    WIDENED_NESTED = "widened_nested"
     ESCAPED_PATH_ONLY = "escaped_path_only"
     TYPED_PATH_ONLY = "typed_path_only"
     DATE_PATH_ONLY = "date_path_only"
@@ -253,6 +255,31 @@ _NAMED: Final[tuple[ReaderException, ...]] = (
             "the default partition into the text 'null', without an error: {detail}"
         ),
         full_record="the NULL is then in the file, and stays",
+    ),
+    ReaderException(
+        name="float-read-as-double",
+        traits=frozenset({Trait.WIDENED_FLOAT}),
+        readers=_HUDI,
+        reads=None,
+        continues=None,
+        message=(
+            "FLOAT in the files, DOUBLE in the table: Spark and Lakestrap read the number that "
+            "is stored (1.100000023841858), Apache Hudi the shortest decimal of the float (1.1), "
+            "and writes it so into files that it rewrites: {detail}"
+        ),
+        full_record="every reader reads the number that is stored",
+    ),
+    ReaderException(
+        name="nested-field-in-a-narrower-type",
+        traits=_SKELETON | {Trait.WIDENED_NESTED},
+        readers=_BEFORE_1_1,
+        reads=_NO,
+        continues=_NO,
+        message=(
+            "a nested field has a narrower type in some files than in the table, which fails "
+            "unless spark.sql.parquet.enableVectorizedReader=false: {detail}"
+        ),
+        full_record="every file has the table's types",
     ),
     ReaderException(
         name="date-ordering-field",

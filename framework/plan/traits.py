@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from framework.hudi.keygen.rule import KeyGenerator
 from framework.hudi.table.partition_path import HIVE_DEFAULT
-from framework.hudi.table.schema import is_widened
+from framework.hudi.table.schema import widenings
 from framework.plan.reader_exceptions import Trait
 from framework.plan.source_formats import FORMATS
 from framework.plan.words import count_text, listing
 from framework.vocabulary import BootstrapMode, PartitionType, SourceTrait, TableType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from framework.hudi.table.schema import Widening
     from framework.plan.observation import SourceInventory
     from framework.plan.partitions import PartitionPlan
     from framework.plan.target import Target
@@ -85,16 +86,27 @@ def _type_traits(types: Mapping[str, str]) -> dict[Trait, str]:
 def _widened_trait(
     source: SourceInventory, skeletons: Sequence[PartitionPlan], schema: Any
 ) -> dict[Trait, str]:
-    """Return the trait of columns that a file with a skeleton has in a narrower type."""
+    """Return the traits of columns that a file with a skeleton has in a narrower type."""
+    if schema is None:
+        return {}
     paths = {p.partition_path for p in skeletons}
     taken = {at for s in source.partitions if s.partition_path in paths for at in s.schemas}
-    names = {
-        field.name
-        for at in sorted(taken)
-        for field in source.schemas[at].schema
-        if schema is not None and is_widened(field.type, schema.field(field.name).type)
-    }
-    return {Trait.WIDENED: f"column {listing(tuple(sorted(names)))}"} if names else {}
+    names: dict[Trait, set[str]] = {}
+    for at in taken:
+        for field in source.schemas[at].schema:
+            for found in widenings(field.type, schema.field(field.name).type):
+                for trait in _of_widening(found):
+                    names.setdefault(trait, set()).add(field.name)
+    return {trait: f"column {listing(tuple(sorted(hit)))}" for trait, hit in names.items()}
+
+
+def _of_widening(found: Widening) -> Iterator[Trait]:
+    """Yield the traits that follow from one leaf in a narrower type."""
+    yield Trait.WIDENED
+    if found.is_nested:
+        yield Trait.WIDENED_NESTED
+    if str(found.narrow) in {"float", "halffloat"}:
+        yield Trait.WIDENED_FLOAT
 
 
 def _file_traits(source: SourceInventory, skeletons: Sequence[PartitionPlan]) -> dict[Trait, str]:

@@ -26,7 +26,13 @@ from framework.hudi.table.schema_difference import (
     differences,
     with_absent_fields,
 )
-from framework.hudi.table.schema_union import SchemaConflict, UnifiedSchema, is_widened, unify
+from framework.hudi.table.schema_union import (
+    SchemaConflict,
+    UnifiedSchema,
+    Widening,
+    unify,
+    widenings,
+)
 
 __all__ = [
     "Difference",
@@ -34,6 +40,7 @@ __all__ = [
     "SchemaConflict",
     "SchemaIssue",
     "UnifiedSchema",
+    "Widening",
     "absent_fields",
     "arrow_schema",
     "avro_schema",
@@ -41,11 +48,11 @@ __all__ = [
     "differences",
     "full_record_schema",
     "int96_columns",
-    "is_widened",
     "millisecond_columns",
     "parquet_schema",
     "sanitize_name",
     "unify",
+    "widenings",
     "with_absent_fields",
     "with_meta_columns",
 ]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["SchemaConflict", "UnifiedSchema", "is_widened", "unify"]
+__all__ = ["SchemaConflict", "UnifiedSchema", "Widening", "unify", "widenings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,19 +54,39 @@ def unify(schemas: Iterable[pa.Schema]) -> UnifiedSchema:
     return UnifiedSchema(schema=pa.schema(union.fields()), conflicts=tuple(union.conflicts))
 
 
-def is_widened(narrow: pa.DataType, wide: pa.DataType) -> bool:
-    """Whether a leaf of `narrow` has another type in `wide`, which `unify` made of it and others.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Widening:
+    """A leaf that has another type in a table than in a file.
+
+    Attributes:
+        narrow: its type in the file.
+        is_nested: whether it lies in a struct, list or map.
+    """
+
+    narrow: pa.DataType
+    is_nested: bool
+
+
+def widenings(
+    narrow: pa.DataType, wide: pa.DataType, *, is_nested: bool = False
+) -> Iterator[Widening]:
+    """Yield leaves of `narrow` with another type in `wide`, which `unify` made of it and others.
 
     Fields that only `wide` has count not, nor do bytes of a fixed length among plain ones: every
     reader takes the one for the other.
     """
     if pa.types.is_struct(narrow) and pa.types.is_struct(wide):
-        return any(is_widened(f.type, wide.field(f.name).type) for f in narrow)
-    if pa.types.is_map(narrow) and pa.types.is_map(wide):
-        return is_widened(narrow.item_type, wide.item_type)
-    if pa.types.is_list(narrow) and pa.types.is_list(wide):
-        return is_widened(narrow.value_type, wide.value_type)
-    return bool(narrow != wide) and not (_is_bytes(narrow) and _is_bytes(wide))
+        pairs = [(f.type, wide.field(f.name).type) for f in narrow]
+    elif pa.types.is_map(narrow) and pa.types.is_map(wide):
+        pairs = [(narrow.item_type, wide.item_type)]
+    elif pa.types.is_list(narrow) and pa.types.is_list(wide):
+        pairs = [(narrow.value_type, wide.value_type)]
+    else:
+        if narrow != wide and not (_is_bytes(narrow) and _is_bytes(wide)):
+            yield Widening(narrow=narrow, is_nested=is_nested)
+        return
+    for before, after in pairs:
+        yield from widenings(before, after, is_nested=True)
 
 
 def _is_bytes(kind: pa.DataType) -> bool:

@@ -35,6 +35,7 @@ __all__ = [
     "GONE_ROW",
     "ROW",
     "AdoptedTable",
+    "in_table_types",
     "scan_adopted",
     "scan_with_places",
     "without",
@@ -104,7 +105,7 @@ def scan_with_places(
     spark = scanner.jvm.spark
     scan = scanner.scan(adopted.sources, columns, with_rows=True)
     rows = scan.frame.select(
-        *_in_table_types(table, columns),
+        *in_table_types(table, columns),
         col("_metadata.file_path").alias(FILE),
         col(scanner.jvm.row_index).alias(ROW),
     )
@@ -128,7 +129,7 @@ def without(rows: DataFrame, gone: DataFrame, *, file: str, row: str) -> DataFra
     return rows.join(broadcast(gone), same, "left_anti")
 
 
-def _in_table_types(table: AdoptedTable, columns: t.StructType) -> list[str | Column]:
+def in_table_types(table: AdoptedTable, columns: t.StructType) -> list[str | Column]:
     """Return the table's columns; those that are read in another type are cast."""
     casts: dict[str, Column] = {}
     for read_as, wanted in zip(columns, struct_of(table.file_fields), strict=True):

@@ -27,9 +27,15 @@ from framework.engine.reading.slice_rows import (
 from framework.errors import FrameworkError
 from framework.hudi.filegroup.merge_rule import MergeRule
 from framework.hudi.table.partition_path import PartitionField, partition_values
-from framework.spark.reading.adopted import GONE_FILE, GONE_ROW, scan_adopted, without
+from framework.spark.reading.adopted import (
+    GONE_FILE,
+    GONE_ROW,
+    in_table_types,
+    scan_adopted,
+    without,
+)
 from framework.spark.reading.columns import META_SCHEMA, constants, quoted, struct_of
-from framework.spark.reading.widened import as_stored
+from framework.spark.reading.widened import as_stored, whole_as_stored
 from framework.spark.task_faults import FaultInTaskError
 from framework.vocabulary import PartitionType, SourceLayout
 
@@ -79,8 +85,7 @@ def merged_frames(
     for adopted, columns in as_stored(table, logged.adopted, scanner.jvm.spark.version):
         gone = partial(merger.gone, adopted.logged)
         yield scan_adopted(scanner, table, adopted, columns, gone)
-    if logged.whole.paths:
-        yield merger.below_whole(logged)
+    yield from merger.below_whole(logged)
     yield merger.changed(slices)
 
 
@@ -111,16 +116,18 @@ class _Merger:
             each["text"] = text
         return self._asked(_gone_rows, _GONE, told, self._tasks)
 
-    def below_whole(self, logged: Logged) -> DataFrame:
-        """Return the rows of base files that stay."""
-        columns = t.StructType([*META_SCHEMA, *struct_of(self.table.file_fields)])
-        scan = self.scanner.scan(logged.whole, columns, with_rows=True)
+    def below_whole(self, logged: Logged) -> Iterator[DataFrame]:
+        """Yield the rows of base files that stay."""
+        jvm = self.scanner.jvm
         names = quoted([*META_SCHEMA.names, *self.table.schema.names])
         file = col("_metadata.file_path").alias(_FILE)
-        rows = scan.frame.select(*names, file, self.scanner.jvm.row_index)
-        gone = self.gone(logged.over_whole, scan.texts)
-        kept = without(rows, gone, file=_FILE, row=self.scanner.jvm.row_index)
-        return kept.select(*names)
+        for places, columns in whole_as_stored(self.table, logged.whole.paths, jvm.spark.version):
+            stored = t.StructType([*META_SCHEMA, *columns])
+            scan = self.scanner.scan(logged.whole.some(places), stored, with_rows=True)
+            typed = in_table_types(self.table, columns)
+            rows = scan.frame.select(*META_SCHEMA.names, *typed, file, jvm.row_index)
+            gone = self.gone([logged.over_whole[at] for at in places], scan.texts)
+            yield without(rows, gone, file=_FILE, row=jvm.row_index).select(*names)
 
     @property
     def _schema(self) -> t.StructType:

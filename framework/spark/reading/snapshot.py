@@ -20,15 +20,15 @@ from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.table.layout import join
 from framework.hudi.view.listing import ListingView
-from framework.spark.reading.adopted import scan_adopted
-from framework.spark.reading.columns import META_SCHEMA, partition_schema, quoted, struct_of
+from framework.spark.reading.adopted import in_table_types, scan_adopted
+from framework.spark.reading.columns import META_SCHEMA, partition_schema, struct_of
 from framework.spark.reading.drift import verify_sources
 from framework.spark.reading.early import EarlyListing
 from framework.spark.reading.files import Snapshot, gather, local_path
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.merged import merged_frames
 from framework.spark.reading.scan import Scanner, private_settings
-from framework.spark.reading.widened import as_stored
+from framework.spark.reading.widened import as_stored, whole_as_stored
 from framework.spark.tasks import SparkTasks
 from framework.vocabulary import SourceLayout, Verify
 
@@ -222,10 +222,10 @@ def frame_of(scanner: Scanner, table: Table, found: Snapshot) -> DataFrame:
     parts = []
     for adopted, columns in as_stored(table, found.adopted, scanner.jvm.spark.version):
         parts.append(scan_adopted(scanner, table, adopted, columns))
-    if found.whole.paths:
-        columns = t.StructType([*META_SCHEMA, *struct_of(table.file_fields)])
-        whole = scanner.scan(found.whole, columns).frame
-        parts.append(whole.select(*quoted([*META_SCHEMA.names, *table.schema.names])))
+    for places, columns in whole_as_stored(table, found.whole.paths, scanner.jvm.spark.version):
+        files = found.whole.some(places)
+        whole = scanner.scan(files, t.StructType([*META_SCHEMA, *columns])).frame
+        parts.append(whole.select(*META_SCHEMA.names, *in_table_types(table, columns)))
     if found.logged.slices:
         parts.extend(merged_frames(scanner, table, found.logged))
     if not parts:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -15,16 +16,23 @@ import pyarrow.parquet as pq
 from pyspark.sql import types as t
 
 from framework.engine.reading.drifting import drifted
+from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.source_schema import SchemaCache
+from framework.hudi.table.layout import ARCHIVED
+from framework.hudi.timeline.commit_metadata import read_commit_head
+from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.spark.reading.columns import struct_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from framework.engine.reading.table import Table
+    from framework.errors import FrameworkError
     from framework.spark.reading.files import Adopted
 
-__all__ = ["as_stored", "stored_types", "widens"]
+    _Fault = Callable[[str, str], FrameworkError]
+
+__all__ = ["as_stored", "stored_types", "whole_as_stored", "widens"]
 
 _WIDENS_SINCE: Final = 4
 _READERS: Final = 8
@@ -52,18 +60,48 @@ def as_stored(
         yield adopted.some(places), stored
 
 
+def whole_as_stored(
+    table: Table, paths: list[str], spark_version: str
+) -> Iterator[tuple[list[int], t.StructType]]:
+    """Yield places of base files with the columns that Spark is to read from them.
+
+    One pair as a rule. Where Spark is older than 4.0 and the table's columns may have become wider
+    since a file was written, one for each set of types; that costs a footer per file.
+
+    Raises:
+        CorruptFileError: `file/not-readable`.
+    """
+    columns = struct_of(table.file_fields)
+    if not paths:
+        return
+    if widens(spark_version) or not _may_have_changed(table):
+        yield list(range(len(paths))), columns
+        return
+    yield from stored_types(paths, columns, fault=_not_readable)
+
+
+def _may_have_changed(table: Table) -> bool:
+    """Whether a commit had other columns than the table has; so too where some were archived."""
+    if any(True for _ in table.storage.list(ARCHIVED)):
+        return True
+    data = [each for each in table.timeline.completed if each.action in DATA_ACTIONS]
+    heads = (read_commit_head(table.storage, each.path) for each in data)
+    return len({head.extra.get("schema") for head in heads}) > 1
+
+
 def stored_types(
-    paths: list[str], columns: t.StructType
+    paths: list[str], columns: t.StructType, *, fault: _Fault = drifted
 ) -> Iterator[tuple[list[int], t.StructType]]:
     """Yield places of files with the columns in the types that these files have.
 
     One pair for each set of types; costs a footer per file.
 
     Raises:
-        SourceDriftError: `source/drift`; a file cannot be read any more.
+        SourceDriftError: `source/drift`; a file cannot be read any more. Another error where
+            `fault` makes one of a path and what is wrong with the file.
     """
     groups: dict[str, list[int]] = {}
-    for at, stored in enumerate(_stored(paths, columns)):
+    for at, stored in enumerate(_stored(paths, columns, fault)):
         groups.setdefault(stored, []).append(at)
     for stored, places in groups.items():
         yield places, t.StructType.fromJson(json.loads(stored))
@@ -74,24 +112,34 @@ def widens(spark_version: str) -> bool:
     return int(spark_version.split(".", maxsplit=1)[0]) >= _WIDENS_SINCE
 
 
-def _stored(paths: list[str], columns: t.StructType) -> Iterator[str]:
+def _stored(paths: list[str], columns: t.StructType, fault: _Fault) -> Iterator[str]:
     """Yield for each file, as JSON, the columns in the types that it has."""
     cache, known = SchemaCache(), dict[str, str]()
     with ThreadPoolExecutor(_READERS) as pool:
         for first in range(0, len(paths), _BATCH):
-            for metadata in pool.map(_footer, paths[first : first + _BATCH]):
+            for metadata in pool.map(partial(_footer, fault), paths[first : first + _BATCH]):
                 facts = cache.facts(metadata)
                 if facts.hash not in known:
                     known[facts.hash] = _narrowed(columns, facts.schema).json()
                 yield known[facts.hash]
 
 
-def _footer(path: str) -> pq.FileMetaData:
+def _footer(fault: _Fault, path: str) -> pq.FileMetaData:
     """Return a file's footer."""
     try:
         return pq.read_metadata(path)
     except (OSError, pa.ArrowException) as error:
-        raise drifted(path, f"it cannot be read: {error}") from error
+        raise fault(path, f"it cannot be read: {error}") from error
+
+
+def _not_readable(path: str, what: str) -> CorruptFileError:
+    """Return the error for a base file whose footer is not one."""
+    return CorruptFileError(
+        "file/not-readable",
+        what,
+        where=Where(file=path),
+        remedy="Restore the file, or restore the table to an instant before it.",
+    )
 
 
 def _narrowed(wide: t.StructType, stored: pa.Schema | pa.StructType) -> t.StructType:

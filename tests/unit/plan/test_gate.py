@@ -129,6 +129,9 @@ def test_gate_of_a_table_of_full_files_opens_it_to_others() -> None:
         (Trait.LIST, "null-in-list", "1.2.0", (YES, YES)),
         (Trait.LIST, "null-in-list", "0.15.0", (YES, YES)),
         (Trait.WIDENED, None, "0.15.0", (YES, YES)),
+        (Trait.WIDENED_FLOAT, "float-read-as-double", "1.2.0", (YES, YES)),
+        (Trait.WIDENED_NESTED, "nested-field-in-a-narrower-type", "0.15.0", (NO, NO)),
+        (Trait.WIDENED_NESTED, None, "1.1.x", (YES, YES)),
     ],
 )
 def test_gate_of_skeletons_with_a_trait_lowers_just_those_whom_it_concerns(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.hudi.table.schema import SchemaConflict, is_widened, unify
+from framework.hudi.table.schema import SchemaConflict, unify, widenings
 
 
 def _schema(**types: pa.DataType) -> pa.Schema:
@@ -141,4 +141,6 @@ def test_column_is_widened_where_a_leaf_has_another_type(
     narrow: pa.DataType, wide: pa.DataType, *, expected: bool
 ) -> None:
     """A field that a file lacks is no widening: readers fill it in by themselves."""
-    assert is_widened(narrow, wide) is expected
+    found = list(widenings(narrow, wide))
+    assert bool(found) is expected
+    assert [each.is_nested for each in found] == [pa.types.is_nested(narrow)] * len(found)
