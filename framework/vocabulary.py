@@ -1,14 +1,10 @@
-"""Words that two or more rooms share, as enums and names; no logic lives here."""
+"""Words that two or more rooms share, as enums; no logic lives here."""
 
 from __future__ import annotations
 
 from enum import StrEnum, unique
-from typing import Final
 
 __all__ = [
-    "HUDI_PREFIX",
-    "INTERNAL_PREFIX",
-    "SPARK_COLUMNS",
     "BloomKind",
     "BootstrapMode",
     "CheckKind",
@@ -22,26 +18,36 @@ __all__ = [
     "PartitionType",
     "ReaderName",
     "ReportForm",
+    "ReservedPrefix",
     "SchemaEvolution",
     "ServiceAuth",
     "SourceLayout",
     "SourceTrait",
+    "SparkColumn",
     "TableType",
     "Verify",
     "ViewStore",
     "WriteOperation",
 ]
 
-HUDI_PREFIX: Final = "_hoodie_"
-"""Columns that begin so, in any case, are Hudi's own."""
 
-INTERNAL_PREFIX: Final = "_lakestrap_"
-"""Columns that begin so, in any case, say where rows came from, here or in quarantined rows."""
+@unique
+class ReservedPrefix(StrEnum):
+    """How names of columns begin, in any case, that belong to Hudi or to Lakestrap."""
 
-SPARK_COLUMNS: Final = frozenset({"_metadata", "_tmp_metadata_row_index"})
-"""Columns, in lower case, that Spark makes itself when it scans files: one that a file has under
-such a name is hidden, or replaced by row numbers.
-"""
+    HUDI = "_hoodie_"
+    LAKESTRAP = "_lakestrap_"
+
+
+@unique
+class SparkColumn(StrEnum):
+    """Columns, in any case, that Spark makes itself when it scans files.
+
+    One that a file has under such a name is hidden, or replaced by row numbers.
+    """
+
+    METADATA = "_metadata"
+    ROW_INDEX = "_tmp_metadata_row_index"
 
 
 @unique

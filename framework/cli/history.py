@@ -88,7 +88,8 @@ def _audit(event: Event) -> str:
         return ""
     columns = ", ".join(proof.get("columns", []))
     key = f"({columns})" if columns else "automatic key"
-    return f"{key} unique in {proof.get('scope')}, not null; {proof.get('rows', 0):,} keys"
+    took = f"; {proof['seconds']:,.1f} s" if "seconds" in proof else ""
+    return f"{key} unique in {proof.get('scope')}, not null; {proof.get('rows', 0):,} keys{took}"
 
 
 def _checks(event: Event) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 from framework.cli.render.checks import write_checks
 from framework.cli.render.console import err
 from framework.cli.usage import usage_error
-from framework.engine.events import Audited, Note
+from framework.engine.events import Audited, Note, Published, StageFinished
 from framework.engine.reporting.forms import render
 from framework.engine.reporting.lineage import RunState, emit, run_event
 from framework.errors import AfterCommitError, FrameworkError, StorageError, Where
@@ -104,29 +105,45 @@ def kept_reports(
     A gate that lets the files through of a run that fails afterwards is told as refused by that.
     With `shows`, checks that found something are written to stderr.
     """
-    heard: list[AuditReport] = []
+    heard = _Heard(timings={"source": time.monotonic() - prepared.begun})
     begun = datetime.now(tz=UTC).strftime(_TIME)
 
     def listening(event: Event) -> None:
-        if isinstance(event, Audited):
-            heard.append(event.report)
+        heard.take(event)
         events(event)
 
     sent = partial(_keep, files, lineage, prepared, events)
     try:
         yield listening
     except FrameworkError as error:
-        if heard:
-            report = heard[-1]
+        if heard.report:
+            report = heard.report
             after = not report.refusal and not isinstance(error, AfterCommitError)
             sent(replace(report, refusal=error.as_json()) if after else report, begun)
             if shows:
                 write_checks(err(), report)
         raise
-    if heard:
-        sent(heard[-1], begun)
-        if shows and any(each.outcome is not Outcome.PASSED for each in heard[-1].checks):
-            write_checks(err(), heard[-1])
+    if heard.report:
+        sent(heard.report, begun)
+        if shows and any(each.outcome is not Outcome.PASSED for each in heard.report.checks):
+            write_checks(err(), heard.report)
+
+
+@dataclass
+class _Heard:
+    """What a run has said of its gate and its time so far; `report` is None before the gate."""
+
+    report: AuditReport | None = None
+    timings: dict[str, float] = field(default_factory=dict)
+
+    def take(self, event: Event) -> None:
+        """Take in what an event says of either."""
+        if isinstance(event, Audited):
+            self.report = event.report
+        elif isinstance(event, StageFinished):
+            self.timings[event.stage] = event.seconds
+        elif isinstance(event, Published) and self.report:
+            self.report = replace(self.report, seconds=event.seconds, timings=self.timings)
 
 
 def _keep(

@@ -116,6 +116,7 @@ def _run(prepared: Prepared, order: Order, events: Events) -> RunResult:
                 views=carriers.views,
                 figures=bool(order.reports),
                 events=events,
+                begun=prepared.begun,
             )
     except KeyboardInterrupt as stop:
         left = aftermath(plan.target.location, prepared.observation.table.completed)

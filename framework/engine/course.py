@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from framework.engine.audit.screening import NOTHING, Screened
 from framework.engine.views import LISTED
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
     from framework.plan.definition import Plan
     from framework.plan.input import InputRequest
 
-__all__ = ["Course", "InputReader", "PinnedInput", "Run", "begun"]
+__all__ = ["SECONDS", "Course", "InputReader", "PinnedInput", "Run", "begun"]
+
+
+SECONDS: Final = "seconds"
+"""Of a commit's audit: wall time from the first look at the source until the commit was written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +71,7 @@ class Run:
         clock: the time.
         figures: whether the gate tells figures of each column, which costs a look at all of them.
         views: tells which files make up the table.
+        begun: when the run began to look at its source, of `time.monotonic`.
     """
 
     plan: Plan
@@ -77,6 +83,12 @@ class Run:
     checker: Checker | None = None
     figures: bool = False
     views: Views = LISTED
+    begun: float = field(default_factory=time.monotonic)
+
+    def timed(self, audited: AuditedFiles) -> AuditedFiles:
+        """Return the files with what the commit says of how long the run took until now."""
+        seconds = round(time.monotonic() - self.begun, 1)
+        return replace(audited, proof={**audited.proof, SECONDS: seconds})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ __all__ = [
     "Events",
     "Note",
     "Progress",
+    "Published",
     "StageFinished",
     "StageStarted",
     "silent",
@@ -64,7 +65,15 @@ class Audited:
     report: AuditReport
 
 
-Event = StageStarted | Progress | StageFinished | Note | Audited
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """The commit is written, `seconds` of wall time after the run began to look at its source."""
+
+    instant: str
+    seconds: float
+
+
+Event = StageStarted | Progress | StageFinished | Note | Audited | Published
 Events = Callable[[Event], None]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -85,12 +86,16 @@ class Bench:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A spec with what was observed for it and what is planned."""
+    """A spec with what was observed for it and what is planned.
+
+    `begun` is when its source was first looked at, of `time.monotonic`.
+    """
 
     request: Request
     spec: PipelineSpec
     observation: Observation
     plan: Plan
+    begun: float
 
 
 def load(request: Request) -> PipelineSpec:
@@ -129,6 +134,7 @@ def prepare_loaded(spec: PipelineSpec, request: Request, bench: Bench) -> Prepar
 
     Cost and errors are those of `prepare`.
     """
+    begun = time.monotonic()
     observation = observe(
         target_of(spec),
         bench.tasks,
@@ -137,7 +143,7 @@ def prepare_loaded(spec: PipelineSpec, request: Request, bench: Bench) -> Prepar
         events=bench.events,
     )
     plan = build(spec, observation, earlier=request.earlier)
-    return Prepared(request=request, spec=spec, observation=observation, plan=plan)
+    return Prepared(request=request, spec=spec, observation=observation, plan=plan, begun=begun)
 
 
 def build_plan(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from framework.engine.leasing import leased
@@ -39,11 +40,12 @@ def prepare_release(request: Request, aside: Aside, bench: Bench) -> Prepared:
         files=aside.files,
         came_for=aside.operation,
     )
+    begun = time.monotonic()
     observation = observe(
         target_of(spec), bench.tasks, bench.scratch, request=asked, events=bench.events
     )
     plan = build(spec, observation)
-    return Prepared(request=request, spec=spec, observation=observation, plan=plan)
+    return Prepared(request=request, spec=spec, observation=observation, plan=plan, begun=begun)
 
 
 def finish_release(table: str, clock: Clock, *, location: str | None = None) -> None:

@@ -105,7 +105,8 @@ class AuditReport:
         checks: in the order of the spec.
         columns: figures of columns; empty where no report asked for them.
         fate: what became of the input's rows, None where nothing was to be published.
-        timings: seconds by stage.
+        timings: seconds by stage, as far as the run came.
+        seconds: wall time of the run, as its commit says; None where nothing was published.
     """
 
     table: str
@@ -120,6 +121,12 @@ class AuditReport:
     columns: tuple[ColumnFigures, ...] = ()
     fate: Fate | None = None
     timings: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    seconds: float | None = None
+
+    @property
+    def took(self) -> float:
+        """Seconds of the run; of one that published nothing, those of its stages."""
+        return sum(self.timings.values()) if self.seconds is None else self.seconds
 
     @property
     def passed(self) -> bool:

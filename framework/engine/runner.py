@@ -10,8 +10,8 @@ from framework.engine.beginning import settled
 from framework.engine.bootstrap.carrying import audit_files, begin_bootstrap, write_stage
 from framework.engine.bootstrap.publishing import commit_files, write_index_files
 from framework.engine.bootstrap.recovering import recover
-from framework.engine.course import Course, Run
-from framework.engine.events import StageFinished, StageStarted, silent
+from framework.engine.course import SECONDS, Course, Run
+from framework.engine.events import Published, StageFinished, StageStarted, silent
 from framework.engine.inspecting import CHECK_NOT_RUN, refused
 from framework.engine.memory import lean_arrow
 from framework.engine.places import missing_parents, remove_empty
@@ -110,12 +110,14 @@ def run(  # noqa: PLR0913  what carries a run, each by its name
     views: Views = LISTED,
     events: Events = silent,
     clock: Clock | None = None,
+    begun: float | None = None,
 ) -> RunResult:
     """Carry out the stages of `plan` and return what was done.
 
     `reader` reads what is no plain Parquet, `checker` makes the checks of the spec; without one
     such a load, or such a spec, is refused. With `figures` the gate tells of each column how many
-    values are null and how many differ. `views` tells which files make up the table.
+    values are null and how many differ. `views` tells which files make up the table. `begun` is
+    when the run began to look at its source, of `time.monotonic`; None: now.
 
     An error before the commit rolls back all that this run made and is raised again; an
     interruption leaves the files for the next run to go on with, and gives the lease back.
@@ -126,7 +128,6 @@ def run(  # noqa: PLR0913  what carries a run, each by its name
         AfterCommitError: published, but a later step failed.
         OutcomeUnknownError: nobody can tell; nothing was deleted.
     """
-    begun = time.monotonic()
     work = Run(
         plan=plan,
         storage=open_storage(plan.target.location),
@@ -137,6 +138,7 @@ def run(  # noqa: PLR0913  what carries a run, each by its name
         checker=checker,
         figures=figures,
         views=views,
+        begun=time.monotonic() if begun is None else begun,
     )
     course, parents = Course(), missing_parents(plan.target.location)
     try:
@@ -151,6 +153,11 @@ def run(  # noqa: PLR0913  what carries a run, each by its name
         remove_empty(parents)
         raise
     written = course.audited.written if course.audited else None
+    proof = dict(course.audited.proof) if course.audited else {}
+    said = proof.get(SECONDS)
+    seconds = said if isinstance(said, float) else time.monotonic() - work.begun
+    if course.instant:
+        events(Published(instant=course.instant, seconds=seconds))
     return RunResult(
         case=plan.case.value,
         location=plan.target.location,
@@ -158,8 +165,8 @@ def run(  # noqa: PLR0913  what carries a run, each by its name
         files=written.files if written else 0,
         rows=written.rows if written else 0,
         bytes_written=written.bytes if written else 0,
-        seconds=time.monotonic() - begun,
-        proof=dict(course.audited.proof) if course.audited else {},
+        seconds=seconds,
+        proof=proof,
     )
 
 

@@ -25,7 +25,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from framework.spec.references import LooseText
-from framework.vocabulary import HUDI_PREFIX, INTERNAL_PREFIX, SPARK_COLUMNS
+from framework.vocabulary import ReservedPrefix, SparkColumn
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -95,10 +95,11 @@ def _column_name(name: str) -> str:
     if not name.strip():
         raise fault("empty-value", "a column needs a name")
     lowered = name.lower()
-    for prefix, owner in ((HUDI_PREFIX, "Hudi"), (INTERNAL_PREFIX, "Lakestrap")):
+    for prefix in ReservedPrefix:
         if lowered.startswith(prefix):
+            owner = prefix.name.capitalize()
             raise fault("reserved-column", f"columns that begin with `{prefix}` belong to {owner}")
-    if lowered in SPARK_COLUMNS:
+    if lowered in set(SparkColumn):
         raise fault("reserved-column", f"`{lowered}` is a column that Spark makes itself")
     return name
 

@@ -167,6 +167,7 @@ class _Releasing:
             checker=carriers.checker,
             views=carriers.views,
             events=events,
+            begun=prepared.begun,
         )
 
     def _note(self, error: BaseException) -> None:

@@ -68,11 +68,12 @@ def commit_files(work: Run, course: Course) -> Course:
     required = _place_index(work, course)
     check_listing(transaction, segments)
     check_drift(work.tasks, job.key_source, work_ranges(work.plan.partitions))
-    instant = publish(transaction, course.audited, _publication(work, course, required))
+    audited = work.timed(course.audited)
+    instant = publish(transaction, audited, _publication(work, course, required))
     course.keeping.close()
     finish(transaction)
     done = f"instant {instant.requested_time} published"
-    return replace(course, instant=instant.requested_time, summary=done)
+    return replace(course, audited=audited, instant=instant.requested_time, summary=done)
 
 
 def _publication(work: Run, course: Course, required: tuple[str, ...]) -> Publication:

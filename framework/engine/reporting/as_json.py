@@ -48,6 +48,7 @@ def report_document(report: AuditReport) -> ReportDocument:
         "columns": [cast("ColumnDocument", asdict(each)) for each in report.columns],
         "fate": fate,
         "timings": {name: round(seconds, 3) for name, seconds in report.timings.items()},
+        "seconds": report.seconds,
     }
     return cast("ReportDocument", plain_mapping(cast("dict[str, object]", document)))
 

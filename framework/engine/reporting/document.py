@@ -102,3 +102,4 @@ class ReportDocument(TypedDict):
     columns: list[ColumnDocument]
     fate: FateDocument | None
     timings: dict[str, float]
+    seconds: float | None

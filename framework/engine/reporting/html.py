@@ -51,7 +51,7 @@ def html_text(report: AuditReport) -> str:
         _keys_section(report),
         checks_section(report.checks),
         columns_section(report.columns),
-        timings_section(report.timings),
+        timings_section(report.timings, report.took),
     ]
     body = h(
         "body",

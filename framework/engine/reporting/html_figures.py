@@ -38,11 +38,10 @@ def columns_section(columns: Sequence[ColumnFigures]) -> Markup:
     )
 
 
-def timings_section(timings: Mapping[str, float]) -> Markup:
-    """Return the seconds of each stage as bars, empty without any."""
+def timings_section(timings: Mapping[str, float], total: float) -> Markup:
+    """Return the seconds of each stage as bars, empty without any; `total` is of the whole run."""
     if not timings:
         return Markup()
-    total = sum(timings.values())
     longest = max(*timings.values(), 1e-9)
     shown = list(timings.items())[:_STAGES]
     hidden = len(timings) - len(shown)

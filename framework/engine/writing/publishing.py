@@ -33,11 +33,12 @@ def commit_load(work: Run, course: Course) -> Course:
     settle_rows_aside(work, course)
     link_files(transaction, segments)
     check_listing(transaction, segments)
-    instant = publish(transaction, course.audited, _publication(work, load))
+    audited = work.timed(course.audited)
+    instant = publish(transaction, audited, _publication(work, load))
     course.keeping.close()
     finish(transaction)
     done = f"instant {instant.requested_time} published"
-    return replace(course, instant=instant.requested_time, summary=done)
+    return replace(course, audited=audited, instant=instant.requested_time, summary=done)
 
 
 def _publication(work: Run, load: Load) -> Publication:

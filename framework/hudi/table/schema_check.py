@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from framework.vocabulary import HUDI_PREFIX, INTERNAL_PREFIX, SPARK_COLUMNS
+from framework.vocabulary import ReservedPrefix, SparkColumn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -58,16 +58,17 @@ def check_schema(schema: pa.Schema) -> tuple[SchemaIssue, ...]:
 
 def is_internal_column(name: str) -> bool:
     """Whether a scan by Spark, or a reader of ours, has a column of this name in any table."""
-    return name.lower() in SPARK_COLUMNS or name.lower().startswith(INTERNAL_PREFIX)
+    lowered = name.lower()
+    return lowered in set(SparkColumn) or lowered.startswith(ReservedPrefix.LAKESTRAP)
 
 
 def _reserved_issue(name: str) -> SchemaIssue | None:
     """Return what is wrong with a top-level name that has a meaning of its own."""
     remedy = "Rename the column, or leave it out."
-    if name.lower().startswith(HUDI_PREFIX):
+    if name.lower().startswith(ReservedPrefix.HUDI):
         return _issue("meta-column", name, f"column '{name}' is reserved for Hudi", remedy)
     if is_internal_column(name):
-        owner = "Spark" if name.lower() in SPARK_COLUMNS else "Lakestrap"
+        owner = "Spark" if name.lower() in set(SparkColumn) else "Lakestrap"
         message = f"column '{name}' has a name that {owner} uses itself when it reads files"
         return _issue("reserved-column", name, message, remedy)
     return None

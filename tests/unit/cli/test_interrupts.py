@@ -21,6 +21,8 @@ NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def handlers() -> Iterator[None]:
     """Listen as the command does, and put back what was there."""
     before = {number: signal.getsignal(number) for number in NUMBERS}
+    for number in NUMBERS:  # a shell ignores some for what it starts in the background
+        signal.signal(number, signal.SIG_DFL)
     listen()
     yield
     forget()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -59,6 +60,30 @@ def test_run_json_holds_the_proof(command: Command, scene: Scene) -> None:
     assert result["spec"] == str(scene.spec)
     assert (result["files"], result["rows"], result["instant"]) == (2, 4, "00000000000001")
     assert result["proof"]["unique"] is True
+
+
+def test_run_report_and_history_agree_on_how_long_it_took(
+    command: Command, scene: Scene, tmp_path: Path
+) -> None:
+    """One number, with the reading of the source in it: in the commit, and wherever it is shown."""
+    report, junit = tmp_path / "report.json", tmp_path / "report.xml"
+    told = command(
+        *("run", "--in-process", scene.spec, "--log-format", "json"),
+        *("--report", f"json={report}", "--report", f"junit={junit}"),
+    )
+    (published,) = [e for e in told.log if e["event"] == "published"]
+    seconds = published["seconds"]
+    document = json.loads(report.read_text())
+    stages = [e["seconds"] for e in told.log if e["event"] == "stage_finished"]
+    assert document["seconds"] == seconds
+    assert len(document["timings"]) == len(stages)
+    assert seconds >= sum(stages[:-1]) - 0.1
+    assert f'time="{seconds:.3f}"' in junit.read_text()
+    assert f"in {seconds:.1f} s" in told.out
+    shown = command("history", scene.spec)
+    assert f"{seconds:.1f} s" in shown.out
+    (instant,) = command("history", scene.spec, "--format", "json").document["instants"]
+    assert instant["audit"]["seconds"] == seconds
 
 
 def test_log_for_machines_is_json_lines(command: Command, scene: Scene) -> None:

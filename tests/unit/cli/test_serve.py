@@ -151,7 +151,7 @@ def test_markers_that_were_told_outlive_a_killed_service(
     """The next start, and Apache Hudi's rollback, find them."""
     kept = orders.folder / ".hoodie" / ".temp" / FIRST
     path = f"/v1/hoodie/marker/%s?markerdirpath={kept}"
-    name = "f_1-0-1_2.parquet.marker.CREATE"
+    name = f"f_1-0-1_{FIRST}.parquet.marker.CREATE"
     words = (orders.folder, "--auth", "loopback", "--markers")
     with serving(tmp_path, *words) as first:
         assert "Markers of Apache Hudi's writers are kept" in first.said

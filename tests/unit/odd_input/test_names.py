@@ -66,7 +66,6 @@ FILES = [
     "+&'\"`$.parquet",
     "*.parquet",
     "?.parquet",
-    "x:y.parquet",
     "back\\slash.parquet",
     "no-ending",
     "x.snappy.parquet",

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from framework.errors import PlanError
 from tests.support.scenes import Scene, a_document, a_scene, adopt
 from tests.support.sources import a_source, ids
 from tests.support.stitching import META, Piece, pieces_of, read_table
@@ -260,18 +261,40 @@ def test_wide_table_is_adopted(tmp_path: Path, mode: str) -> None:
         {"compression": "gzip", "data_page_version": "2.0"},
         {"compression": "zstd", "data_page_size": 64},
         {"compression": "lz4", "write_page_index": True},
-        {"compression": "brotli", "write_page_checksum": True},
+        {"compression": "snappy", "write_page_checksum": True},
         {"version": "1.0", "write_statistics": False},
         {"use_dictionary": False, "column_encoding": {"id": "DELTA_BINARY_PACKED"}},
-        {"use_dictionary": False, "column_encoding": {"id": "BYTE_STREAM_SPLIT"}},
     ],
-    ids=range(8),
+    ids=range(7),
 )
 def test_files_of_any_encoding_are_adopted(tmp_path: Path, options: dict[str, Any]) -> None:
     """How pages are written is the writer's own affair."""
     scene = a_scene(tmp_path, {})
     a_source(scene.source, {"p=1/a.parquet": ids(*range(200))}, **options)
     assert len(_rows(scene)) == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("a", {"compression": "brotli"}),
+        ("a", {"use_dictionary": False, "column_encoding": {"id": "BYTE_STREAM_SPLIT"}}),
+        ("a:b", {}),
+    ],
+    ids=["brotli", "byte_stream_split", "colon"],
+)
+def test_files_that_spark_cannot_read_are_adopted_in_full_only(
+    tmp_path: Path, name: str, options: dict[str, Any]
+) -> None:
+    """As they are, only some readers could read them."""
+    kept, full = (a_scene(tmp_path / mode, {}, a_document(mode=mode)) for mode in MODES)
+    for scene in (kept, full):
+        a_source(scene.source, {f"p=1/{name}.parquet": ids(*range(200))}, **options)
+    with pytest.raises(PlanError) as caught:
+        adopt(kept)
+    assert caught.value.condition == "source/unreadable-format"
+    assert f"{name}.parquet" in caught.value.message
+    assert len(_rows(full, "full_record")) == 200
 
 
 @pytest.mark.long
