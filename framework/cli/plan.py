@@ -23,6 +23,7 @@ from framework.cli.usage import usage_error
 from framework.engine.events import Note
 from framework.engine.prepare import Bench, Request, prepare
 from framework.engine.proving import prove_source
+from framework.engine.verifying import verify_source
 from framework.errors import StorageError, Where
 from framework.plan.explain import explain_json, explain_markdown
 from framework.plan.saved import save_plan
@@ -37,7 +38,15 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _CHANGES = 2
+_NO_PAGES = "no pages to verify: this plan takes no file"
 _NOT_PROVEN = "not proven; `--prove-keys` reads them, and `run` proves them before it publishes"
+
+
+class PlanVerify(StrEnum):
+    """How deep source files are looked at."""
+
+    FOOTER = "footer"
+    FULL = "full"
 
 
 class PlanFormat(StrEnum):
@@ -56,6 +65,13 @@ def command(
         bool,
         typer.Option("--prove-keys", help="Read the key columns and prove the keys unique."),
     ] = False,
+    verify: Annotated[
+        PlanVerify,
+        typer.Option(
+            "--verify",
+            help="Read footers, or also every page of the files to adopt: the whole source, once.",
+        ),
+    ] = PlanVerify.FOOTER,
     save: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", help="Save the plan of one spec; `run` takes it."),
@@ -88,10 +104,9 @@ def command(
             changes.append(prepared.plan.has_changes)
             if form is PlanFormat.TEXT:
                 write_plan(out(), prepared.plan)
-            proof = _NOT_PROVEN
             with reporting(log_format, str(path)) as events:
-                if prove_keys:
-                    proof = _prove(prepared, replace(bench, events=events))
+                deeper = replace(bench, events=events)
+                proof = _looked_into(prepared, deeper, verify, prove_keys=prove_keys)
                 if save:
                     _save(save, prepared, request, events)
         if form is PlanFormat.MARKDOWN:
@@ -104,6 +119,20 @@ def command(
     with document.written(form is PlanFormat.MARKDOWN):
         code = each_file(paths, document.noting_failures(one), voice)
     return _CHANGES if code == 0 and detailed_exitcode and any(changes) else code
+
+
+def _looked_into(prepared: Prepared, bench: Bench, verify: PlanVerify, *, prove_keys: bool) -> str:
+    """Read what footers do not say, as far as it was asked for; return what is known of keys."""
+    if verify is PlanVerify.FULL:
+        _verify(prepared, bench)
+    return _prove(prepared, bench) if prove_keys else _NOT_PROVEN
+
+
+def _verify(prepared: Prepared, bench: Bench) -> None:
+    """Read every page of the files that a plan takes."""
+    files = verify_source(prepared.plan, bench)
+    text = f"pages verified: {files:,} files can be read" if files else _NO_PAGES
+    bench.events(Note(level="info", message=text))
 
 
 def _prove(prepared: Prepared, bench: Bench) -> str:

@@ -88,8 +88,9 @@ def test_deeper_checks_see_what_sizes_and_times_hide(
         assert read(spark, table, verify=depth).count() == 50
     _same_outside(file, lambda data: data[:4] + bytes(40) + data[44:])
     read(spark, table, verify=Verify.FOOTER)
-    with pytest.raises(SourceDriftError):
+    with pytest.raises(SourceDriftError, match="column 'id' of row group 0: ") as caught:
         read(spark, table, verify=Verify.FULL)
+    assert caught.value.where.file == str(file)
     _same_outside(file, lambda _: whole)
     _same_outside(file, _footer_changed)
     read(spark, table)

@@ -10,6 +10,7 @@ import pyarrow as pa
 from framework.engine.reading.drifting import drifted
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.source_schema import decode_schema, encode_schema
+from framework.hudi.codecs.bad_chunks import naming_bad_chunks
 from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter
 from framework.hudi.filegroup.base_file import repeating
 from framework.hudi.filegroup.log_changes import LogPart, read_changes
@@ -282,7 +283,8 @@ def _read(storage: Storage, path: str, schema: pa.Schema, *, encoded: bool) -> p
                 read_dictionary=repeating(footer.metadata, schema) if encoded else None,
             )
             present = [name for name in parquet.schema_arrow.names if name in schema.names]
-            rows = parquet.read(columns=present, use_threads=False)
+            with naming_bad_chunks(parquet, range(parquet.num_row_groups), present):
+                rows = parquet.read(columns=present, use_threads=False)
             calendar = LegacyCalendar.of(parquet, f"{storage.location}/{path}")
             return rows if calendar is None else calendar.gregorian(rows)
     except UNREADABLE as error:

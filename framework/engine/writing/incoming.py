@@ -24,6 +24,7 @@ from framework.engine.tasks import decode
 from framework.engine.writing.job import InputFile, LoadJob
 from framework.errors import CorruptFileError, SourceDriftError, Where
 from framework.hudi.bootstrap.row_numbers import RowNumbers
+from framework.hudi.codecs.bad_chunks import naming_bad_chunks
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.keygen.paths import partition_paths
@@ -285,7 +286,8 @@ def _chunks(file: InputFile, names: Sequence[str]) -> Iterator[tuple[int, pa.Tab
             calendar = LegacyCalendar.of(parquet, file.path)
             start = 0
             for groups in _row_groups(parquet.metadata):
-                rows = parquet.read_row_groups(groups, columns=present, use_threads=False)
+                with naming_bad_chunks(parquet, groups, present):
+                    rows = parquet.read_row_groups(groups, columns=present, use_threads=False)
                 yield start, rows if calendar is None else calendar.gregorian(rows)
                 start += rows.num_rows
     except UNREADABLE as error:

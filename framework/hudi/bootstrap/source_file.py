@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from framework.errors import CorruptFileError, StorageError, Where
 from framework.hudi.bootstrap.fingerprint import Fingerprint, drift, read_footer
+from framework.hudi.codecs.bad_chunks import naming_bad_chunks
 from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.table.fitting import fitted_column
 from framework.hudi.table.rebasing import LegacyCalendar
@@ -88,21 +89,45 @@ class SourceReader:
         """
         present = [name for name in schema.names if name in self._names]
         expected = self.fingerprint.row_groups[group]
-        found = 0
         try:
             if not present:
                 yield self._conform(pa.record_batch({"": pa.nulls(expected)}), schema)
                 return
-            for batch in self._parquet.iter_batches(
-                _BATCH_ROWS, row_groups=[group], columns=present, use_threads=False
-            ):
-                found += batch.num_rows
-                days = batch if self._calendar is None else self._calendar.gregorian(batch)
-                yield self._conform(days, schema)
+            with naming_bad_chunks(self._parquet, [group], present):
+                for batch in self._decoded(group, present):
+                    days = batch if self._calendar is None else self._calendar.gregorian(batch)
+                    yield self._conform(days, schema)
         except UNREADABLE as error:
             raise self._corrupt(f"row group {group} cannot be read: {error}") from error
+
+    def check_pages(self) -> None:
+        """Decode all columns of all row groups, and compare the checksums that pages have.
+
+        Reads the whole file; holds one batch.
+
+        Raises:
+            CorruptFileError: as of `batches`.
+        """
+        for group in self.row_groups():
+            for _ in self.batches(group, self._parquet.schema_arrow):
+                pass
+
+    def _decoded(self, group: int, names: list[str]) -> Iterator[Any]:
+        """Yield some columns of one row group.
+
+        Raises:
+            ValueError: it has another number of rows than the footer says.
+            Exception: others of `UNREADABLE`.
+        """
+        expected, found = self.fingerprint.row_groups[group], 0
+        for batch in self._parquet.iter_batches(
+            _BATCH_ROWS, row_groups=[group], columns=names, use_threads=False
+        ):
+            found += batch.num_rows
+            yield batch
         if found != expected:
-            raise self._corrupt(f"row group {group} has {found} rows, not {expected}")
+            message = f"it has {found} rows, not {expected}"
+            raise ValueError(message)
 
     def _conform(self, batch: Any, schema: Any) -> Any:
         """Return the batch with the columns and types of `schema`, absent ones null."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framework.engine.reading.drifting import drifted
 from framework.engine.tasks import decode, encode
 from framework.hudi.bootstrap.fingerprint import Fingerprint
 from framework.hudi.bootstrap.source_file import open_source
+from framework.hudi.codecs.bad_chunks import naming_bad_chunks
+from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.table.layout import parent_of
 from framework.vocabulary import Verify
@@ -127,8 +128,11 @@ def _rows(source: str, *, every_page: bool) -> Iterator[int]:
         if not every_page:
             yield pq.read_metadata(source).num_rows
             return
-        with pq.ParquetFile(source, page_checksum_verification=True) as file:
+        with (
+            pq.ParquetFile(source, page_checksum_verification=True) as file,
+            naming_bad_chunks(file, range(file.num_row_groups), file.schema_arrow.names),
+        ):
             for batch in file.iter_batches():
                 yield batch.num_rows
-    except (OSError, pa.ArrowException) as error:
+    except UNREADABLE as error:
         raise drifted(source, f"it cannot be read: {error}") from error

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.scenes import Scene, adopt, snapshot
+from tests.support.scenes import Scene, a_document, a_scene, adopt, snapshot
 from tests.support.sources import a_source, ids
+from tests.support.torn import tear
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -251,3 +252,47 @@ def test_footers_alone_are_read(command: Command, scene: Scene) -> None:
     os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
     assert rows == 2
     assert command("plan", scene.spec).code == 0
+
+
+def test_plan_verify_full_reads_all_pages(command: Command, scene: Scene) -> None:
+    """And says how many files it read; it changes nothing."""
+    assert scene.spec.exists()
+    before = snapshot(scene.folder)
+    told = command("plan", scene.spec, "--verify=full")
+    assert told.code == 0
+    assert "pages verified: 2 files can be read" in told.err
+    assert snapshot(scene.folder) == before
+    assert "pages verified" not in command("plan", scene.spec, "--verify", "footer").err
+
+
+def test_plan_verify_full_of_bad_pages_names_the_file(command: Command, scene: Scene) -> None:
+    """The footer is sound, so the plan is shown; then the file, the column and the row group."""
+    path = scene.source / "p=2" / "a.parquet"
+    tear(path, 0, 0, "data header")
+    assert command("plan", scene.spec).code == 0
+    told = command("plan", scene.spec, "--verify=full", "--format", "markdown")
+    assert told.code == 5
+    assert "`source/corrupt-data`" in told.out
+    assert str(path) in told.out
+    assert "column 'id' of row group 0" in told.out
+
+
+def test_plan_verify_full_leaves_out_what_is_skipped(command: Command, tmp_path: Path) -> None:
+    """Files that are not part of the table are not read; those of each other mode are."""
+    files = {f"p={n}/a.parquet": ids(n, 10 + n) for n in (1, 2, 3)}
+    rules = [{"partition": "p=1", "mode": "skip"}, {"partition": "p=2", "mode": "full_record"}]
+    scene = a_scene(tmp_path / "s", files, a_document(rules=rules))
+    tear(scene.source / "p=1" / "a.parquet", 0, 0, "data body")
+    told = command("plan", scene.spec, "--verify=full")
+    assert told.code == 0
+    assert "pages verified: 2 files" in told.err
+    tear(scene.source / "p=2" / "a.parquet", 0, 0, "data body")
+    assert command("plan", scene.spec, "--verify=full").code == 5
+
+
+def test_plan_verify_full_of_an_adopted_table_reads_nothing(command: Command, scene: Scene) -> None:
+    """The plan takes no file then."""
+    adopt(scene)
+    told = command("plan", scene.spec, "--verify=full")
+    assert told.code == 0
+    assert "no pages to verify" in told.err

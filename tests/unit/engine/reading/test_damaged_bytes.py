@@ -17,6 +17,7 @@ from framework.vocabulary import TableType
 from tests.golden.tables.opening import golden_names
 from tests.support.damaged_lakes import adopted_lake, files_of, hudi_lake, written_lake
 from tests.support.mutants import DAMAGES, Mutant, Subject, mutants, rows_text
+from tests.support.torn import tear
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -101,6 +102,18 @@ def test_page_of_apache_hudi_with_a_turned_bit_is_refused(name: str, tmp_path: P
             rows_text(str(location))
         assert caught.value.condition == "file/not-readable"
         assert caught.value.where.file == str(path)
+
+
+def test_source_page_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """By file, column and row group, when rows behind a skeleton are read."""
+    location, source = adopted_lake(tmp_path)
+    path = source / "p=1" / "b"
+    tear(path, 0, 0, "data header")
+    with pytest.raises(CorruptFileError) as caught:
+        rows_text(str(location))
+    assert caught.value.condition == "file/not-readable"
+    assert caught.value.where.file == str(path)
+    assert "column 'id' of row group 0: " in caught.value.message
 
 
 def test_damages_do_damage() -> None:

@@ -18,6 +18,7 @@ from framework.errors import (
     SourceDriftError,
     UnsupportedTableError,
 )
+from tests.support.torn import tear
 from tests.support.writing import rows_of, run_spec
 
 if TYPE_CHECKING:
@@ -257,6 +258,17 @@ def test_load_of_a_damaged_file_is_refused(shop: Shop) -> None:
     path.write_bytes(b"PAR1 nothing PAR1")
     error = refusal(shop, CorruptFileError)
     assert (error.condition, error.where.file) == ("input/corrupt-file", str(path))
+
+
+def test_load_of_a_file_with_a_bad_page_names_column_and_row_group(shop: Shop) -> None:
+    """Behind a sound footer."""
+    shop.land("b.parquet", [an_order(2)])
+    path = shop.folder / "landing" / "b.parquet"
+    column = pq.read_schema(path).get_field_index("v")
+    tear(path, column, 0, "data header")
+    error = refusal(shop, CorruptFileError)
+    assert (error.condition, error.where.file) == ("input/corrupt-file", str(path))
+    assert "column 'v' of row group 0: " in error.message
 
 
 def test_load_of_another_format_needs_spark(shop: Shop) -> None:

@@ -13,6 +13,7 @@ from framework.errors import CorruptFileError, SourceDriftError
 from framework.hudi.bootstrap.source_file import check_unchanged, open_source
 from framework.hudi.storage.local import LocalStorage
 from tests.support.sources import a_fingerprint, a_source, ids
+from tests.support.torn import tear
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,3 +111,20 @@ def test_batches_damaged_page_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CorruptFileError) as caught, open_source(storage, fingerprint) as source:
         list(source.batches(0, pa.schema([("id", pa.int64())])))
     assert caught.value.condition == "source/corrupt-data"
+
+
+def test_batches_bad_page_names_column_and_row_group(tmp_path: Path) -> None:
+    """Of several that are read together; columns that are sound can still be read."""
+    table = pa.table({"id": range(20), "text": ["a", "b"] * 10, "x": [0.5, 1.5] * 10})
+    a_source(tmp_path, {PATH: table}, row_group_size=10)
+    storage = LocalStorage(str(tmp_path))
+    fingerprint = a_fingerprint(storage, PATH)
+    tear(tmp_path / PATH, 1, 1, "dictionary body")
+    with open_source(storage, fingerprint) as source:
+        schema = pa.schema([("id", pa.int64()), ("text", pa.string()), ("x", pa.float64())])
+        assert sum(batch.num_rows for batch in source.batches(0, schema)) == 10
+        assert sum(batch.num_rows for batch in source.batches(1, schema.remove(1))) == 10
+        with pytest.raises(CorruptFileError) as caught:
+            list(source.batches(1, schema))
+    assert caught.value.condition == "source/corrupt-data"
+    assert "column 'text' of row group 1: " in caught.value.message

@@ -1,0 +1,159 @@
+"""Decoding every page of the files that a plan takes: what a sound footer does not say."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from framework.engine.bootstrap.job import WorkRange
+from framework.engine.bootstrap.packing import pack
+from framework.engine.events import Progress, silent
+from framework.engine.tasks import decode, encode
+from framework.errors import CorruptFileError, Where
+from framework.hudi.bootstrap.inventory import InventoryHandle, read_files
+from framework.hudi.bootstrap.source_file import open_source
+from framework.hudi.storage.opening import open_storage
+from framework.vocabulary import FileKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from framework.engine.events import Events
+    from framework.engine.tasks import Tasks
+
+__all__ = ["BadFile", "PageShare", "PageTask", "check_pages", "check_pages_task"]
+
+_NAMED: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageTask:
+    """Files whose pages one task decodes.
+
+    Attributes:
+        source: location of the source root.
+        inventory: fields of the `InventoryHandle`.
+        ranges: fields of `WorkRange`, ascending.
+    """
+
+    source: str
+    inventory: dict[str, Any]
+    ranges: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BadFile:
+    """A file that cannot be read: its path below the source root, and the fault."""
+
+    path: str
+    condition: str
+    message: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageShare:
+    """What a task read: counts of files, rows and bytes, and fields of each `BadFile`, in order."""
+
+    files: int
+    rows: int
+    bytes: int
+    bad: list[dict[str, Any]]
+
+
+def check_pages(
+    tasks: Tasks,
+    source: str,
+    handle: InventoryHandle,
+    ranges: Sequence[WorkRange],
+    *,
+    events: Events = silent,
+) -> PageShare:
+    """Decode all columns of these files, and compare the checksums that their pages have.
+
+    Reads every byte of the files once, in tasks; each holds a batch of one file. Writes nothing.
+    A bit that turned in a page without a checksum is found where the page does not decode then.
+
+    Args:
+        tasks: runs the reading.
+        source: location of the source root.
+        handle: the inventory.
+        ranges: which files of it.
+        events: hears of progress, as stage `pages`.
+
+    Returns:
+        Counts of all files; none of them is bad.
+
+    Raises:
+        CorruptFileError: `source/corrupt-data`, or what else `SourceReader.batches` raises; of the
+            first bad file in order, with the names of the others, twenty at most.
+        SourceDriftError: a source file is not the one in the inventory.
+        StorageError: a file cannot be read.
+    """
+    whole = [replace(each, kind=FileKind.FULL.value) for each in ranges]
+    work = [
+        encode(PageTask(source=source, inventory=asdict(handle), ranges=[asdict(r) for r in share]))
+        for share in pack(handle, whole, tasks.parallelism)
+    ]
+    shares = []
+    for status in tasks.run(check_pages_task, work):
+        share = decode(PageShare, status)
+        shares.append(share)
+        events(Progress(stage="pages", files=share.files, rows=share.rows, bytes=share.bytes))
+    bad = sorted((BadFile(**each) for share in shares for each in share.bad), key=_path)
+    if bad:
+        raise _error(source, bad)
+    return PageShare(
+        files=sum(share.files for share in shares),
+        rows=sum(share.rows for share in shares),
+        bytes=sum(share.bytes for share in shares),
+        bad=[],
+    )
+
+
+def check_pages_task(descriptor: str) -> str:
+    """Decode the files of a `PageTask`; return a `PageShare` as JSON.
+
+    Raises:
+        SourceDriftError: a source file is not the one in the inventory.
+        StorageError: a file cannot be read.
+    """
+    task = decode(PageTask, descriptor)
+    storage, handle = open_storage(task.source), InventoryHandle(**task.inventory)
+    files = rows = size = 0
+    bad: list[dict[str, Any]] = []
+    for fields in task.ranges:
+        each = WorkRange(**fields)
+        for file in read_files(handle, each.start, each.stop):
+            found = file.fingerprint
+            files, rows, size = files + 1, rows + found.rows, size + found.size
+            try:
+                with open_source(storage, found) as reader:
+                    reader.check_pages()
+            except CorruptFileError as error:
+                fault = BadFile(
+                    path=found.path,
+                    condition=error.condition,
+                    message=error.message,
+                    remedy=error.remedy,
+                )
+                bad.append(asdict(fault))
+    return encode(PageShare(files=files, rows=rows, bytes=size, bad=bad))
+
+
+def _path(file: BadFile) -> str:
+    return file.path
+
+
+def _error(source: str, bad: Sequence[BadFile]) -> CorruptFileError:
+    """Return the error for the first file, with the names of the others."""
+    first, others = bad[0], bad[1:]
+    lines = [f"\n  also {each.path}: {each.message}" for each in others[: _NAMED - 1]]
+    left = len(bad) - _NAMED
+    lines += [f"\n  and {left:,} more files"] if left > 0 else []
+    return CorruptFileError(
+        first.condition,
+        first.message + "".join(lines),
+        where=Where(file=f"{source}/{first.path}"),
+        remedy=first.remedy,
+    )
