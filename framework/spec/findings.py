@@ -83,6 +83,11 @@ class FindingList:
         """Whether there are so many errors that looking for more is of no use."""
         return len(self._errors) >= MAX_FINDINGS
 
+    @property
+    def warned(self) -> bool:
+        """Whether there are so many warnings that no more are kept."""
+        return len(self._warnings) >= MAX_FINDINGS
+
 
 def finding_at(
     rule: str, span: Span, message: str, *, key_path: str = "", suggestion: str | None = None

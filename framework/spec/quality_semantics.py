@@ -124,10 +124,9 @@ class QualitySemantics(Lookup):
             for name in _PREDICATES:
                 found = None if self.findings.full else scanned(check.get(name))
                 if found is not None:
-                    faults = chain(
-                        unknown_columns(found, known, _DECLARED), text_faults(found, types)
-                    )
-                    self._note_all(f"{path}.{name}", faults)
+                    unknown = unknown_columns(found, known, _DECLARED)
+                    faults = () if self.findings.warned else unknown
+                    self._note_all(f"{path}.{name}", chain(faults, text_faults(found, types)))
             self._check_arguments(path, check, known)
         redacted = self._at("quality", "redact")
         for index, name in enumerate(redacted if isinstance(redacted, list) else []):
@@ -179,7 +178,7 @@ class QualitySemantics(Lookup):
 
     def _check_column(self, path: str, name: object, known: Mapping[str, str]) -> None:
         """The column is one of the table's."""
-        if isinstance(name, str) and name.lower() not in known:
+        if isinstance(name, str) and name.lower() not in known and not self.findings.warned:
             message, near = f"`{name[:60]}` is not among {_DECLARED}", nearest(name, known.values())
             self._warn_of_column(path, self.positions.span(path), message, near)
 
