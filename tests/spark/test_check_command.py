@@ -169,6 +169,25 @@ def test_check_of_a_source_looks_at_what_a_run_would_take_in(command: Command, g
     assert gate.ids() == list(range(10))
 
 
+def test_check_of_a_source_without_a_column_says_what_a_run_would(
+    command: Command, gate: Gate, spark: SparkSession
+) -> None:
+    """It is refused, or null: then checks of the column see null, alone and in a run."""
+    rows = pa.Table.from_pylist(list(good_rows(range(10, 20)))).drop_columns(["amount"])
+    gate.put("one", rows)
+    check = {"name": "empty", "expect": "amount IS NULL OR id < 10", "on_fail": "quarantine"}
+    told = command("check", "--source", gate.spec(check))
+    assert (told.code, "input/schema-differs" in told.err) == (1, True)
+    assert "column 'amount' is missing" in told.err
+    document = gate.document(check)
+    document["write"]["missing_columns"] = "set_null"
+    spec = gate.written(document)
+    assert command("check", "--source", spec).code == 0
+    assert command("run", spec).code == 0
+    assert not gate.quarantine.exists()
+    assert {gate.amounts(spark)[number] for number in range(10, 20)} == {None}
+
+
 @pytest.mark.parametrize("operation", ["metadata_only", "insert"])
 def test_check_without_a_table_looks_at_the_source_and_its_keys(
     command: Command, tmp_path: Path, operation: str

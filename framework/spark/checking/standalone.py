@@ -16,6 +16,7 @@ from framework.engine.course import PinnedInput
 from framework.engine.proving import prove_source
 from framework.engine.reading.table import open_table
 from framework.engine.results import AuditReport
+from framework.engine.writing.input_columns import input_columns
 from framework.engine.writing.input_footers import input_footers
 from framework.errors import AuditFailedError, PlanError, Where
 from framework.hudi.bootstrap.inventory import read_files
@@ -94,10 +95,10 @@ def check_source(
     """Return what the gate would say of the rows that a run would take in now.
 
     Of a check that takes rows out, bad rows are told and refuse nothing. What is no plain Parquet
-    is written to the scratch folder first, as a run would.
+    is written to the scratch folder first, as a run would. Columns are compared with the table's.
 
     Raises:
-        PlanError: `check/no-source`, `quality/bad-sql`; or as of `open_input`.
+        PlanError: `check/no-source`, `quality/bad-sql`; or as of `open_input` or `input_columns`.
         TaskError: `audit/check-not-run`.
     """
     plan = prepared.plan
@@ -121,19 +122,22 @@ def check_source(
 
 def _load_rows(spark: SparkSession, plan: Plan, bench: Bench) -> InputRows | None:
     """Return the rows that a load would take in, None where there is none."""
-    request = plan.load.request if plan.load else None
-    if request is None or not plan.stages:
+    load = plan.load
+    request = load.request if load else None
+    if load is None or request is None or not plan.stages:
         return None
     if request.is_plain_parquet and request.files is not None:
         pinned = PinnedInput(paths=request.files)
     else:
         pinned = SparkInput(spark, bench.events).stage(request, str(bench.scratch / "input"))
     footers = input_footers(pinned.paths)
+    table = None if load.creates else open_table(plan.target.location)
+    columns = input_columns(plan.target, table, load, (pinned, footers))
     return InputRows(
         numbers=[each.number for each in footers.files],
         paths=[each.path for each in footers.files],
         partition_paths=[""] * len(footers.files),
-        schema=pinned.schema or footers.united(),
+        schema=columns.found,
     )
 
 
