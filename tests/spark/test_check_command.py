@@ -15,6 +15,7 @@ from framework.engine.reporting.document import ReportDocument
 from framework.vocabulary import ReportForm
 from tests.support.checks import Gate, good_rows
 from tests.support.commands import Outcome
+from tests.support.tables import record_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,6 +107,7 @@ def rewritten(gate: Gate, change: Callable[[pa.Table], pa.Table]) -> None:
     (path,) = gate.location.glob("day=a/*.parquet")
     table = pq.read_table(path, partitioning=None)
     pq.write_table(change(table).replace_schema_metadata(None), path, store_schema=False)
+    record_size(gate.location, path)
 
 
 def twice(table: pa.Table) -> pa.Table:

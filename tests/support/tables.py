@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-__all__ = ["changed_settings", "commit_base_file", "disown"]
+__all__ = ["changed_settings", "commit_base_file", "disown", "record_size"]
 
 
 def disown(table: Path) -> None:
@@ -28,6 +28,17 @@ def disown(table: Path) -> None:
     body = json.loads(commit.read_text())
     kept = {k: v for k, v in body["extraMetadata"].items() if not k.startswith("lakestrap.")}
     commit.write_text(json.dumps(body | {"extraMetadata": kept}))
+
+
+def record_size(table: Path, file: Path) -> None:
+    """Let the commit that wrote a file say the size that the file has, as its own writer would."""
+    for commit in (table / ".hoodie").glob("*commit"):
+        body = json.loads(commit.read_text())
+        for stats in body["partitionToWriteStats"].values():
+            for stat in stats:
+                if stat["path"] == str(file.relative_to(table)):
+                    stat["fileSizeInBytes"] = file.stat().st_size
+        commit.write_text(json.dumps(body))
 
 
 def commit_base_file(table: Path, instant: str, file: str, rows: pa.Table) -> None:
