@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import re
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 from framework import errors
 from framework.errors import (
     AuditFailedError,
+    CorruptFileError,
     FrameworkError,
     SpecError,
     StorageError,
@@ -32,6 +34,9 @@ _RAISED: Final = re.compile(r"^[A-Za-z_][\w.]*(?::.*)?$", re.MULTILINE)
 _TELLING: Final = re.compile(
     r"^.*(?:exited unexpectedly|Caused by|OutOfMemory|crashed).*$", re.MULTILINE
 )
+_UNREADABLE: Final = re.compile(r"Encountered error while reading file (\S+?)\.?(?: Details|\s|$)")
+"""What Spark 3.5 and later say of a file that a scan of theirs cannot read; the place is a URI."""
+_FILE_ROOT: Final = re.compile("^file:/+")
 _TRACEBACK: Final = "Traceback (most recent call last)"
 _HEADLINE_CHARS: Final = 500
 
@@ -76,9 +81,24 @@ def from_text(text: str) -> FrameworkError:
     """Return the error for a failed job, given the text of Spark's exception."""
     start = text.find(_BEGIN)
     stop = text.find(_END, start)
+    file = _UNREADABLE.search(text)
+    if (start < 0 or stop < 0) and file is not None:
+        return _not_readable(unquote(file[1]), text)
     if start < 0 or stop < 0:
         return _task_error(_headline(text), text)
     return revive(json.loads(text[start + len(_BEGIN) : stop]))
+
+
+def _not_readable(file: str, cause: str) -> CorruptFileError:
+    """Return the error for a file whose pages or footer Spark refused."""
+    error = CorruptFileError(
+        "file/not-readable",
+        f"Spark cannot read the file: {_headline(cause)}",
+        where=Where(file=_FILE_ROOT.sub("/", file)),
+        remedy="Restore the file from a copy.",
+    )
+    error.__cause__ = FirstCauseError(cause)
+    return error
 
 
 def _task_error(message: str, cause: str) -> TaskError:

@@ -6,14 +6,20 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from framework.engine.reading.table import open_table
 from framework.engine.views import LISTED
 from framework.engine.writing.existing import latest_slices
 from framework.errors import CorruptFileError
+from framework.hudi.codecs.parquet_seal import check_pages, chunk_start
 from framework.spark import read, read_incremental, read_optimized
+from framework.spark.spark_faults import typed
+from framework.vocabulary import TableType
 from tests.golden.tables.opening import open_golden
+from tests.support.damaged_lakes import written_lake
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,6 +78,38 @@ def test_log_block_damaged_in_place_raises_through_tasks(
     frame = read(spark, str(location))
     with pytest.raises(Exception, match="log/damaged"):
         frame.count()
+
+
+def test_page_with_a_turned_bit_fails_in_sparks_own_scan(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Base files, skeletons and source files that have checksums: none is read as other values."""
+    table = written_lake(TableType.COPY_ON_WRITE, tmp_path)
+    whole = read(spark, str(table)).count()
+    path = table / _file(table, "base")
+    data = path.read_bytes()
+    for column in range(pq.read_metadata(path).num_columns):
+        chunk = pq.read_metadata(path).row_group(0).column(column)
+        if chunk.path_in_schema == "day":
+            continue  # the folder has it, and it is not read
+        end = chunk_start(chunk) + chunk.total_compressed_size
+        path.write_bytes(data[: end - 1] + bytes((data[end - 1] ^ 1,)) + data[end:])
+        with pytest.raises(CorruptFileError) as caught, typed():
+            read(spark, str(table)).collect()
+        assert caught.value.condition == "file/not-readable"
+        assert caught.value.where.file == str(path)
+    path.write_bytes(data)
+    assert read(spark, str(table)).count() == whole
+
+
+def test_pages_that_spark_writes_have_checksums(spark: SparkSession, tmp_path: Path) -> None:
+    """Staged input and rows set aside are its files."""
+    spark.range(100).selectExpr("id", "cast(id as string) t").write.parquet(str(tmp_path / "x"))
+    for path in (tmp_path / "x").glob("*.parquet"):
+        group = pq.read_metadata(path).row_group(0)
+        data = pa.py_buffer(path.read_bytes())
+        for chunk in map(group.column, range(2)):
+            check_pages(data.slice(chunk_start(chunk), chunk.total_compressed_size))
 
 
 def _file(location: Path, kind: str) -> str:

@@ -41,7 +41,11 @@ GREGORIAN_READS: Final = {
 Whatever a session is set to, such days are the same to every reader of ours (ADR 0017).
 """
 
-_STRICT: Final = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
+_STRICT: Final = {
+    "ignoreMissingFiles": "false",
+    "ignoreCorruptFiles": "false",
+    "parquet.page.verify-checksum.enabled": "true",  # Hadoop's name; off unless it is set
+}
 _DISCOVERY: Final = "spark.sql.sources.parallelPartitionDiscovery"
 _LISTED_HERE: Final = 20_000
 _FAR_APART: Final = 1 << 44

@@ -18,6 +18,7 @@ from pyspark.sql import types as t
 from framework.engine.reading.drifting import drifted
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.source_schema import SchemaCache
+from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.table.layout import ARCHIVED
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
@@ -128,7 +129,7 @@ def _footer(fault: _Fault, path: str) -> pq.FileMetaData:
     """Return a file's footer."""
     try:
         return pq.read_metadata(path)
-    except (OSError, pa.ArrowException) as error:
+    except UNREADABLE as error:
         raise fault(path, f"it cannot be read: {error}") from error
 
 
