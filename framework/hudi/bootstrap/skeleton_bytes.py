@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framework.hudi.bootstrap.seqno_pages import PAGE_ROWS, seqno_page
-from framework.hudi.codecs.parquet_seal import blank_seal, sealed
+from framework.hudi.codecs.parquet_seal import blank_seal, sealed_footer
 from framework.hudi.codecs.thrift import (
     STOP,
     binary,
@@ -124,7 +124,7 @@ class SkeletonBytes:
         self._writer.close()
         keys = self._sink.getvalue()
         metadata = self._metadata[0]
-        pieces: list[Any] = [_MAGIC]
+        pieces: list[Any] = []
         at, start = len(_MAGIC), 0
         groups = []
         for ordinal, rows in enumerate(self._rows):
@@ -143,9 +143,8 @@ class SkeletonBytes:
             at += sum(len(chunk.data) for chunk in chunks)
             start += rows
         seal = blank_seal(len(groups) * len(META_COLUMNS))
-        footer = _footer(groups, start, {**footers, **seal})
-        pieces += [footer, len(footer).to_bytes(4, "little"), _MAGIC]
-        return sealed(b"".join(pieces))
+        footer = sealed_footer(_footer(groups, start, {**footers, **seal}), pieces)
+        return b"".join([_MAGIC, *pieces, footer, len(footer).to_bytes(4, "little"), _MAGIC])
 
 
 def _dictionary_page(value: bytes) -> bytes:

@@ -13,6 +13,7 @@ import re
 import struct
 import zlib
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import google_crc32c
@@ -22,7 +23,7 @@ import pyarrow.parquet as pq
 from framework.hudi.codecs.thrift_struct import read_struct
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 __all__ = [
     "SEAL",
@@ -32,6 +33,7 @@ __all__ = [
     "check_pages",
     "chunk_start",
     "sealed",
+    "sealed_footer",
 ]
 
 SEAL: Final = "lakestrap.seal"
@@ -57,11 +59,13 @@ Each reader turns them into a `CorruptFileError` with the file's name, at its ou
 """
 
 _DIGITS: Final = 8
+_BLANK: Final = b"0" * _DIGITS
+_NAME: Final = SEAL.encode()
 _MAGIC: Final = b"PAR1"
 _TRAILER: Final = 8
 _TAIL: Final = 64 * 1024
 _ENTRY: Final = re.compile(
-    re.escape(SEAL.encode()) + rb"\x18[\x80-\xff]*[\x00-\x7f]((?:[0-9a-f]{8})+)", re.DOTALL
+    re.escape(_NAME) + rb"\x18[\x80-\xff]*[\x00-\x7f]((?:[0-9a-f]{8})+)", re.DOTALL
 )
 """The entry as Thrift's compact protocol has it: key, head of the value, its length, the value."""
 _PAGE_HEADER: Final = 1024
@@ -74,26 +78,38 @@ def blank_seal(chunks: int) -> dict[str, str]:
 
 
 def sealed(data: Any) -> bytes:
-    """Return a Parquet file whose blank seal is filled in; the other bytes stay.
+    """Return a Parquet file whose blank seal is filled in; the other bytes stay, copied once.
 
     Raises:
         ValueError: the file has no blank seal for its number of chunks.
     """
     whole = pa.py_buffer(data)
-    metadata = pq.read_metadata(pa.BufferReader(whole))
-    start = whole.size - _TRAILER - _footer_bytes(whole[-_TRAILER:].to_pybytes())
-    footer = whole[start:].to_pybytes()
-    found = _ENTRY.search(footer)
-    digits = "".join(
-        f"{google_crc32c.value(whole.slice(*place)):08x}" for place in _places(metadata)
-    ).encode()
+    end = whole.size - _TRAILER
+    start = end - _footer_bytes(whole[end:].to_pybytes())
+    places = _places(pq.read_metadata(pa.BufferReader(whole)))
+    footer = sealed_footer(whole[start:end].to_pybytes(), (whole.slice(*each) for each in places))
+    return b"".join([whole[:start], footer, whole[end:]])
+
+
+def sealed_footer(footer: bytes, chunks: Iterable[Any]) -> bytes:
+    """Return a footer, without the length and magic that follow it, with its seal filled in.
+
+    Args:
+        footer: with a blank seal.
+        chunks: the bytes of each column chunk, row group by row group.
+
+    Raises:
+        ValueError: the footer has no blank seal for so many chunks.
+    """
+    digits = "".join(f"{google_crc32c.value(chunk):08x}" for chunk in chunks).encode()
+    found = _entry(footer)
     if found is None or len(found[1]) != len(digits) + _DIGITS:
         message = "the file has no seal to fill in"
         raise ValueError(message)
-    at = found.start(1)
-    footer = footer[: at + _DIGITS] + digits + footer[at + _DIGITS + len(digits) :]
-    own = f"{google_crc32c.value(footer[:-_TRAILER]):08x}".encode()
-    return b"".join([whole[:start], footer[:at], own, footer[at + _DIGITS :]])
+    whole = pa.py_buffer(footer)
+    head, tail = whole[: found.start(1)], whole[found.end(1) :]
+    own = f"{_crc32c(head, _BLANK, digits, tail):08x}".encode()
+    return b"".join([head, own, digits, tail])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,15 +257,31 @@ def _checked(footer: bytes) -> bytes | None:
     Raises:
         ValueError: the footer does not match its checksum.
     """
-    found = _ENTRY.search(footer)
+    found = _entry(footer)
     if found is None:
         return None
-    at = found.start(1)
-    blank = footer[:at] + b"0" * _DIGITS + footer[at + _DIGITS :]
-    if google_crc32c.value(blank) != int(found[1][:_DIGITS], 16):
+    whole, at = pa.py_buffer(footer), found.start(1)
+    own = _crc32c(whole[:at], _BLANK, whole[at + _DIGITS :])
+    if own != int(found[1][:_DIGITS], 16):
         message = "the footer does not match its checksum"
         raise ValueError(message)
     return found[1]
+
+
+def _entry(footer: bytes) -> re.Match[bytes] | None:
+    """Return the seal's entry; from the end, since bloom filters of megabytes come before it."""
+    at = footer.rfind(_NAME)
+    while at >= 0:
+        if found := _ENTRY.match(footer, at):
+            return found
+        at = footer.rfind(_NAME, 0, at)
+    return None
+
+
+def _crc32c(*pieces: Any) -> int:
+    """Return the CRC-32C of pieces that follow each other."""
+    found: int = reduce(google_crc32c.extend, pieces, 0)
+    return found
 
 
 def _footer_bytes(trailer: bytes) -> int:

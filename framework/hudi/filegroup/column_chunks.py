@@ -18,7 +18,7 @@ from framework.hudi.codecs.parquet_seal import (
     blank_seal,
     check_pages,
     chunk_start,
-    sealed,
+    sealed_footer,
 )
 from framework.hudi.codecs.thrift_struct import (
     BINARY,
@@ -161,7 +161,7 @@ def assembled(
     Raises:
         CorruptFileError: `bootstrap/read-back-differs`.
     """
-    pieces: list[Any] = [_MAGIC]
+    pieces: list[Any] = []
     at = len(_MAGIC)
     described = []
     for ordinal, group in enumerate(groups):
@@ -169,9 +169,9 @@ def assembled(
         pieces += [chunk.data for chunk in group.chunks]
         at += sum(chunk.data.size for chunk in group.chunks)
     entries = {**pairs, **blank_seal(sum(len(group.chunks) for group in groups))}
-    footer = write_struct(_footer(like.footer, groups, described, entries))
-    pieces += [footer, len(footer).to_bytes(4, "little"), _MAGIC]
-    data = sealed(b"".join(pieces))
+    blank = write_struct(_footer(like.footer, groups, described, entries))
+    footer = sealed_footer(blank, pieces)
+    data = b"".join([_MAGIC, *pieces, footer, len(footer).to_bytes(4, "little"), _MAGIC])
     _check(data, groups, name)
     return data
 
