@@ -59,7 +59,7 @@ def check(name: str, found: Iterable[Mutant]) -> int:
 @pytest.mark.parametrize("name", OURS)
 def test_table_of_ours_with_one_damaged_file_is_right_or_refused(name: str, tmp_path: Path) -> None:
     """A sample; `make crash` tries many more."""
-    assert check(name, mutants(a_subject(name, tmp_path), 70, Random(18))) > 50
+    assert check(name, mutants(a_subject(name, tmp_path), 20, Random(18))) > 14
 
 
 @pytest.mark.full
