@@ -16,10 +16,14 @@ from framework.engine.writing.existing import latest_slices
 from framework.errors import CorruptFileError
 from framework.hudi.codecs.parquet_seal import check_pages, chunk_start
 from framework.spark import read, read_incremental, read_optimized
+from framework.spark.querying import query
 from framework.spark.spark_faults import typed
 from framework.vocabulary import TableType
 from tests.golden.tables.opening import open_golden
 from tests.support.damaged_lakes import written_lake
+from tests.support.scenes import a_scene, adopt
+from tests.support.sources import ids
+from tests.support.torn import TEARS, tear
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,6 +114,27 @@ def test_pages_that_spark_writes_have_checksums(spark: SparkSession, tmp_path: P
         data = pa.py_buffer(path.read_bytes())
         for chunk in map(group.column, range(2)):
             check_pages(data.slice(chunk_start(chunk), chunk.total_compressed_size))
+
+
+@pytest.mark.parametrize("what", TEARS)
+def test_source_page_that_spark_cannot_read_is_named_by_its_file(
+    spark: SparkSession, tmp_path: Path, what: str
+) -> None:
+    """Behind a sound footer: Spark's own error names it, and ours has it as a place."""
+    texts = ["a", "b", "c"] * 10
+    files = {f"p={n}/b é.parquet": ids(*range(n * 30, n * 30 + 30), v=texts) for n in (1, 2)}
+    scene = a_scene(tmp_path, files)
+    file = scene.source / "p=2" / "b é.parquet"
+    tear(file, 1, 0, what)
+    adopt(scene)
+    frame = read(spark, str(scene.location))
+    assert frame.where("p = 1").count() == 30
+    with pytest.raises(Exception, match=r"reading file .*p=2/b%20é\.parquet"):
+        frame.collect()
+    with pytest.raises(CorruptFileError) as caught:
+        query(spark, str(scene.location), "SELECT max(v) FROM this", limit=1)
+    assert caught.value.condition == "file/not-readable"
+    assert caught.value.where.file == str(file)
 
 
 def _file(location: Path, kind: str) -> str:

@@ -90,3 +90,29 @@ def test_typed_fault_of_a_task_comes_back_as_itself() -> None:
     )
     found = from_text(f"Traceback (most recent call last)\n{FaultInTaskError(fault)}\nmore")
     assert (type(found), found.as_json()) == (CorruptFileError, fault.as_json())
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file {}.  SQLSTATE: KD001",
+        "Encountered error while reading file {}. Details:",
+    ],
+)
+def test_file_that_spark_cannot_read_is_named(said: str) -> None:
+    """As Spark 4.1 and 3.5 say it; the path is decoded."""
+    said = said.format("file:///lake/p=2/b%20é.x.parquet")
+    text = (
+        f"org.apache.spark.SparkException: {said}\n\tat a.B.c\nCaused by: java.io.IOException: torn"
+    )
+    found = from_text(f"An error occurred while calling o1.count.\n: {text}\n\t... 3 more")
+    assert (type(found), found.condition) == (CorruptFileError, "file/not-readable")
+    assert found.where.file == "/lake/p=2/b é.x.parquet"
+    assert found.message.endswith("Caused by: java.io.IOException: torn")
+
+
+def test_typed_fault_beside_a_file_that_spark_names_comes_back_as_itself() -> None:
+    """What a task of ours says is more than what Spark says of its file."""
+    fault = CorruptFileError("log/damaged", "it is torn", where=Where(file="a.log"))
+    said = "Encountered error while reading file file:///a.parquet. Details:"
+    assert from_text(f"{said}\n{FaultInTaskError(fault)}").condition == "log/damaged"
