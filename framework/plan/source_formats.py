@@ -2,8 +2,9 @@
 
 `FORMATS` lists every trait of `framework.hudi.bootstrap.source_traits` with the outcomes that are
 not right, for files that stay as they are (`metadata_only`). The refusals of a plan
-(`framework.plan.format_faults`) and exceptions of the reader gate are made from it, and
-`tests/spark/test_source_formats.py` asks Spark whether the table is true.
+(`framework.plan.format_faults`) and exceptions of the reader gate are made from it.
+`tests/spark/test_source_formats.py` asks Spark, on PySpark 4.1 and 3.5, whether the table is true,
+and `tests/interop/test_source_formats.py` Apache Hudi, which gets the options that `status` prints.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ class SourceFormat:
     Attributes:
         trait: of a file.
         what: a file with it, as the end of "files with …".
-        reads: engines that do not read the right rows from files left as they are.
+        reads: engines that do not read the right rows from files left as they are; where files of
+            the trait differ, the worst of them.
         upserts: engines of which an upsert that touches such a file is not right; our reads on
             Spark are no writers.
         heals: whether `full_record` makes all of that right.
@@ -134,7 +136,7 @@ FORMATS: Final[tuple[SourceFormat, ...]] = (
     SourceFormat(
         trait=SourceTrait.DECIMAL_PADDED,
         what="decimals stored in more bytes than their digits need",
-        upserts=_SPOILT,
+        upserts={Engine.HUDI_1_2: Use.WRONG},
     ),
     SourceFormat(
         trait=SourceTrait.DECIMAL_BYTES,
@@ -205,7 +207,7 @@ FORMATS: Final[tuple[SourceFormat, ...]] = (
     SourceFormat(
         trait=SourceTrait.LIST_TWO_LEVEL,
         what="lists of two levels",
-        upserts=_fail(Engine.HUDI_1_2),
+        upserts=_fail(Engine.HUDI_0_15),
     ),
     SourceFormat(
         trait=SourceTrait.COLON_NAME,
