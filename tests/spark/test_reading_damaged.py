@@ -18,9 +18,9 @@ from framework.hudi.codecs.parquet_seal import check_pages, chunk_start
 from framework.spark import read, read_incremental, read_optimized
 from framework.spark.querying import query
 from framework.spark.spark_faults import typed
-from framework.vocabulary import TableType
+from framework.vocabulary import TableType, Verify
 from tests.golden.tables.opening import open_golden
-from tests.support.damaged_lakes import written_lake
+from tests.support.damaged_lakes import adopted_lake, written_lake
 from tests.support.scenes import a_scene, adopt
 from tests.support.sources import ids
 from tests.support.torn import TEARS, tear
@@ -104,6 +104,39 @@ def test_page_with_a_turned_bit_fails_in_sparks_own_scan(
         assert caught.value.where.file == str(path)
     path.write_bytes(data)
     assert read(spark, str(table)).count() == whole
+
+
+@pytest.mark.parametrize("verify", [Verify.FOOTER, Verify.FULL])
+def test_footer_with_a_turned_bit_fails_where_footers_are_verified(
+    spark: SparkSession, tmp_path: Path, verify: Verify
+) -> None:
+    """A bit of a column's name: Spark finds no such column, and gives nulls."""
+    table = written_lake(TableType.COPY_ON_WRITE, tmp_path)
+    path = table / _file(table, "base")
+    data = path.read_bytes()
+    at = data.rindex(b"price", 0, data.rindex(b"parquet.avro.schema"))
+    path.write_bytes(data[:at] + b"q" + data[at + 1 :])
+    with pytest.raises(CorruptFileError) as caught:
+        read(spark, str(table), verify=verify)
+    assert caught.value.condition == "file/not-readable"
+    assert caught.value.where.file == str(path)
+
+
+def test_page_header_with_a_turned_bit_fails_where_pages_are_verified(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Skeletons likewise; a footer that is sound is not enough."""
+    table, _ = adopted_lake(tmp_path)
+    path = table / _file(table, "base")
+    data = path.read_bytes()
+    at = chunk_start(pq.read_metadata(path).row_group(0).column(1)) + 1
+    path.write_bytes(data[:at] + bytes((data[at] ^ 1,)) + data[at + 1 :])
+    with pytest.raises(CorruptFileError) as caught:
+        read(spark, str(table), verify=Verify.FULL)
+    assert caught.value.condition == "file/not-readable"
+    assert caught.value.where.file == str(path)
+    path.write_bytes(data)
+    assert read(spark, str(table), verify=Verify.FULL).count() == 90
 
 
 def test_pages_that_spark_writes_have_checksums(spark: SparkSession, tmp_path: Path) -> None:

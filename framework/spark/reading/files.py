@@ -186,6 +186,12 @@ class Snapshot:
         """Every skeleton and source, whether or not the source is scanned."""
         return self.adopted, self.logged.adopted, self.logged.unscanned
 
+    @property
+    def own_files(self) -> list[str]:
+        """Absolute paths of every base file and skeleton that Spark scans."""
+        skeletons = [path for each in self.all_adopted for path in each.skeletons]
+        return [*self.whole.paths, *self.logged.whole.paths, *skeletons]
+
 
 def gather(
     table: Table,

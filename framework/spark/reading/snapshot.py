@@ -28,6 +28,7 @@ from framework.spark.reading.files import Snapshot, gather, local_path
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.merged import merged_frames
 from framework.spark.reading.scan import Scanner, private_settings
+from framework.spark.reading.sealed import verify_seals
 from framework.spark.reading.widened import as_stored, whole_as_stored
 from framework.spark.tasks import SparkTasks
 from framework.vocabulary import SourceLayout, Verify
@@ -60,7 +61,7 @@ def read(  # noqa: PLR0913 - keywords of the public surface
     tell what these change; with more than 32 MB of them, slices are merged whole, one task each.
     Which files these are is settled here; a commit that follows is not seen. Starts no job but, for
     more than 20,000 files, a listing, and for a deeper `verify` than `STAT` the reading of the
-    sources.
+    sources and of what seals cover (ADR 0027).
 
     Args:
         spark: the session; its settings stay as they are.
@@ -69,7 +70,8 @@ def read(  # noqa: PLR0913 - keywords of the public surface
             nothing later was committed; that very instant is included. None: as they are now.
         partition: a partition path (`month=3`), a folder above some (`year=2013`), or a glob of
             folder names (`month=1*`); None reads all.
-        verify: how deep the source files of adopted slices are compared with what they were.
+        verify: how deep the source files of adopted slices are compared with what they were, and
+            base files and skeletons with their seals: `FOOTER` their footers, `FULL` all bytes.
         files_per_split: exactly so many files a task, none of them cut; None leaves it to Spark,
             which goes by bytes. Of no effect on what log files change.
 
@@ -171,6 +173,7 @@ def _verified_frame(scanner: Scanner, table: Table, found: Snapshot, verify: Ver
         tasks = SparkTasks(scanner.jvm.spark)
         for adopted in found.all_adopted:
             verify_sources(adopted, verify, tasks)
+        verify_seals(found.own_files, verify, tasks)
         return frame_of(scanner, table, found)
     with ThreadPoolExecutor(1) as pool:
         verified = pool.submit(_verify_by_stat, found)
