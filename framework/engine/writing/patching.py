@@ -187,7 +187,7 @@ class _Patch:
         fields = [_META.get(name) or self._job.table_schema.field(name) for name in columns]
         schema = held_schema(fields, columns.values())
         made = row_group_file(pa.Table.from_arrays([*columns.values()], schema=schema), plain)
-        news = {chunk.path: chunk for chunk in ChunkFile.read(made).groups[0].chunks}
+        news = {chunk.path: chunk for chunk in ChunkFile.read(made, fresh=True).groups[0].chunks}
         chunks = [news.get(chunk.path, chunk) for chunk in old.chunks]
         return RowGroup(rows=old.rows, chunks=chunks), updated
 

@@ -116,8 +116,10 @@ class ChunkFile:
     groups: Sequence[RowGroup]
 
     @classmethod
-    def read(cls, data: pa.Buffer) -> ChunkFile:
+    def read(cls, data: pa.Buffer, *, fresh: bool = False) -> ChunkFile:
         """Cut a file into its chunks; nothing is copied or decoded, checksums are compared.
+
+        With `fresh`, for bytes that were made a moment ago, pages are not.
 
         Raises:
             ValueError: the file is damaged, or has what cannot stand elsewhere: encryption, columns
@@ -133,7 +135,7 @@ class ChunkFile:
         footer, _ = read_struct(data[end - size : end].to_pybytes())
         stored = _items(footer, _ROW_GROUPS)
         groups = [_group(data, fields, metadata.row_group(at)) for at, fields in enumerate(stored)]
-        if sealed_footer.checksums is None:
+        if sealed_footer.checksums is None and not fresh:
             for chunk in (chunk for group in groups for chunk in group.chunks):
                 check_pages(chunk.data)
         return cls(metadata=metadata, footer=footer, groups=groups)
