@@ -62,6 +62,9 @@ def _fault(frame: DataFrame, check: Check) -> str:
             return _ANALYSES[check.kind](frame, check)
     except SPARK_REFUSES as error:
         return first_line(error)
+    except PlanError as error:
+        named = f"the check `{check.name}`: {error.message}"
+        raise PlanError(error.condition, named, remedy=error.remedy) from error
 
 
 def _predicate(frame: DataFrame, check: Check) -> str:

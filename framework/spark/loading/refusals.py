@@ -48,16 +48,28 @@ def reading_source(request: InputRequest) -> Iterator[None]:
 
 @contextmanager
 def running_sql(request: InputRequest, name: str, views: list[str]) -> Iterator[None]:
-    """Turn what Spark raises into `input/bad-sql`, which tells the transform and what it sees."""
+    """Turn what Spark raises into `input/bad-sql`, and name the transform that is refused.
+
+    Raises:
+        PlanError: `input/bad-sql`, `sql/not-allowed`.
+    """
+    sees = f"It must be one SELECT; it sees {', '.join(f'`{view}`' for view in views)}."
     try:
         with typed(passing=SPARK_REFUSES):
             yield
+    except PlanError as error:
+        raise PlanError(
+            error.condition,
+            f"the transform `{name}`: {error.message}",
+            where=Where(file=request.path),
+            remedy=f"{error.remedy} {sees}",
+        ) from error
     except SPARK_REFUSES as error:
         raise _refusal(
             "bad-sql",
             f"Spark does not take the transform `{name}`: {first_line(error)}",
             request=request,
-            remedy=f"It must be one SELECT; it sees {', '.join(f'`{view}`' for view in views)}.",
+            remedy=sees,
         ) from error
 
 

@@ -192,7 +192,13 @@ def test_suite_that_is_cancelled_ends_at_once(spark: SparkSession, run: Run) -> 
         for i in range(20)
     ]
     context = spark.sparkContext
-    killer = threading.Timer(3, context.cancelAllJobs)
+
+    def cancel() -> None:
+        while not context.statusTracker().getActiveJobsIds():
+            time.sleep(0.05)
+        context.cancelAllJobs()
+
+    killer = threading.Thread(target=cancel)
     killer.start()
     began = time.monotonic()
     with pytest.raises(EngineError) as refused:
