@@ -38,7 +38,11 @@ def session_state(spark: SparkSession) -> dict[str, Any]:
         "shown": warnings.showwarning,
         "handlers": list(logging.root.handlers),
         "level": logging.root.level,
-        "levels": {n: x.level for n, x in loggers.items() if isinstance(x, logging.Logger)},
+        "levels": {
+            name: each.level
+            for name, each in loggers.items()
+            if isinstance(each, logging.Logger) and each.level  # of 0 nobody has set any
+        },
         "folder": sorted(Path.cwd().iterdir()),
         "threads": {t.name for t in threading.enumerate() if t.daemon and "tqdm" in t.name},
     }

@@ -44,7 +44,6 @@ def furnished(
     What libraries change when they are first imported has changed already.
     """
     import_module("framework.spark.checking.expectations")
-    import_module("sqlglot")
     constants(spark, {"text": ["x"]})
     here = tmp_path / "here"
     here.mkdir()
