@@ -164,7 +164,7 @@ def test_answers_that_nobody_takes_are_bounded_by_closing_the_oldest() -> None:
 
 def test_caller_that_takes_nothing_for_long_is_closed() -> None:
     """It holds its place and its answers no longer than that."""
-    with ServedScene(limits=Limits(send_seconds=0.2)) as scene, callers(scene, 1) as (caller,):
+    with ServedScene(limits=Limits(send_seconds=1)) as scene, callers(scene, 1) as (caller,):
         flood([caller], (PLAIN % query(scene)) * 500, 0.3)
         assert len(list(scene.connections())) == 1
         until_none_is_open(scene)
