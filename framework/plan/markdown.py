@@ -66,7 +66,7 @@ def _head(plan: Plan) -> Iterator[str]:
 
 
 def _columns(plan: Plan) -> str:
-    """Return how many columns the table has; nothing where only a load will tell."""
+    """Return how many columns the table has; nothing where only a load can find out."""
     return f", schema of {count_text(len(plan.schema), 'column')}" if plan.schema else ""
 
 

@@ -85,7 +85,7 @@ class FindingList:
 
     @property
     def warned(self) -> bool:
-        """Whether there are so many warnings that no more are kept."""
+        """Whether no more warnings are kept."""
         return len(self._warnings) >= MAX_FINDINGS
 
 

@@ -165,7 +165,7 @@ def _decimal_traits(element: SchemaElement) -> Iterator[SourceTrait]:
 
 
 def _fixed_bytes(digits: int) -> int:
-    """Return the bytes of the smallest signed number that holds so many digits."""
+    """Return the bytes of the smallest signed number that holds this number of digits."""
     most = 10 ** min(max(digits, 0), _MOST_DIGITS) - 1
     return (int(most).bit_length() + 8) // 8
 

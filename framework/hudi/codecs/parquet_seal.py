@@ -73,7 +73,7 @@ _PAGE_BYTES, _PAGE_CRC = 3, 4  # field ids of parquet.thrift
 
 
 def blank_seal(chunks: int) -> dict[str, str]:
-    """Return the footer entry that `sealed` fills in, for a file of so many column chunks."""
+    """Return the footer entry that `sealed` fills in, for a file of `chunks` column chunks."""
     return {SEAL: "0" * _DIGITS * (chunks + 1)}
 
 
@@ -99,7 +99,7 @@ def sealed_footer(footer: bytes, chunks: Iterable[Any]) -> bytes:
         chunks: the bytes of each column chunk, row group by row group.
 
     Raises:
-        ValueError: the footer has no blank seal for so many chunks.
+        ValueError: the footer has no blank seal for this number of chunks.
     """
     digits = "".join(f"{google_crc32c.value(chunk):08x}" for chunk in chunks).encode()
     found = _entry(footer)

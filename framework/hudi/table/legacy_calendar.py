@@ -97,7 +97,7 @@ def legacy_zone(name: str) -> LegacyZone | None:
 
 
 def _fixed(offset: int) -> LegacyZone:
-    """Return the zone that has always been so many seconds ahead of UTC."""
+    """Return the zone that has always been this number of seconds ahead of UTC."""
     start = FIRST_SAFE_DAY * _DAY - offset
     return LegacyZone(offset=offset, starts=np.array([start]), differences=np.array([0]))
 

@@ -145,7 +145,7 @@ class RecordedFiles:
             yield from self._unrecorded(each, groups.get(each.group.file_id))
 
     def _unrecorded(self, found: FileSlice, group: _Group | None) -> Iterator[Damage]:
-        """Yield a base file that carries the instant of a commit which does not name it."""
+        """Yield a base file with the instant of a commit which does not name it."""
         base = found.base
         if base is None or base.name.instant not in self._bodies:
             return
@@ -154,7 +154,7 @@ class RecordedFiles:
         if not is_older and (known is None or known.name != name_of(base.path)):
             yield Damage(
                 condition="table/file-not-recorded",
-                message="the file carries the instant of a completed commit that does not name it",
+                message="the file has the instant of a completed commit that does not name it",
                 path=base.path,
                 partition_path=found.group.partition_path,
                 instant=base.name.instant,

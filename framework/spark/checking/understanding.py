@@ -49,7 +49,7 @@ def query_frame(frame: DataFrame, check: Check) -> DataFrame:
     session = frame.sparkSession
     frame.createOrReplaceTempView(VIEW)
     sql = check.text.strip().rstrip(";")
-    check_query(session, sql, (VIEW,))  # a command would be carried out at once
+    check_query(session, sql, (VIEW,))  # Spark runs a command at once
     found = session.sql(sql)
     check_frame(found, (VIEW,))
     return found

@@ -140,7 +140,7 @@ def _transformed(session: SparkSession, frame: DataFrame, request: InputRequest)
     for transform in request.transforms:
         with running_sql(request, transform.name, views):
             sql = transform.sql.strip().rstrip(";")  # which Spark 4.1 takes for more than a query
-            check_query(session, sql, views)  # a command would be carried out at once
+            check_query(session, sql, views)  # Spark runs a command at once
             frame = session.sql(sql)
             check_frame(frame, views)
             frame.createTempView(quote_name(transform.name))
