@@ -68,6 +68,7 @@ def change_one(spark: SparkSession, folder: Path, number: int) -> None:
     frame = spark.read.parquet(str(folder / "source")).where(f"id = {number}")
     session = frame.sparkSession.newSession()
     session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+    session.conf.set("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
     values = frame.selectExpr(*COLUMNS[:-1], "'after' as v")
     again = session.createDataFrame(values.collect(), values.schema)
     again.write.parquet(str(folder / "landing"))

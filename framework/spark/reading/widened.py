@@ -82,10 +82,14 @@ def whole_as_stored(
 
 
 def _may_have_changed(table: Table) -> bool:
-    """Whether a commit had other columns than the table has; so too where some were archived."""
-    if any(True for _ in table.storage.list(ARCHIVED)):
-        return True
+    """Whether a commit had other columns than the table has.
+
+    So too where some were archived, and where the rows are looked at that a run is to publish.
+    """
     data = [each for each in table.timeline.completed if each.action in DATA_ACTIONS]
+    is_published = all(table.storage.stat(each.path) is not None for each in data[-1:])
+    if not is_published or any(True for _ in table.storage.list(ARCHIVED)):
+        return True
     heads = (read_commit_head(table.storage, each.path) for each in data)
     return len({head.extra.get("schema") for head in heads}) > 1
 
