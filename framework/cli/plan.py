@@ -39,7 +39,10 @@ __all__ = ["command"]
 
 _CHANGES = 2
 _NO_PAGES = "no pages to verify: this plan takes no file"
-_NOT_PROVEN = "not proven; `--prove-keys` reads them, and `run` proves them before it publishes"
+_NOT_PROVEN = (
+    "Keys: not proven; `--prove-keys` reads them, and `run` proves them before it publishes."
+)
+_NOT_VERIFIED = "Pages: not verified; `--verify=full` reads those of the files to adopt."
 
 
 class PlanVerify(StrEnum):
@@ -106,11 +109,11 @@ def command(
                 write_plan(out(), prepared.plan)
             with reporting(log_format, str(path)) as events:
                 deeper = replace(bench, events=events)
-                proof = _looked_into(prepared, deeper, verify, prove_keys=prove_keys)
+                known = _looked_into(prepared, deeper, verify, prove_keys=prove_keys)
                 if save:
                     _save(save, prepared, request, events)
         if form is PlanFormat.MARKDOWN:
-            document.plans.append(explain_markdown(prepared.plan, proof))
+            document.plans.append(explain_markdown(prepared.plan, *known))
         elif form is PlanFormat.JSON:
             _write_json(prepared, several=len(paths) > 1)
         return 0
@@ -121,18 +124,24 @@ def command(
     return _CHANGES if code == 0 and detailed_exitcode and any(changes) else code
 
 
-def _looked_into(prepared: Prepared, bench: Bench, verify: PlanVerify, *, prove_keys: bool) -> str:
-    """Read what footers do not say, as far as it was asked for; return what is known of keys."""
-    if verify is PlanVerify.FULL:
-        _verify(prepared, bench)
-    return _prove(prepared, bench) if prove_keys else _NOT_PROVEN
+def _looked_into(
+    prepared: Prepared, bench: Bench, verify: PlanVerify, *, prove_keys: bool
+) -> tuple[str, ...]:
+    """Read what footers do not say, as far as it was asked for; return what is known then.
+
+    A plan that takes no file has no pages, and nothing is returned of them.
+    """
+    pages = _verify(prepared, bench) if verify is PlanVerify.FULL else _NOT_VERIFIED
+    keys = _prove(prepared, bench) if prove_keys else _NOT_PROVEN
+    return (keys, pages) if prepared.plan.taken.files else (keys,)
 
 
-def _verify(prepared: Prepared, bench: Bench) -> None:
-    """Read every page of the files that a plan takes."""
+def _verify(prepared: Prepared, bench: Bench) -> str:
+    """Read every page of the files that a plan takes, and return what is known of them then."""
     files = verify_source(prepared.plan, bench)
-    text = f"pages verified: {files:,} files can be read" if files else _NO_PAGES
-    bench.events(Note(level="info", message=text))
+    text = f"{files:,} files can be read"
+    bench.events(Note(level="info", message=f"pages verified: {text}" if files else _NO_PAGES))
+    return f"Pages: verified, {text}."
 
 
 def _prove(prepared: Prepared, bench: Bench) -> str:
@@ -140,11 +149,11 @@ def _prove(prepared: Prepared, bench: Bench) -> str:
     if prepared.plan.inventory is None or not prepared.plan.taken.files:
         text = "nothing to prove: this plan takes no file; `history` shows earlier proofs"
         bench.events(Note(level="info", message=text))
-        return "nothing to prove, since this plan takes no file"
+        return "Keys: nothing to prove, since this plan takes no file."
     proof: Mapping[str, object] = prove_source(prepared.plan, bench)
     text = f"{proof['rows']:,} keys are unique and not null"
     bench.events(Note(level="info", message=f"keys proven: {text}"))
-    return f"proven, {text}"
+    return f"Keys: proven, {text}."
 
 
 def _write_json(prepared: Prepared, *, several: bool) -> None:

@@ -30,6 +30,6 @@ def explain_json(plan: Plan) -> str:
     return json.dumps(plan_document(plan), indent=2, ensure_ascii=False)
 
 
-def explain_markdown(plan: Plan, proof: str | None = None) -> str:
-    """Return the plan as Markdown for a pull request; `proof` says what is known of its keys."""
-    return markdown_text(plan, proof)
+def explain_markdown(plan: Plan, *known: str) -> str:
+    """Return the plan as Markdown for a pull request; `known` is as of `markdown_text`."""
+    return markdown_text(plan, *known)

@@ -24,17 +24,17 @@ _OPEN_AT_MOST: Final = 12
 _ROWS_AT_MOST: Final = 200
 
 
-def markdown_text(plan: Plan, proof: str | None = None) -> str:
+def markdown_text(plan: Plan, *known: str) -> str:
     """Return the plan as GitHub-flavoured Markdown that ends in a newline.
 
-    `proof` says what is known of the keys besides the plan; None says nothing of them.
+    `known` are sentences about what was read besides the footers, such as "Keys: not proven.".
 
     More than 12 partitions are folded, and of more than 200 the first 200 are listed, so that
     the text fits in a comment.
     """
     parts = [
         *_head(plan),
-        *_proof(proof),
+        *(line for sentence in known for line in (sentence, "")),
         *_modes(plan),
         *_partitions(plan),
         *_diff(plan),
@@ -68,13 +68,6 @@ def _head(plan: Plan) -> Iterator[str]:
 def _columns(plan: Plan) -> str:
     """Return how many columns the table has; nothing where only a load can find out."""
     return f", schema of {count_text(len(plan.schema), 'column')}" if plan.schema else ""
-
-
-def _proof(proof: str | None) -> Iterator[str]:
-    """Yield what is known of the keys."""
-    if proof is not None:
-        yield f"Keys: {proof}."
-        yield ""
 
 
 def _modes(plan: Plan) -> Iterator[str]:

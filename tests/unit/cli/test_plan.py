@@ -104,6 +104,15 @@ def test_plan_markdown_says_whether_keys_were_proven(command: Command, scene: Sc
     adopt(scene)
     again = command("plan", scene.spec, "--prove-keys", "--format", "markdown")
     assert "\nKeys: nothing to prove" in again.out
+    assert "\nPages: " not in again.out
+
+
+def test_plan_markdown_says_whether_pages_were_verified(command: Command, scene: Scene) -> None:
+    """Footers alone do not show that a file can be read."""
+    other = command("plan", scene.spec, "--format", "markdown")
+    assert "\nPages: not verified; " in other.out
+    verified = command("plan", scene.spec, "--verify", "full", "--format", "markdown")
+    assert re.search(r"^Pages: verified, \d+ files can be read\.$", verified.out, re.MULTILINE)
 
 
 def test_detailed_exit_code_tells_changes(command: Command, scene: Scene) -> None:
