@@ -1,7 +1,4 @@
-"""The command line: one table of commands, each loaded when it is called.
-
-So `validate` is free of Spark, and `--help` free of everything.
-"""
+"""The command line: parses words, runs the command that they name, and draws errors."""
 
 from __future__ import annotations
 
@@ -13,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from framework.cli.commands import COMMANDS, GROUPS
 from framework.cli.exits import epilog
 from framework.cli.interrupts import close_stdout, code_of, forget, listen, word_of
-from framework.cli.lazily import attribute
 from framework.cli.usage import is_usage_error, unknown_command, usage_error, usage_fault
 from framework.cli.words import option_value, with_default_command
 from framework.errors import FrameworkError
@@ -23,38 +20,10 @@ from framework.errors import FrameworkError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["COMMANDS", "GROUPS", "main", "words_below"]
+    from framework.cli.render.errors import Voice
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "init": ("framework.cli.init", "Write a first spec, by hand or from a data set (--from)."),
-    "validate": ("framework.cli.validate", "Check specs; starts no Spark and reads no data."),
-    "plan": ("framework.cli.plan", "Show what run would do; changes nothing, needs no Java."),
-    "run": ("framework.cli.run", "Carry out specs, or a saved plan."),
-    "check": ("framework.cli.check", "Make the checks on a table or a source; publish nothing."),
-    "test": ("framework.cli.test", "Try specs over the rows in their section `tests`."),
-    "resume": ("framework.cli.resume", "Go on with a run that was cut off."),
-    "status": ("framework.cli.status", "Show a table's state and what endangers it."),
-    "history": ("framework.cli.history", "List a table's instants with their audits."),
-    "quarantine ls": ("framework.cli.quarantine.ls", "List what runs set aside, run by run."),
-    "quarantine show": ("framework.cli.quarantine.show", "Show rows that were set aside."),
-    "quarantine release": (
-        "framework.cli.quarantine.release",
-        "Send rows through the gate again, into the table.",
-    ),
-    "quarantine drop": ("framework.cli.quarantine.drop", "Remove rows set aside, for good."),
-    "preview": ("framework.cli.preview", "Show the first rows that a spec would load."),
-    "sql": ("framework.cli.sql", "Show the rows of a query over a table."),
-    "serve": ("framework.cli.serve", "Serve views of tables over HTTP, with a status page."),
-    "schema": ("framework.cli.schema", "Print the JSON Schema of specs, projects, plans."),
-    "doctor": ("framework.cli.doctor", "Check this machine: Python, Java, Spark, memory, disk."),
-}
+__all__ = ["main", "words_below"]
 
-GROUPS: dict[str, str] = {
-    "quarantine": "List, show, release or drop rows that runs set aside.",
-}
-"""First words that stand for several commands, each of which has two words."""
-
-_ERRORS = "framework.cli.render.errors"
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -76,7 +45,7 @@ class _Command(TyperCommand):
 
 
 class _Commands(TyperGroup):
-    """A group whose commands are imported by name when they are asked for.
+    """A group whose commands are imported when they are asked for.
 
     `front` is what the names of its commands begin with: "", or a word of `GROUPS` and a space.
     """
@@ -96,16 +65,16 @@ class _Commands(TyperGroup):
             return _group(name)
         if name not in COMMANDS:
             return None
-        module, summary = COMMANDS[name]
+        found = COMMANDS[name]
         one = typer.Typer(add_completion=False, rich_markup_mode=None)
         decorate = one.command(
             name=cmd_name,
             cls=_Command,
-            short_help=summary,
+            short_help=found.summary,
             epilog=epilog(),
             context_settings=_SETTINGS,
         )
-        decorate(attribute(module, "command"))
+        decorate(found.load())
         return typer.main.get_command(one)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -128,10 +97,10 @@ class _Commands(TyperGroup):
 def words_below(front: str) -> dict[str, str]:
     """Return the words that may follow others, each with what it stands for, in order."""
     found: dict[str, str] = {}
-    for name, (_, summary) in COMMANDS.items():
+    for name, command in COMMANDS.items():
         if name.startswith(front):
             word, _, more = name.removeprefix(front).partition(" ")
-            found[word] = GROUPS[f"{front}{word}"] if more else summary
+            found[word] = GROUPS[f"{front}{word}"] if more else command.summary
     return found
 
 
@@ -167,7 +136,8 @@ _app = typer.Typer(
 
 def _show_version(value: bool) -> None:
     if value:
-        version = attribute("importlib.metadata", "version")
+        from importlib.metadata import version
+
         sys.stdout.write(f"run-pipeline {version('lakestrap')}\n")
         raise typer.Exit
 
@@ -210,9 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return close_stdout()
     except KeyboardInterrupt as stop:
-        notes = list(getattr(stop, "__notes__", []))
-        tell = attribute(_ERRORS, "tell_interrupted")
-        return int(tell(word_of(stop), code_of(stop), notes, _voice(words)))
+        return _interrupted(stop, words)
     except Exception as error:  # noqa: BLE001  the last line of defence, and it says so
         return _failed(error, words)
     return code
@@ -229,6 +197,14 @@ def _invoke(words: list[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
+def _interrupted(stop: KeyboardInterrupt, words: list[str]) -> int:
+    """Draw an interruption with what it left behind."""
+    from framework.cli.render.errors import tell_interrupted
+
+    notes = list(getattr(stop, "__notes__", []))
+    return tell_interrupted(word_of(stop), code_of(stop), notes, _voice(words))
+
+
 def _failed(error: Exception, words: list[str]) -> int:
     """Draw an error; the library's own refusals would exit with 2, which here means changes."""
     if type(error).__name__ == "NoArgsIsHelpError":
@@ -236,13 +212,18 @@ def _failed(error: Exception, words: list[str]) -> int:
         return 1
     if is_usage_error(error):
         error = usage_fault(error)
-    name = "fail" if isinstance(error, FrameworkError) else "fail_unexpected"
-    return int(attribute(_ERRORS, name)(error, _voice(words)))
+    from framework.cli.render.errors import fail, fail_unexpected
+
+    if isinstance(error, FrameworkError):
+        return fail(error, _voice(words))
+    return fail_unexpected(error, _voice(words))
 
 
-def _voice(words: list[str]) -> Any:
+def _voice(words: list[str]) -> Voice:
     """How the command was asked to speak, as far as its words tell."""
-    return attribute(_ERRORS, "Voice")(
+    from framework.cli.render.errors import Voice
+
+    return Voice(
         json_result=option_value(words, "--format") == "json",
         json_log=option_value(words, "--log-format") == "json",
     )

@@ -7,12 +7,11 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
-from framework.cli.lazily import attribute
 from framework.cli.options import (
     Conf,
     Format,
@@ -32,6 +31,7 @@ from framework.cli.render.console import clean, out, write
 from framework.cli.render.errors import Voice
 from framework.cli.render.progress import reporting
 from framework.cli.reports import ReportFiles
+from framework.cli.spark_session import spark_session
 from framework.engine.places import canonical
 from framework.engine.prepare import Bench, Request, load, prepare
 from framework.engine.reporting.forms import render
@@ -129,21 +129,20 @@ def _report(request: Request, look: _Look, events: Events) -> AuditReport:
     """Return what the gate says."""
     spec = load(request)
     wanted = target_of(spec)
-    session = attribute("framework.cli.spark_tasks", "spark_session")
+    from framework.spark.checking.standalone import check_source, check_table
+
     conf = {**(spec.spark.revealed_conf() if spec.spark else {}), **look.conf}
     exists = read_properties(open_storage(canonical(wanted.location))) is not None
-    how = {"figures": bool(look.reports), "fraction": look.fraction}
+    figures = bool(look.reports)
     with (
         tempfile.TemporaryDirectory() as scratch,
-        session(look.master or (spec.spark.master if spec.spark else None), conf) as spark,
+        spark_session(look.master or (spec.spark.master if spec.spark else None), conf) as spark,
     ):
         if exists and not look.source:
-            check = attribute("framework.spark.checking.standalone", "check_table")
-            return cast("AuditReport", check(spark, wanted, **how))
+            return check_table(spark, wanted, figures=figures, fraction=look.fraction)
         bench = Bench(tasks=in_process(), scratch=Path(scratch), events=events)
         prepared = prepare(request, bench)
-        check = attribute("framework.spark.checking.standalone", "check_source")
-        return cast("AuditReport", check(spark, prepared, bench, **how))
+        return check_source(spark, prepared, bench, figures=figures, fraction=look.fraction)
 
 
 def _tell(report: AuditReport) -> None:

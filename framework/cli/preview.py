@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from framework.cli.lazily import attribute
 from framework.cli.options import Conf, Format, JsonFormat, Master, Target, Variables, pairs
 from framework.cli.render.console import err, write
 from framework.cli.render.rows import write_rows
+from framework.cli.spark_session import spark_session
 from framework.engine.prepare import Request, load
 from framework.errors import PlanError, Where
 from framework.plan.loading import load_request
@@ -44,11 +44,12 @@ def command(
             where=Where(file=str(spec)),
             remedy="Add sections `source` and `write`.",
         )
-    session = attribute("framework.cli.spark_tasks", "spark_session")
-    preview_rows = attribute("framework.spark.loading.preview", "preview_rows")
+    from framework.spark.loading.preview import preview_rows
+
     settings = {**(loaded.spark.revealed_conf() if loaded.spark else {}), **pairs(conf, "--conf")}
-    with session(master or (loaded.spark.master if loaded.spark else None), settings) as spark:
-        found: Preview = preview_rows(spark, request.input, limit)
+    asked = master or (loaded.spark.master if loaded.spark else None)
+    with spark_session(asked, settings) as spark:
+        found = preview_rows(spark, request.input, limit)
     if form is JsonFormat.JSON:
         sys.stdout.writelines(f"{row}\n" for row in found.rows)
     else:

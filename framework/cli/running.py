@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from framework.cli.interrupts import raise_if_lost
-from framework.cli.lazily import attribute
 from framework.cli.options import LogFormat
 from framework.cli.preparing import in_process
 from framework.cli.render.console import clean, out, write
@@ -22,25 +21,23 @@ from framework.cli.render.errors import Voice
 from framework.cli.render.plan import write_outcome
 from framework.cli.render.progress import reporting
 from framework.cli.reports import ReportFiles, kept_reports
+from framework.cli.spark_session import opened_backend
 from framework.engine.aftermath import aftermath
+from framework.engine.backend import Backend
 from framework.engine.events import Note
 from framework.engine.prepare import Bench, Prepared, Request, prepare, prepare_saved
 from framework.engine.quarantine.record import PLACE
-from framework.engine.runner import RunResult, run
-from framework.engine.views import LISTED
+from framework.engine.runner import RunResult
 from framework.plan.explain import explain_text
 from framework.plan.words import count_text, size_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
-    from framework.engine.audit.subject import Checker
-    from framework.engine.course import InputReader
     from framework.engine.events import Event, Events
-    from framework.engine.tasks import Tasks
-    from framework.engine.views import Views
 
-__all__ = ["Carriers", "Order", "carry_out", "carry_out_saved", "interruptible"]
+__all__ = ["Order", "carry_out", "carry_out_saved", "interruptible"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,16 +55,6 @@ class Order:
     def log_format(self) -> LogFormat:
         """The form of progress."""
         return LogFormat.JSON if self.voice.json_log else LogFormat.TEXT
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Carriers:
-    """What carries a run: tasks, and what reads, checks and looks up for them."""
-
-    tasks: Tasks
-    reader: InputReader | None = None
-    checker: Checker | None = None
-    views: Views = LISTED
 
 
 def carry_out(request: Request, order: Order) -> int:
@@ -107,32 +94,20 @@ def _run(prepared: Prepared, order: Order, events: Events) -> RunResult:
     plan = prepared.plan
     events(Note(level="info", message=explain_text(plan)[0].text))
     try:
-        with _carriers(prepared, order, events) as carriers:
-            return run(
-                plan,
-                carriers.tasks,
-                reader=carriers.reader,
-                checker=carriers.checker,
-                views=carriers.views,
-                figures=bool(order.reports),
-                events=events,
-                begun=prepared.begun,
-            )
+        with _backend(prepared, order, events) as backend:
+            figures = bool(order.reports)
+            return backend.run(plan, figures=figures, events=events, begun=prepared.begun)
     except KeyboardInterrupt as stop:
         left = aftermath(plan.target.location, prepared.observation.table.completed)
         stop.add_note(left.sentence(str(prepared.request.path)))
         raise
 
 
-@contextmanager
-def _carriers(prepared: Prepared, order: Order, events: Events) -> Iterator[Carriers]:
-    """Give tasks, a reader and a checker on Spark, or tasks on threads where that was asked for."""
+def _backend(prepared: Prepared, order: Order, events: Events) -> AbstractContextManager[Backend]:
+    """Return the backend on Spark, or threads of this process where that was asked for."""
     if order.in_process:
-        yield Carriers(tasks=in_process())
-        return
-    spark_tasks = attribute("framework.cli.spark_tasks", "spark_tasks")
-    with spark_tasks(prepared.spec, order, events) as carriers:
-        yield carriers
+        return nullcontext(Backend(tasks=in_process()))
+    return opened_backend(prepared.spec, events, master=order.master, conf=order.conf)
 
 
 def _tell(result: RunResult | None, prepared: Prepared, order: Order) -> None:

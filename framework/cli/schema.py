@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from framework.cli.lazily import attribute
 from framework.cli.options import Format, JsonFormat
+from framework.engine.reporting.json_schema import report_schema
+from framework.plan.json_schema import plan_schema
+from framework.spec.json_schema import project_schema, spec_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 __all__ = ["command"]
 
@@ -24,11 +29,11 @@ class Document(StrEnum):
     REPORT = "report"
 
 
-_TEXTS: Final = {
-    Document.PIPELINE: ("framework.spec.json_schema", "spec_schema"),
-    Document.PROJECT: ("framework.spec.json_schema", "project_schema"),
-    Document.PLAN: ("framework.plan.json_schema", "plan_schema"),
-    Document.REPORT: ("framework.engine.reporting.json_schema", "report_schema"),
+_SCHEMAS: Final[Mapping[Document, Callable[[], dict[str, Any]]]] = {
+    Document.PIPELINE: spec_schema,
+    Document.PROJECT: project_schema,
+    Document.PLAN: plan_schema,
+    Document.REPORT: report_schema,
 }
 
 
@@ -40,6 +45,5 @@ def command(
 ) -> int:
     """Print the JSON Schema of specs, of the project file, of a plan's JSON or of a report's."""
     del form  # a JSON Schema is JSON in each form
-    schema = attribute(*_TEXTS[document])()
-    sys.stdout.write(json.dumps(schema, indent=2) + "\n")
+    sys.stdout.write(json.dumps(_SCHEMAS[document](), indent=2) + "\n")
     return 0

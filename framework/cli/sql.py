@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from framework.cli.lazily import attribute
 from framework.cli.options import Conf, Format, JsonFormat, Master, Target, Variables, pairs
 from framework.cli.places import locations_of
 from framework.cli.render.console import err, write
 from framework.cli.render.rows import write_rows
-
-if TYPE_CHECKING:
-    from framework.spark.querying import Answer
+from framework.cli.spark_session import spark_session
 
 __all__ = ["command"]
 
@@ -42,10 +39,10 @@ def command(
     With --format json each row is one line. Nothing can be written to the table.
     """
     (location,) = locations_of(table, target, pairs(var, "--var"))
-    session = attribute("framework.cli.spark_tasks", "spark_session")
-    ask = attribute("framework.spark.querying", "query")
-    with session(master, pairs(conf, "--conf")) as spark:
-        answer: Answer = ask(spark, location, query, as_of=as_of, limit=limit)
+    from framework.spark.querying import query as answer_to
+
+    with spark_session(master, pairs(conf, "--conf")) as spark:
+        answer = answer_to(spark, location, query, as_of=as_of, limit=limit)
     if form is JsonFormat.JSON:
         sys.stdout.writelines(f"{row}\n" for row in answer.rows)
     else:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from framework.cli.interrupts import raise_if_lost
-from framework.cli.lazily import attribute
 from framework.cli.render.console import clean, err, write
 from framework.cli.render.errors import Voice, fail
 from framework.engine.examples.ready import made_ready
@@ -51,12 +50,13 @@ class Suite:
 
     def trials(self, spark: SparkSession, *, keep: bool) -> Iterator[Trial]:
         """Yield what comes of each test, each in a new folder, which goes unless it is kept."""
-        try_example = attribute("framework.spark.examples.trying", "try_example")
+        from framework.spark.examples.trying import try_example
+
         for test in self.tests:
             raise_if_lost()
             folder = tempfile.mkdtemp(prefix="run-pipeline-test-")
             try:
-                trial: Trial = try_example(spark, self.spec, test, Path(folder).resolve())
+                trial = try_example(spark, self.spec, test, Path(folder).resolve())
             finally:
                 if not keep:
                     shutil.rmtree(folder, ignore_errors=True)

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from framework.cli.exits import gravest
-from framework.cli.lazily import attribute
 from framework.cli.options import Conf, Master, Specs, Target, Variables, pairs
 from framework.cli.render.errors import Voice
 from framework.cli.render.trials import TrialsTold
-from framework.cli.suites import load_suites
+from framework.cli.spark_session import spark_session
+from framework.cli.suites import Suites, load_suites
 
 __all__ = ["command"]
 
@@ -52,16 +52,22 @@ def command(
     settings = pairs(conf, "--conf")
     told = TrialsTold(form=form.value)
     if found.suites:
-        session = attribute("framework.cli.spark_tasks", "spark_session")
-        quick = "framework.spark.examples.session"
-        confs = [suite.conf for suite in found.suites]
-        start = attribute(quick, "start_settings")(confs, settings)
-        with session(master or attribute(quick, "MASTER"), start) as spark:
-            for suite in found.suites:
-                own = attribute(quick, "session_of")(spark, suite.conf, settings, confs)
-                told.begin(str(suite.path))
-                for trial in suite.trials(own, keep=keep):
-                    told.tell(trial)
-                told.end()
+        _try_all(found, told, master, settings, keep=keep)
     told.close(found.faults)
     return gravest([*found.codes, *told.codes])
+
+
+def _try_all(
+    found: Suites, told: TrialsTold, master: str | None, settings: dict[str, str], *, keep: bool
+) -> None:
+    """Try the tests of all specs on one session."""
+    from framework.spark.examples.session import MASTER, session_of, start_settings
+
+    confs = [suite.conf for suite in found.suites]
+    with spark_session(master or MASTER, start_settings(confs, settings)) as spark:
+        for suite in found.suites:
+            own = session_of(spark, suite.conf, settings, confs)
+            told.begin(str(suite.path))
+            for trial in suite.trials(own, keep=keep):
+                told.tell(trial)
+            told.end()

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from framework.cli.lazily import attribute
 from framework.cli.options import Specs, Target, Variables, pairs
 from framework.errors import SpecError
 from framework.spec.loading import find_specs, load_spec
@@ -54,8 +53,9 @@ def command(
     if form is ValidateFormat.TEXT:
         _say(findings, len(paths), bad=bad)
     else:
-        renderers = attribute("framework.cli.render.findings", "RENDERERS")
-        sys.stdout.write(renderers[form.value](findings, paths))
+        from framework.cli.render.findings import RENDERERS
+
+        sys.stdout.write(RENDERERS[form.value](findings, paths))
     return 1 if bad else 0
 
 
@@ -82,7 +82,9 @@ def _check(
 
 def _say(findings: list[Finding], specs: int, *, bad: bool) -> None:
     if findings:
-        err = attribute("framework.cli.render.console", "err")
-        attribute("framework.cli.render.frames", "write_findings")(err(), findings)
+        from framework.cli.render.console import err
+        from framework.cli.render.frames import write_findings
+
+        write_findings(err(), findings)
     if not bad:
         sys.stdout.write(f"{specs} spec{'s' * (specs != 1)} valid\n")

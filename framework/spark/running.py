@@ -1,4 +1,4 @@
-"""Carrying out a spec on a session of the caller's."""
+"""Runs on Spark: the backend, and a whole run on a session of the caller's."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from framework.engine.backend import Backend
+from framework.engine.events import silent
 from framework.engine.prepare import Bench, Request, prepare
 from framework.engine.runner import RunResult
-from framework.engine.runner import run as carry_out
 from framework.spark.checking.checker import SparkChecker
 from framework.spark.loading.reader import SparkInput
 from framework.spark.reading.jvm import Jvm
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-__all__ = ["run"]
+    from framework.engine.events import Events
+    from framework.spec.timeline_service_spec import TimelineServiceSpec
+
+__all__ = ["run", "spark_backend"]
 
 
 def run(
@@ -45,16 +49,31 @@ def run(
         OutcomeUnknownError: nobody can tell; nothing was deleted.
     """
     request = Request(path=Path(spec), target=target, variables=variables or {}, run_id=run_id)
-    tasks = SparkTasks(spark)
+    tasks = SparkTasks(spark)  # before the spec is read: it refuses some sessions
     with TemporaryDirectory() as scratch, Jvm(spark).keeping_active():
         prepared = prepare(request, Bench(tasks=tasks, scratch=Path(scratch)))
         plan = prepared.plan
         if not plan.has_changes:
             return RunResult.unchanged(plan)
-        return carry_out(
-            plan,
-            tasks,
-            reader=SparkInput(spark),
-            checker=SparkChecker(spark),
-            views=views_for(spark, prepared.spec.timeline_service),
-        )
+        return spark_backend(spark, prepared.spec.timeline_service).run(plan)
+
+
+def spark_backend(
+    spark: SparkSession, service: TimelineServiceSpec | None, events: Events = silent
+) -> Backend:
+    """Return the backend on a session, which stays open and as it was.
+
+    Args:
+        spark: the session.
+        service: the spec's section `timeline_service`, None for the defaults.
+        events: receive what the reader of inputs has to report.
+
+    Raises:
+        PlanError: `spark/speculation-refused`.
+    """
+    return Backend(
+        tasks=SparkTasks(spark),
+        reader=SparkInput(spark, events),
+        checker=SparkChecker(spark),
+        views=views_for(spark, service),
+    )

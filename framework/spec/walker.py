@@ -16,8 +16,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from yaml import MarkedYAMLError, events
-from yaml._yaml import CParser
+from yaml import CBaseLoader, MarkedYAMLError, events
 
 from framework.errors import SpecError
 from framework.spec.findings import FindingList, finding_at
@@ -46,7 +45,7 @@ def parse(source: SourceText, findings: FindingList, at: str = "") -> Node | Non
     """
     masked = _REFERENCE.sub(rf"${_OPEN}\1{_CLOSE}", source.text)
     try:
-        return _Walker(source=source, findings=findings, events=CParser(masked)).document(at)
+        return _Walker(source=source, findings=findings, events=CBaseLoader(masked)).document(at)
     except MarkedYAMLError as error:
         _note_syntax(source, error, findings)
     except SpecError as error:
@@ -84,7 +83,7 @@ class _Walker:
 
     source: SourceText
     findings: FindingList
-    events: CParser
+    events: CBaseLoader
     depth: int = 0
     flow: int = 0
 

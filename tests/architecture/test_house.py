@@ -18,6 +18,7 @@ from framework import errors, vocabulary
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "framework").rglob("*.py"))
 SPARK = ROOT / "framework" / "spark"
+CLI = [path for path in SOURCES if "cli" in path.relative_to(ROOT).parts]
 
 
 @cache
@@ -69,6 +70,32 @@ def test_rooms_other_than_spark_import_no_pyspark() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False, timeout=60)
     assert done.returncode == 0
+
+
+def test_command_line_imports_spark_only_inside_functions() -> None:
+    """PySpark takes a second to import, and most commands do not need it."""
+    early = [
+        (_name(path), node.lineno)
+        for path in CLI
+        for node in _tree(path).body
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("framework.spark")
+    ]
+    assert early == []
+
+
+def test_command_line_imports_inside_functions_only_what_is_slow() -> None:
+    """Commands, Spark and what draws errors; everything else is imported where one looks for it."""
+    late = {
+        (_name(path), node.module)
+        for path in CLI
+        for function in _nodes(path)
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.ImportFrom)
+    }
+    slow = ("framework.spark.", "framework.cli.render.", "importlib.metadata")
+    others = {(file, name) for file, name in late if not (name or "").startswith(slow)}
+    assert {file for file, _ in others} == {"framework/cli/commands.py"}
 
 
 def test_vocabulary_holds_enums_only() -> None:

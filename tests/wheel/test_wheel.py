@@ -20,6 +20,13 @@ import yaml
 pytestmark = [pytest.mark.wheel, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[2]
+DATA_FILES = [
+    path
+    for path in (ROOT / "framework").rglob("*")
+    if path.is_file() and path.suffix not in {".py", ".pyc"}
+]
+"""Templates, style sheets, tables in JSON: what modules read from their own folder."""
+
 UV = Path(sys.executable).with_name("uv")
 ADDRESS = re.compile(r"http://([0-9.]+):(\d+)")
 DECOY = "raise ImportError('this is the framework of the user')\n"
@@ -88,12 +95,15 @@ def done(command: list[str | Path], folder: Path, **more: str) -> str:
 
 
 def test_wheel_holds_one_package_with_its_types_and_metadata(wheel: Path) -> None:
-    """Nothing at the top has a name that others use."""
+    """Nothing at the top has a name that others use, and no data file of a module is missing."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         metadata = archive.read(next(n for n in names if n.endswith("/METADATA"))).decode()
     assert {name.split("/")[0] for name in names} == {"lakestrap", "lakestrap-0.1.0.dist-info"}
     assert {"lakestrap/py.typed", "lakestrap/framework/py.typed"} <= set(names)
+    beside = {f"lakestrap/{path.relative_to(ROOT)}" for path in DATA_FILES}
+    assert len(beside) > 5
+    assert beside <= set(names)
     for line in ("License-Expression: Apache-2.0", "Author: ", "Project-URL: ", "Classifier: "):
         assert line in metadata
 

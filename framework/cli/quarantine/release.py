@@ -14,7 +14,6 @@ import typer
 from rich.text import Text
 
 from framework.cli.exits import gravest
-from framework.cli.lazily import attribute
 from framework.cli.options import (
     Conf,
     Format,
@@ -33,12 +32,13 @@ from framework.cli.render.console import clean, out, write
 from framework.cli.render.errors import Voice, fail
 from framework.cli.render.progress import reporting
 from framework.cli.running import Order, interruptible
+from framework.cli.spark_session import opened_backend
 from framework.cli.usage import usage_error
 from framework.engine.events import Note
 from framework.engine.prepare import Bench, Request
 from framework.engine.quarantine.record import read_record
 from framework.engine.releasing import finish_release, prepare_release
-from framework.engine.runner import RunResult, run
+from framework.engine.runner import RunResult
 from framework.errors import FrameworkError
 from framework.hudi.timeline.clock import SystemClock
 from framework.plan.explain import explain_text
@@ -47,7 +47,7 @@ from framework.plan.words import count_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from framework.cli.running import Carriers
+    from framework.engine.backend import Backend
     from framework.engine.events import Events
     from framework.engine.prepare import Prepared
     from framework.engine.quarantine.aside import Aside
@@ -114,7 +114,7 @@ class _Releasing:
     request: Request
     order: Order
     done: list[str] = field(default_factory=list)
-    _carriers: Carriers | None = None
+    _backend: Backend | None = None
 
     def release_all(self, found: Sequence[Aside]) -> int:
         """Release data sets and return the gravest exit code.
@@ -155,20 +155,11 @@ class _Releasing:
     def _run(self, prepared: Prepared, events: Events, stack: ExitStack) -> RunResult:
         """Carry out a plan."""
         events(Note(level="info", message=explain_text(prepared.plan)[0].text))
-        if self._carriers is None:
-            spark_tasks = attribute("framework.cli.spark_tasks", "spark_tasks")
-            opened: Carriers = stack.enter_context(spark_tasks(prepared.spec, self.order, events))
-            self._carriers = opened
-        carriers = self._carriers
-        return run(
-            prepared.plan,
-            carriers.tasks,
-            reader=carriers.reader,
-            checker=carriers.checker,
-            views=carriers.views,
-            events=events,
-            begun=prepared.begun,
-        )
+        if self._backend is None:
+            order = self.order
+            opened = opened_backend(prepared.spec, events, master=order.master, conf=order.conf)
+            self._backend = stack.enter_context(opened)
+        return self._backend.run(prepared.plan, events=events, begun=prepared.begun)
 
     def _note(self, error: BaseException) -> None:
         """Add what was released, and what running again does."""

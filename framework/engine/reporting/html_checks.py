@@ -1,4 +1,4 @@
-"""The checks in the HTML report: what refuses the run first, each opened where it found something.
+"""The checks as the HTML report shows them: what refuses the run first, and opened.
 
 The whole page is bounded: of many checks, samples and values the first are shown, and the others
 counted.
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from framework.engine.reporting.markup import Markup, h, joined
-from framework.engine.reporting.text import block_text, line_text, plain
+from framework.engine.reporting.text import line_text, plain
 from framework.engine.reporting.words import (
     ON_FAIL,
     allowed_text,
@@ -21,7 +20,6 @@ from framework.engine.reporting.words import (
     place_text,
     result_text,
     share_text,
-    tally_text,
 )
 from framework.plan.words import count_text, number_text
 from framework.vocabulary import CheckedRows, CheckKind, Outcome
@@ -32,15 +30,13 @@ if TYPE_CHECKING:
     from framework.engine.results import CheckResult, FailedRow
     from framework.plan.quality import Check
 
-__all__ = ["checks_section"]
+__all__ = ["ShownCell", "ShownCheck", "ShownRow", "shown_checks"]
 
 _CHECKS: Final = 200
 _SAMPLES: Final = 100
 _SAMPLES_EACH: Final = 20
 _VALUES: Final = 24
-_VALUE: Final = 160
 _LONG: Final = 40
-_REDACTED: Final = "***"
 _WORD: Final = re.compile(r"\w+")
 
 _DEMANDS: Final = {
@@ -62,45 +58,86 @@ _OVER: Final = {
 }
 
 
-def checks_section(results: Sequence[CheckResult]) -> Markup:
-    """Return all checks, or that none was asked for."""
-    title = h("h2", "Checks")
-    if not results:
-        return h("section", title, h("p", "No check was asked for."), id="checks")
-    ordered = by_gravity(results)
-    hidden = len(ordered) - _CHECKS
-    more = [h("p", f"and {count_text(hidden, 'more check')}", class_="more")] if hidden > 0 else []
-    left = _SAMPLES
-    items = []
-    for each in ordered[:_CHECKS]:
-        shown = _shown_samples(each, left)
-        left -= len(shown)
-        items.append(h("li", _check(each, shown)))
-    tally = tally_text(Counter(each.outcome for each in results))
-    return h(
-        "section", title, h("p", f"{tally}."), h("ol", items, class_="checks"), more, id="checks"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownCell:
+    """One value of a bad row; `named` where the check speaks of its column."""
+
+    name: str
+    value: str | None
+    named: bool
+
+    @property
+    def long(self) -> bool:
+        """Whether it needs a line of its own."""
+        return max(len(self.name), len(self.value or "")) > _LONG
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownRow:
+    """One bad row: the columns that the check speaks of in front, and how many are not shown."""
+
+    place: str
+    key: str | None
+    cells: tuple[ShownCell, ...]
+    hidden: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownCheck:
+    """One check with what it found.
+
+    Attributes:
+        result: what it found.
+        mark: its outcome.
+        count: the shortest form of what was found.
+        demand: what the code is to the rows.
+        code: SQL, or an expectation with its arguments.
+        facts: names and values, which are fit to be shown.
+        samples: the bad rows that there is room for.
+        samples_title: how many of how many.
+    """
+
+    result: CheckResult
+    mark: str
+    count: str
+    demand: str
+    code: str
+    facts: tuple[tuple[str, str], ...]
+    samples: tuple[ShownRow, ...]
+    samples_title: str
+
+    @property
+    def opened(self) -> bool:
+        """Whether a reader sees all of it at once."""
+        return self.result.outcome in {Outcome.FAILED, Outcome.WARNED}
+
+
+def shown_checks(results: Sequence[CheckResult]) -> list[ShownCheck]:
+    """Return the first of all checks, those that refuse the run in front."""
+    shown, left = [], _SAMPLES
+    for result in by_gravity(results)[:_CHECKS]:
+        samples = result.samples[: min(left, _SAMPLES_EACH)]
+        left -= len(samples)
+        shown.append(_shown(result, samples))
+    return shown
+
+
+def _shown(result: CheckResult, samples: Sequence[FailedRow]) -> ShownCheck:
+    check = result.check
+    named = set(_WORD.findall(f"{check.text} {list(check.arguments.values())}"))
+    return ShownCheck(
+        result=result,
+        mark=_MARKS[result.outcome],
+        count=_count(result),
+        demand=_DEMANDS[check.kind],
+        code=_code(check),
+        facts=tuple(_facts(result)),
+        samples=tuple(_row(each, named) for each in samples),
+        samples_title=_samples_title(result, len(samples)),
     )
-
-
-def _shown_samples(result: CheckResult, left: int) -> Sequence[FailedRow]:
-    """Return the bad rows that there is room for; a check that passed shows none as bad."""
-    return result.samples[: min(left, _SAMPLES_EACH)]
-
-
-def _check(result: CheckResult, samples: Sequence[FailedRow]) -> Markup:
-    summary = h(
-        "summary",
-        h("span", _MARKS[result.outcome], class_="badge"),
-        h("bdi", line_text(result.check.name, 160), class_="name"),
-        h("span", _count(result), class_="count"),
-    )
-    inside = h("div", list(_inside(result, samples)), class_="inside")
-    opened = result.outcome in {Outcome.FAILED, Outcome.WARNED}
-    return h("details", summary, inside, class_=result.outcome.value, open=opened)
 
 
 def _count(result: CheckResult) -> str:
-    """Return the shortest form of what was found."""
     sampled = f", sample of {share_text(result.fraction)}" if result.fraction < 1.0 else ""
     if result.check.kind is CheckKind.EXPECT_AGGREGATE:
         return f"found {observed_text(result, 40)}{sampled}"
@@ -108,22 +145,6 @@ def _count(result: CheckResult) -> str:
     if not result.failed:
         return f"{rows}{sampled}"
     return f"{number_text(result.failed)} of {rows}{sampled}"
-
-
-def _inside(result: CheckResult, samples: Sequence[FailedRow]) -> Iterator[Markup]:
-    check = result.check
-    yield h("p", _DEMANDS[check.kind])
-    yield h("pre", h("code", h("bdi", block_text(_code(check), 600))))
-    if check.where:
-        yield h("p", "Looked at rows where ", h("code", h("bdi", line_text(check.where))), ".")
-    if result.fraction < 1.0:
-        share = share_text(result.fraction)
-        yield h(
-            "p", f"Only a sample of {share} was looked at: the truth may differ.", class_="note"
-        )
-    yield h("dl", [h("div", h("dt", k), h("dd", h("bdi", v))) for k, v in _facts(result)])
-    if samples:
-        yield from _samples(result, samples)
 
 
 def _code(check: Check) -> str:
@@ -148,40 +169,14 @@ def _facts(result: CheckResult) -> Iterator[tuple[str, str]]:
         yield "In the spec", line_text(check.key_path, 120)
 
 
-def _samples(result: CheckResult, samples: Sequence[FailedRow]) -> Iterator[Markup]:
-    hidden = result.failed - len(samples)
-    word = "Bad row" if len(samples) == 1 else "Bad rows"
-    some = f", {number_text(len(samples))} of {number_text(result.failed)}" if hidden > 0 else ""
-    yield h("h3", f"{word}{some}")
-    named = set(_WORD.findall(f"{result.check.text} {list(result.check.arguments.values())}"))
-    yield h("ol", [_sample(each, named) for each in samples], class_="samples")
+def _samples_title(result: CheckResult, shown: int) -> str:
+    word = "Bad row" if shown == 1 else "Bad rows"
+    hidden = result.failed - shown
+    return f"{word}, {number_text(shown)} of {number_text(result.failed)}" if hidden > 0 else word
 
 
-def _sample(row: FailedRow, named: set[str]) -> Markup:
-    """Return one bad row, the columns that the check speaks of in front."""
+def _row(row: FailedRow, named: set[str]) -> ShownRow:
     values = sorted(row.values.items(), key=lambda each: each[0] not in named)
+    cells = (ShownCell(name=n, value=v, named=n in named) for n, v in values[:_VALUES])
     hidden = len(values) - _VALUES
-    cells = [_cell(name, value, named=name in named) for name, value in values[:_VALUES]]
-    if hidden > 0:
-        cells.append(
-            h("div", h("dd", f"and {count_text(hidden, 'more column')}", class_="nothing"))
-        )
-    key = (" · key ", h("bdi", h("strong", line_text(row.key, _VALUE)))) if row.key else ()
-    place = h("bdi", place_text(row) or "place not known")
-    return h("li", h("p", place, joined(*key), class_="at"), h("dl", cells) if cells else Markup())
-
-
-def _cell(name: str, value: str | None, *, named: bool) -> Markup:
-    label = h("dt", h("bdi", line_text(name, 80)), class_="named" if named else False)
-    long = max(len(name), len(value or "")) > _LONG
-    return h("div", label, h("dd", _value(value)), class_="long" if long else False)
-
-
-def _value(value: str | None) -> Markup:
-    if value is None:
-        return h("span", "null", class_="nothing")
-    if value == _REDACTED:
-        return h("span", "redacted", class_="redacted", title="The spec says never to show this.")
-    if not value:
-        return h("span", "empty text", class_="nothing")
-    return h("bdi", line_text(value, _VALUE))
+    return ShownRow(place=place_text(row), key=row.key, cells=tuple(cells), hidden=hidden)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.cli.app import COMMANDS, GROUPS, words_below
+from framework.cli.app import words_below
+from framework.cli.commands import COMMANDS, GROUPS
 from framework.cli.exits import EXIT_CODES
 
 if TYPE_CHECKING:

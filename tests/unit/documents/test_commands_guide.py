@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 import typer
 
-from framework.cli.app import COMMANDS, GROUPS
+from framework.cli.commands import COMMANDS, GROUPS
 from framework.cli.exits import EXIT_CODES
-from framework.cli.lazily import attribute
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "guide" / "commands.md").read_text("utf-8")
 OPTION = re.compile(r"`(--?[A-Za-z][a-z-]*)")
@@ -27,7 +26,7 @@ def section(name: str) -> str:
 def parameters(name: str) -> list[Any]:
     """Return the parameters of a command, as the command line has them."""
     app = typer.Typer(add_completion=False)
-    app.command()(attribute(COMMANDS[name][0], "command"))
+    app.command()(COMMANDS[name].load())
     return list(typer.main.get_command(app).params)
 
 
@@ -43,7 +42,7 @@ def test_command_is_documented_with_all_its_options(name: str) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_has_help(name: str) -> None:
     """The command, its options and its arguments explain themselves."""
-    command = attribute(COMMANDS[name][0], "command")
+    command = COMMANDS[name].load()
     assert command.__doc__
     assert all(p.help for p in parameters(name))
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.engine.reporting.html import html_text
-from framework.engine.reporting.style import STYLE
+from framework.engine.reporting.html import PAGE, html_text
 from framework.engine.results import FailedRow
 from framework.vocabulary import CheckKind, Outcome
 from tests.support.reports import (
@@ -25,9 +24,12 @@ from tests.support.reports import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from framework.engine.results import AuditReport
 
 VOID = {"meta", "link"}
+STYLE = (PAGE / "report.css").read_text("utf-8")
 TAGS = set(
     re.findall(
         r"\w+",
@@ -177,6 +179,18 @@ def test_hostile_texts_are_shown_as_they_are() -> None:
     text = Page(html_text(a_hostile_report())).text
     assert HOSTILE[0] in text
     assert "&amp;&lt; ]]>" in text
+
+
+@pytest.mark.parametrize("template", sorted(PAGE.glob("*.jinja")), ids=lambda path: path.name)
+def test_template_switches_escaping_off_nowhere(template: Path) -> None:
+    """What holds of the whole page holds of each place in it."""
+    assert not re.search(r"\|\s*safe\b|autoescape|Markup", template.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("report", [a_report(), a_hostile_report()])
+def test_page_holds_its_style_sheet_as_it_is(report: AuditReport) -> None:
+    """Whatever the data: a style sheet with escapes in it would not be one."""
+    assert f"<style>\n{STYLE}</style>" in html_text(report)
 
 
 def luminance(colour: str) -> float:

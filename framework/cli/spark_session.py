@@ -1,4 +1,7 @@
-"""Spark for commands: a session is opened, used, and stopped if it is ours."""
+"""Spark for commands: a session is opened, used, and stopped if it is ours.
+
+Importing PySpark takes a second, so it is imported when a session is asked for, not before.
+"""
 
 from __future__ import annotations
 
@@ -10,42 +13,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from framework.cli.interrupts import listen
-from framework.cli.running import Carriers
 from framework.engine.events import Note
 from framework.errors import EngineError, FrameworkError
-from framework.spark.checking.checker import SparkChecker
-from framework.spark.loading.reader import SparkInput
-from framework.spark.session import open_session
-from framework.spark.tasks import SparkTasks
-from framework.spark.views import views_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
-    from framework.cli.running import Order
+    from framework.engine.backend import Backend
     from framework.engine.events import Events
     from framework.spec.pipeline_spec import PipelineSpec
 
-__all__ = ["spark_session", "spark_tasks"]
+__all__ = ["opened_backend", "spark_session"]
 
 
 @contextmanager
-def spark_tasks(spec: PipelineSpec, order: Order, events: Events) -> Iterator[Carriers]:
-    """Give tasks, a reader and a checker on the session that options, or else the spec, ask for."""
+def opened_backend(
+    spec: PipelineSpec, events: Events, *, master: str | None, conf: Mapping[str, str]
+) -> Iterator[Backend]:
+    """Give a backend on the session that options, or else the spec, ask for."""
+    from framework.spark.running import spark_backend
+
     wished = spec.spark
-    conf = {**(wished.revealed_conf() if wished else {}), **order.conf}
-    with spark_session(order.master or (wished.master if wished else None), conf) as spark:
+    settings = {**(wished.revealed_conf() if wished else {}), **conf}
+    with spark_session(master or (wished.master if wished else None), settings) as spark:
         where = f"Spark {spark.version} on {spark.sparkContext.master}"
         events(Note(level="info", message=where))
-        views = views_for(spark, spec.timeline_service)
-        yield Carriers(
-            tasks=SparkTasks(spark),
-            reader=SparkInput(spark, events),
-            checker=SparkChecker(spark),
-            views=views,
-        )
+        yield spark_backend(spark, spec.timeline_service, events)
 
 
 @contextmanager
@@ -54,6 +49,8 @@ def spark_session(master: str | None, conf: Mapping[str, str]) -> Iterator[Spark
 
     Spark's log is kept, and its path told, when the work fails other than by the gate's refusal.
     """
+    from framework.spark.session import open_session
+
     folder = Path(tempfile.mkdtemp(prefix="run-pipeline-"))
     keep_log = False
     try:

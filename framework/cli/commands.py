@@ -1,0 +1,170 @@
+"""The commands: what each is called, what it is for, and the function that runs it.
+
+Each import stands in a function of its own, so that a command costs what it needs and no more:
+`validate` answers in under half a second, and `--help` imports no command at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["COMMANDS", "GROUPS", "Command"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A command of the command line.
+
+    Attributes:
+        summary: one line for the list of commands.
+        load: imports the command and returns it: a function whose parameters are the options, and
+            whose result is the exit code.
+    """
+
+    summary: str
+    load: Callable[[], Callable[..., int]]
+
+
+def _init() -> Callable[..., int]:
+    from framework.cli.init import command
+
+    return command
+
+
+def _validate() -> Callable[..., int]:
+    from framework.cli.validate import command
+
+    return command
+
+
+def _plan() -> Callable[..., int]:
+    from framework.cli.plan import command
+
+    return command
+
+
+def _run() -> Callable[..., int]:
+    from framework.cli.run import command
+
+    return command
+
+
+def _check() -> Callable[..., int]:
+    from framework.cli.check import command
+
+    return command
+
+
+def _test() -> Callable[..., int]:
+    from framework.cli.test import command
+
+    return command
+
+
+def _resume() -> Callable[..., int]:
+    from framework.cli.resume import command
+
+    return command
+
+
+def _status() -> Callable[..., int]:
+    from framework.cli.status import command
+
+    return command
+
+
+def _history() -> Callable[..., int]:
+    from framework.cli.history import command
+
+    return command
+
+
+def _quarantine_ls() -> Callable[..., int]:
+    from framework.cli.quarantine.ls import command
+
+    return command
+
+
+def _quarantine_show() -> Callable[..., int]:
+    from framework.cli.quarantine.show import command
+
+    return command
+
+
+def _quarantine_release() -> Callable[..., int]:
+    from framework.cli.quarantine.release import command
+
+    return command
+
+
+def _quarantine_drop() -> Callable[..., int]:
+    from framework.cli.quarantine.drop import command
+
+    return command
+
+
+def _preview() -> Callable[..., int]:
+    from framework.cli.preview import command
+
+    return command
+
+
+def _sql() -> Callable[..., int]:
+    from framework.cli.sql import command
+
+    return command
+
+
+def _serve() -> Callable[..., int]:
+    from framework.cli.serve import command
+
+    return command
+
+
+def _schema() -> Callable[..., int]:
+    from framework.cli.schema import command
+
+    return command
+
+
+def _doctor() -> Callable[..., int]:
+    from framework.cli.doctor import command
+
+    return command
+
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    "init": Command(load=_init, summary="Write a first spec, by hand or from a data set (--from)."),
+    "validate": Command(load=_validate, summary="Check specs; starts no Spark and reads no data."),
+    "plan": Command(load=_plan, summary="Show what run would do; changes nothing, needs no Java."),
+    "run": Command(load=_run, summary="Carry out specs, or a saved plan."),
+    "check": Command(
+        load=_check, summary="Make the checks on a table or a source; publish nothing."
+    ),
+    "test": Command(load=_test, summary="Try specs over the rows in their section `tests`."),
+    "resume": Command(load=_resume, summary="Go on with a run that was cut off."),
+    "status": Command(load=_status, summary="Show a table's state and what endangers it."),
+    "history": Command(load=_history, summary="List a table's instants with their audits."),
+    "quarantine ls": Command(load=_quarantine_ls, summary="List what runs set aside, run by run."),
+    "quarantine show": Command(load=_quarantine_show, summary="Show rows that were set aside."),
+    "quarantine release": Command(
+        load=_quarantine_release, summary="Send rows through the gate again, into the table."
+    ),
+    "quarantine drop": Command(load=_quarantine_drop, summary="Remove rows set aside, for good."),
+    "preview": Command(load=_preview, summary="Show the first rows that a spec would load."),
+    "sql": Command(load=_sql, summary="Show the rows of a query over a table."),
+    "serve": Command(load=_serve, summary="Serve views of tables over HTTP, with a status page."),
+    "schema": Command(load=_schema, summary="Print the JSON Schema of specs, projects, plans."),
+    "doctor": Command(
+        load=_doctor, summary="Check this machine: Python, Java, Spark, memory, disk."
+    ),
+}
+
+GROUPS: Final[Mapping[str, str]] = {
+    "quarantine": "List, show, release or drop rows that runs set aside.",
+}
+"""First words that stand for several commands, each of which has two words."""

@@ -1,0 +1,58 @@
+"""What does the work of a run: one value, whether the work is done here or on Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from framework.engine.events import silent
+from framework.engine.runner import run
+from framework.engine.views import LISTED
+
+if TYPE_CHECKING:
+    from framework.engine.audit.subject import Checker
+    from framework.engine.course import InputReader
+    from framework.engine.events import Events
+    from framework.engine.runner import RunResult
+    from framework.engine.tasks import Tasks
+    from framework.engine.views import Views
+    from framework.plan.definition import Plan
+
+__all__ = ["Backend"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backend:
+    """What does the work of a run. The one on Spark comes from `framework.spark.running`.
+
+    Attributes:
+        tasks: read and write files.
+        reader: reads what is no plain Parquet; None: such a load is refused.
+        checker: makes the checks of the spec; None: such a spec is refused.
+        views: report which files make up the table.
+    """
+
+    tasks: Tasks
+    reader: InputReader | None = None
+    checker: Checker | None = None
+    views: Views = LISTED
+
+    def run(
+        self,
+        plan: Plan,
+        *,
+        figures: bool = False,
+        events: Events = silent,
+        begun: float | None = None,
+    ) -> RunResult:
+        """Run the stages of a plan; arguments, result and errors are those of `runner.run`."""
+        return run(
+            plan,
+            self.tasks,
+            reader=self.reader,
+            checker=self.checker,
+            views=self.views,
+            figures=figures,
+            events=events,
+            begun=begun,
+        )
