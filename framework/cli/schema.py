@@ -27,8 +27,8 @@ class Document(StrEnum):
 _TEXTS: Final = {
     Document.PIPELINE: ("framework.spec.json_schema", "spec_schema"),
     Document.PROJECT: ("framework.spec.json_schema", "project_schema"),
-    Document.PLAN: ("framework.plan.json_schema", "plan_schema"),
-    Document.REPORT: ("framework.engine.reporting.json_schema", "report_schema"),
+    Document.PLAN: ("framework.plan.document", "plan_schema"),
+    Document.REPORT: ("framework.engine.reporting.document", "report_schema"),
 }
 
 
