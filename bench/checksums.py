@@ -1,8 +1,8 @@
 """What checksums cost a bootstrap and an upsert: seconds of CPU with them and without.
 
 The same input, in one process, in turns: with page checksums, seals and their comparison, and with
-all of these taken out. A ratio is the median of the ratios of neighbouring turns, since the speed of
-a machine drifts by more than checksums cost; its error shrinks with the number of samples.
+all of these taken out. A ratio is the median of the ratios of neighbouring turns, since the speed
+of a machine drifts by more than checksums cost; its error shrinks with the number of samples.
 The last line is one JSON object `{bench, ratios, targets, missed}`.
 """
 

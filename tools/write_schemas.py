@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-from framework.engine.reporting.json_schema import report_schema_text
-from framework.plan.json_schema import plan_schema_text
+from framework.engine.reporting.document import report_schema
+from framework.plan.document import plan_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
     """Write the files in `schemas` again; the same types give the same bytes."""
-    folder = ROOT / "schemas"
-    (folder / "plan.schema.json").write_text(plan_schema_text(), encoding="utf-8")
-    (folder / "report.schema.json").write_text(report_schema_text(), encoding="utf-8")
+    for name, schema in {"plan": plan_schema(), "report": report_schema()}.items():
+        text = json.dumps(schema, indent=2) + "\n"
+        (ROOT / "schemas" / f"{name}.schema.json").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from framework.cli.options import Format, JsonFormat
-from framework.engine.reporting.json_schema import report_schema
-from framework.plan.json_schema import plan_schema
+from framework.engine.reporting.document import report_schema
+from framework.plan.document import plan_schema
 from framework.spec.json_schema import project_schema, spec_schema
 
 if TYPE_CHECKING:

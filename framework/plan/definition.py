@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from framework.plan.facts import BootstrapFacts
 from framework.plan.partitions import PartitionPlan, Totals, totals
@@ -45,10 +45,10 @@ class Case(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanNote:
-    """Something the author should know; `level` is `info` or `warning`."""
+    """Something that the author should know."""
 
     condition: str
-    level: str
+    level: Literal["info", "warning"]
     message: str
 
 

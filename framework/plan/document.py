@@ -1,53 +1,70 @@
-"""The plan's JSON: its members as types, from which its JSON Schema is made as well.
+"""The plan's JSON: typed values, of which the document and its JSON Schema are made.
 
-Members are only added while `plan_version` stays the same. Sizes are bytes; numbers that are
-estimates begin with `estimated_`. A member that does not apply is null, never absent.
+Members are only added while `plan_version` stays the same; that holds for `Totals`, `PlanNote` and
+`SourceDrift` too, which the document has as they are. Sizes are bytes; numbers that are estimates
+begin with `estimated_`. A member that does not apply is null, never absent.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
 
-__all__ = [
-    "AdoptedDocument",
-    "DriftDocument",
-    "EstimateDocument",
-    "ExemptionDocument",
-    "KeyDocument",
-    "LoadDocument",
-    "ModeDocument",
-    "NoteDocument",
-    "PartitionDocument",
-    "PlanDocument",
-    "ReaderDocument",
-    "SourceDocument",
-    "StageDocument",
-    "TableDocument",
-    "TotalsDocument",
-]
+from framework.plan.definition import PLAN_VERSION, Case, PlanNote
+from framework.plan.json_values import json_schema
+from framework.plan.observation import SourceDrift  # noqa: TC001 - pydantic reads it
+from framework.plan.partitions import Totals, totals
+from framework.plan.readers import Ability  # noqa: TC001 - pydantic reads it
+from framework.plan.stage_document import StageDocument, stage_document
+from framework.plan.text import result_text
+from framework.vocabulary import (
+    BootstrapMode,
+    KeyScope,
+    MissingColumns,
+    SchemaEvolution,
+    TableType,
+    WriteOperation,
+)
+
+if TYPE_CHECKING:
+    from framework.plan.definition import Adopted, Plan
+    from framework.plan.load import LoadPlan
+    from framework.plan.partitions import PartitionPlan
+
+__all__ = ["PlanDocument", "plan_document", "plan_schema"]
+
+_PlannedMode = Literal[BootstrapMode.METADATA_ONLY, BootstrapMode.FULL_RECORD, BootstrapMode.SKIP]
+_MODES: Final[tuple[_PlannedMode, ...]] = (
+    BootstrapMode.METADATA_ONLY,
+    BootstrapMode.FULL_RECORD,
+    BootstrapMode.SKIP,
+)
 
 
-class TableDocument(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDocument:
     """The table that the spec asks for; `readers` are names of those who must be able to read."""
 
     name: str
     location: str
-    type: Literal["copy_on_write", "merge_on_read"]
+    type: TableType
     partition_by: dict[str, str]
-    ordering: list[str]
-    readers: list[str]
+    ordering: tuple[str, ...]
+    readers: tuple[str, ...]
 
 
-class KeyDocument(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyDocument:
     """The key rule; `properties` are the entries of `hoodie.properties` that pin it."""
 
-    columns: list[str]
-    unique_within: Literal["table", "partition"]
+    columns: tuple[str, ...]
+    unique_within: KeyScope
     generator: str
     properties: dict[str, str]
 
 
-class SourceDocument(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceDocument:
     """The source as it was seen; `inventory_sha256` changes when any file does."""
 
     location: str
@@ -58,60 +75,23 @@ class SourceDocument(TypedDict):
     columns: dict[str, str]
 
 
-class TotalsDocument(TypedDict):
-    """What becomes part of the table."""
-
-    partitions: int
-    files: int
-    rows: int
-    bytes: int
-
-
-class StageDocument(TypedDict):
-    """One step of a run; members that a stage does not have are null.
-
-    `instant` is null in `begin` and `commit` where the clock gives it at run time.
-    """
-
-    stage: Literal[
-        "recover",
-        "begin",
-        "skeletons",
-        "full_records",
-        "audit",
-        "index",
-        "commit",
-        "input",
-        "tag",
-        "write",
-    ]
-    summary: str
-    recovery: Literal["resume", "roll_back", "finish"] | None
-    write_id: str | None
-    instant: str | None
-    action: str | None
-    partitions: int | None
-    files: int | None
-    rows: int | None
-    bytes_rewritten: int | None
-    estimated_bytes_to_write: int | None
-
-
-class ModeDocument(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModeDocument:
     """The partitions of one mode, added up."""
 
-    mode: Literal["metadata_only", "full_record", "skip"]
+    mode: _PlannedMode
     partitions: int
     files: int
     rows: int
     bytes: int
 
 
-class PartitionDocument(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionDocument:
     """One partition; its files have the inventory numbers from `first` up to before `stop`."""
 
     partition: str
-    mode: Literal["metadata_only", "full_record", "skip"]
+    mode: _PlannedMode
     rule: int | None
     reason: str
     files: int
@@ -121,7 +101,8 @@ class PartitionDocument(TypedDict):
     stop: int
 
 
-class EstimateDocument(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimateDocument:
     """What the run writes and costs; all of it estimates."""
 
     estimated_skeleton_bytes: int
@@ -132,99 +113,248 @@ class EstimateDocument(TypedDict):
     estimated_core_seconds: float
 
 
-class ReaderDocument(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReaderDocument:
     """What one reader can do with the table; `exceptions` are names."""
 
     name: str
     engine: str
     version: str
-    reads: Literal["yes", "documented", "unproven", "no"]
-    continues: Literal["yes", "documented", "unproven", "no"]
-    exceptions: list[str]
+    reads: Ability
+    continues: Ability
+    exceptions: tuple[str, ...]
     note: str
 
 
-class ExemptionDocument(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExemptionDocument:
     """One exception that applies, and what `full_record` would change."""
 
     name: str
     message: str
     full_record: str
-    readers: list[str]
+    readers: tuple[str, ...]
 
 
-class NoteDocument(TypedDict):
-    """Something that the author should know."""
-
-    condition: str
-    level: Literal["info", "warning"]
-    message: str
-
-
-class DriftDocument(TypedDict):
-    """How the source differs from what the table began with; samples are relative paths."""
-
-    new_files: int
-    new_bytes: int
-    missing_files: int
-    changed_files: int
-    samples_new: list[str]
-    samples_missing: list[str]
-    samples_changed: list[str]
-
-
-class AdoptedDocument(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdoptedDocument:
     """The diff against a table that exists."""
 
     instant: str
     write_id: str
     skeletons: int
     full: int
-    skipped: list[str]
+    skipped: tuple[str, ...]
     completed_instants: int
     spec_changed: bool
-    drift: DriftDocument | None
+    drift: SourceDrift | None
 
 
-class LoadDocument(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadDocument:
     """What is loaded; `transforms` are names, sizes of new files are goals."""
 
-    operation: Literal[
-        "insert", "bulk_insert", "upsert", "delete", "insert_overwrite", "delete_partition"
-    ]
+    operation: WriteOperation
     format: str | None
     path: str | None
-    transforms: list[str]
+    transforms: tuple[str, ...]
     files: int
     bytes: int
     earlier_files: int
     creates_table: bool
-    schema_evolution: Literal["freeze", "add_columns", "widen"]
-    missing_columns: Literal["refuse", "set_null"]
+    schema_evolution: SchemaEvolution
+    missing_columns: MissingColumns
     target_file_size: int
     small_file_limit: int
-    partitions: list[str]
+    partitions: tuple[str, ...]
     run_id: str | None
 
 
-class PlanDocument(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanDocument:
     """What will happen to one table."""
 
     plan_version: Literal[1]
-    case: Literal["bootstrap", "resume", "finish", "up_to_date", "empty", "load"]
+    case: Case
     has_changes: bool
     result: str
     spec_hash: str
     table: TableDocument
     key: KeyDocument
     source: SourceDocument | None
-    totals: TotalsDocument
-    modes: list[ModeDocument]
-    stages: list[StageDocument]
-    partitions: list[PartitionDocument]
+    totals: Totals
+    modes: tuple[ModeDocument, ...]
+    stages: tuple[StageDocument, ...]
+    partitions: tuple[PartitionDocument, ...]
     estimate: EstimateDocument
-    readers: list[ReaderDocument]
-    exceptions: list[ExemptionDocument]
-    notes: list[NoteDocument]
+    readers: tuple[ReaderDocument, ...]
+    exceptions: tuple[ExemptionDocument, ...]
+    notes: tuple[PlanNote, ...]
     adopted: AdoptedDocument | None
     load: LoadDocument | None
+
+
+def plan_schema() -> dict[str, object]:
+    """Return the JSON Schema of a plan, which is `schemas/plan.schema.json`."""
+    return json_schema(PlanDocument, title="Plan of run-pipeline")
+
+
+def plan_document(plan: Plan) -> PlanDocument:
+    """Return the plan as a document; the same plan gives the same document."""
+    return PlanDocument(
+        plan_version=PLAN_VERSION,
+        case=plan.case,
+        has_changes=plan.has_changes,
+        result=result_text(plan),
+        spec_hash=plan.target.spec_hash,
+        table=_table(plan),
+        key=_key(plan),
+        source=_source(plan),
+        totals=plan.taken,
+        modes=tuple(_mode(plan, mode) for mode in _MODES),
+        stages=tuple(stage_document(stage) for stage in plan.stages),
+        partitions=tuple(_partition(each) for each in plan.partitions),
+        estimate=_estimate(plan),
+        readers=_readers(plan),
+        exceptions=_exceptions(plan),
+        notes=plan.notes,
+        adopted=None if plan.adopted is None else _adopted(plan.adopted),
+        load=None if plan.load is None else _load(plan.load),
+    )
+
+
+def _table(plan: Plan) -> TableDocument:
+    return TableDocument(
+        name=plan.target.name,
+        location=plan.target.location,
+        type=plan.target.table_type,
+        partition_by={name: kind.value for name, kind in plan.target.partition_types.items()},
+        ordering=tuple(plan.target.ordering),
+        readers=tuple(name.value for name in plan.target.readers),
+    )
+
+
+def _key(plan: Plan) -> KeyDocument:
+    rule = plan.target.key_rule
+    return KeyDocument(
+        columns=tuple(rule.record_key),
+        unique_within=rule.scope,
+        generator=rule.generator.class_name,
+        properties=rule.properties(),
+    )
+
+
+def _source(plan: Plan) -> SourceDocument | None:
+    """Return the source; None where it was not looked at."""
+    if plan.inventory is None or plan.source is None:
+        return None
+    fields = () if plan.schema is None else plan.schema
+    return SourceDocument(
+        location=plan.source,
+        files=plan.inventory.files,
+        rows=plan.inventory.rows,
+        bytes=plan.inventory.bytes,
+        inventory_sha256=plan.inventory.sha256,
+        columns={field.name: str(field.type) for field in fields},
+    )
+
+
+def _mode(plan: Plan, mode: _PlannedMode) -> ModeDocument:
+    found = totals(plan.of_mode(mode))
+    return ModeDocument(
+        mode=mode,
+        partitions=found.partitions,
+        files=found.files,
+        rows=found.rows,
+        bytes=found.bytes,
+    )
+
+
+def _partition(each: PartitionPlan) -> PartitionDocument:
+    if each.mode is BootstrapMode.FAIL:
+        raise ValueError("a plan that was built has no partition of mode `fail`")
+    return PartitionDocument(
+        partition=each.partition_path,
+        mode=each.mode,
+        rule=each.rule,
+        reason=each.reason,
+        files=each.files,
+        rows=each.rows,
+        bytes=each.bytes,
+        first=each.first,
+        stop=each.stop,
+    )
+
+
+def _estimate(plan: Plan) -> EstimateDocument:
+    """Return the estimates; core-seconds to the millisecond."""
+    found = plan.estimate
+    return EstimateDocument(
+        estimated_skeleton_bytes=found.skeleton_bytes,
+        estimated_full_record_bytes=found.full_record_bytes,
+        estimated_index_bytes=found.index_bytes,
+        estimated_commit_bytes=found.commit_bytes,
+        estimated_bytes_to_write=found.bytes_to_write,
+        estimated_core_seconds=round(found.core_seconds, 3),
+    )
+
+
+def _readers(plan: Plan) -> tuple[ReaderDocument, ...]:
+    return tuple(
+        ReaderDocument(
+            name=verdict.name.value,
+            engine=verdict.engine,
+            version=verdict.version,
+            reads=verdict.reads,
+            continues=verdict.continues,
+            exceptions=verdict.exceptions,
+            note=verdict.note,
+        )
+        for verdict in plan.readers.verdicts
+    )
+
+
+def _exceptions(plan: Plan) -> tuple[ExemptionDocument, ...]:
+    return tuple(
+        ExemptionDocument(
+            name=each.name,
+            message=each.message,
+            full_record=each.full_record,
+            readers=each.readers,
+        )
+        for each in plan.readers.exceptions
+    )
+
+
+def _adopted(adopted: Adopted) -> AdoptedDocument:
+    return AdoptedDocument(
+        instant=adopted.facts.instant,
+        write_id=adopted.facts.write_id,
+        skeletons=adopted.facts.skeletons,
+        full=adopted.facts.full,
+        skipped=adopted.facts.skipped,
+        completed_instants=adopted.completed,
+        spec_changed=adopted.spec_changed,
+        drift=adopted.drift,
+    )
+
+
+def _load(load: LoadPlan) -> LoadDocument:
+    """Return what is loaded; options may hold secrets, so they are left out."""
+    request = load.request
+    return LoadDocument(
+        operation=load.operation,
+        format=None if request is None else request.format,
+        path=None if request is None else request.path,
+        transforms=() if request is None else tuple(each.name for each in request.transforms),
+        files=load.files,
+        bytes=load.bytes,
+        earlier_files=load.earlier_files,
+        creates_table=load.creates,
+        schema_evolution=load.evolution,
+        missing_columns=load.missing,
+        target_file_size=load.target_file_size,
+        small_file_limit=load.small_file_limit,
+        partitions=load.partitions,
+        run_id=load.run_id,
+    )

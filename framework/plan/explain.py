@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
-from framework.plan.as_document import plan_document
+from framework.plan.document import plan_document
+from framework.plan.json_values import json_text
 from framework.plan.markdown import markdown_text
 from framework.plan.text import Line, LineKind, text_lines
 
@@ -27,7 +27,7 @@ def explain_text(plan: Plan) -> tuple[Line, ...]:
 
 def explain_json(plan: Plan) -> str:
     """Return the plan as one JSON document, indented; its schema is `schemas/plan.schema.json`."""
-    return json.dumps(plan_document(plan), indent=2, ensure_ascii=False)
+    return json_text(plan_document(plan))
 
 
 def explain_markdown(plan: Plan, *known: str) -> str:

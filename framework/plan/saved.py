@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from framework.errors import CorruptFileError, PlanError, PlanStaleError, Where
-from framework.plan.as_document import plan_document
+from framework.plan.document import plan_document
+from framework.plan.json_values import json_members
 from framework.plan.stages import Recover, Recovery
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def save_plan(plan: Plan, table: TableState, invocation: Invocation) -> str:
         "saved_version": SAVED_VERSION,
         "invocation": {**asdict(invocation), "variables": dict(invocation.variables)},
         "basis": asdict(_basis(plan, table)),
-        "plan": plan_document(plan),
+        "plan": json_members(plan_document(plan)),
     }
     return json.dumps({**body, "digest": _digest(body)}, indent=2, ensure_ascii=False) + "\n"
 

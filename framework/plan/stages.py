@@ -28,6 +28,7 @@ __all__ = [
     "Screen",
     "Skeletons",
     "Stage",
+    "StageName",
     "TagRows",
     "WriteRows",
     "stage_name",
@@ -45,6 +46,23 @@ class Recovery(StrEnum):
     RESUME = "resume"
     ROLL_BACK = "roll_back"
     FINISH = "finish"
+
+
+@unique
+class StageName(StrEnum):
+    """What a stage is called in the plan's JSON and in progress events; stable."""
+
+    RECOVER = "recover"
+    BEGIN = "begin"
+    SKELETONS = "skeletons"
+    FULL_RECORDS = "full_records"
+    AUDIT = "audit"
+    INDEX = "index"
+    COMMIT = "commit"
+    INPUT = "input"
+    SCREEN = "screen"
+    TAG = "tag"
+    WRITE = "write"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,24 +251,24 @@ Stage = (
     | CommitLoad
 )
 
-_NAMES: Final[dict[type[Stage], str]] = {
-    Recover: "recover",
-    Begin: "begin",
-    Skeletons: "skeletons",
-    FullRecords: "full_records",
-    Audit: "audit",
-    Index: "index",
-    Commit: "commit",
-    BeginLoad: "begin",
-    ReadInput: "input",
-    Screen: "screen",
-    TagRows: "tag",
-    WriteRows: "write",
-    AuditRows: "audit",
-    CommitLoad: "commit",
+_NAMES: Final[dict[type[Stage], StageName]] = {
+    Recover: StageName.RECOVER,
+    Begin: StageName.BEGIN,
+    Skeletons: StageName.SKELETONS,
+    FullRecords: StageName.FULL_RECORDS,
+    Audit: StageName.AUDIT,
+    Index: StageName.INDEX,
+    Commit: StageName.COMMIT,
+    BeginLoad: StageName.BEGIN,
+    ReadInput: StageName.INPUT,
+    Screen: StageName.SCREEN,
+    TagRows: StageName.TAG,
+    WriteRows: StageName.WRITE,
+    AuditRows: StageName.AUDIT,
+    CommitLoad: StageName.COMMIT,
 }
 
 
-def stage_name(stage: Stage) -> str:
-    """Return the stable name of a stage, as in the plan's JSON and in progress events."""
+def stage_name(stage: Stage) -> StageName:
+    """Return the name of a stage; begin, audit and commit of both pipelines are called the same."""
     return _NAMES[type(stage)]

@@ -155,6 +155,19 @@ def _names(path: Path) -> set[str]:
     return {node.arg if isinstance(node, ast.arg) else node.name for node in tree}
 
 
+def test_no_value_is_cast_to_any() -> None:
+    """Such a cast hides that a value does not fit its type, from mypy and from readers."""
+    casts = [
+        _name(path)
+        for path in SOURCES
+        for node in _nodes(path)
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "id", "") == "cast"
+        and ast.unparse(node.args[0]).strip("'") == "Any"
+    ]
+    assert casts == []
+
+
 def test_product_never_imports_the_bench_or_the_tests() -> None:
     """Nothing that ships depends on what does not ship."""
     for path in SOURCES:

@@ -183,9 +183,9 @@ def a_hostile_report() -> AuditReport:
                 ],
             },
         },
-        columns=[
+        columns=tuple(
             ColumnFigures(name=text, type=text, rows=3, nulls=1, distinct=9) for text in HOSTILE
-        ],
+        ),
         timings={text: float(n) for n, text in enumerate(HOSTILE)},
     )
 

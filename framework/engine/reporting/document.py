@@ -1,31 +1,39 @@
-"""The report's JSON: its members as types, from which its JSON Schema is made as well.
+"""The report's JSON: typed values, of which the document and its JSON Schema are made.
 
-Members are only added while `report_version` stays the same. A member that does not apply is null,
-never absent.
+It is the one form that leaves nothing out and cuts no text. Members are only added while
+`report_version` stays the same; that holds for `Budget`, `ColumnFigures` and `Fate` too, which the
+document has as they are. A member that does not apply is null, never absent.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from framework.engine.reporting.text import plain_mapping
+from framework.engine.reporting.words import VerdictWord, meaning, verdict
+from framework.engine.results import ColumnFigures, Fate  # noqa: TC001 - pydantic reads them
+from framework.plan.json_values import json_members, json_schema
+from framework.plan.quality import Budget  # noqa: TC001 - pydantic reads it
+from framework.vocabulary import CheckedRows, CheckKind, OnFail, Outcome  # noqa: TC001 - likewise
+
+if TYPE_CHECKING:
+    from framework.engine.results import AuditReport, CheckResult, FailedRow
 
 __all__ = [
-    "BudgetDocument",
     "CheckDocument",
-    "ColumnDocument",
-    "FateDocument",
     "ReportDocument",
     "SampleDocument",
+    "report_document",
+    "report_members",
+    "report_schema",
+    "report_text",
 ]
 
 
-class BudgetDocument(TypedDict):
-    """Bad rows that are allowed: a share where `share` is not null, else so many."""
-
-    rows: int
-    share: float | None
-
-
-class SampleDocument(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleDocument:
     """One bad row: `row` counts from 0, `values` are texts, `***` where they are redacted."""
 
     file: str
@@ -35,7 +43,8 @@ class SampleDocument(TypedDict):
     values: dict[str, str | None]
 
 
-class CheckDocument(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckDocument:
     """One check and what came of it.
 
     `meaning` is for people. `fraction` is the share of the rows that was looked at. `expectation`
@@ -43,51 +52,33 @@ class CheckDocument(TypedDict):
     """
 
     name: str
-    kind: Literal["expect", "expect_aggregate", "query", "gx"]
+    kind: CheckKind
     meaning: str
     text: str
     where: str | None
     allow_null: bool
-    over: Literal["written", "table"]
+    over: CheckedRows
     arguments: dict[str, object]
-    on_fail: Literal["abort", "quarantine", "drop", "warn"]
-    budget: BudgetDocument
+    on_fail: OnFail
+    budget: Budget
     key_path: str
-    outcome: Literal["passed", "failed", "warned", "quarantined", "dropped"]
+    outcome: Outcome
     rows: int
     failed: int
     nulls: int
     observed: str | None
     fraction: float
     seconds: float
-    samples: list[SampleDocument]
+    samples: tuple[SampleDocument, ...]
     expectation: dict[str, object]
 
 
-class ColumnDocument(TypedDict):
-    """One column of the rows that were checked; `distinct` is an estimate."""
-
-    name: str
-    type: str
-    rows: int
-    nulls: int
-    distinct: int
-
-
-class FateDocument(TypedDict):
-    """What became of the input: `input` is the sum of the others, unless the run was refused."""
-
-    input: int
-    published: int
-    quarantined: int
-    dropped: int
-
-
-class ReportDocument(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportDocument:
     """All that one gate found; `keys` is the proof of the keys, empty where there is none."""
 
     report_version: Literal[1]
-    verdict: Literal["published", "passed", "refused", "failed"]
+    verdict: VerdictWord
     passed: bool
     sentence: str
     table: str
@@ -98,8 +89,83 @@ class ReportDocument(TypedDict):
     at: str
     keys: dict[str, object]
     refusal: dict[str, object]
-    checks: list[CheckDocument]
-    columns: list[ColumnDocument]
-    fate: FateDocument | None
+    checks: tuple[CheckDocument, ...]
+    columns: tuple[ColumnFigures, ...]
+    fate: Fate | None
     timings: dict[str, float]
     seconds: float | None
+
+
+def report_schema() -> dict[str, object]:
+    """Return the JSON Schema of a report, which is `schemas/report.schema.json`."""
+    return json_schema(ReportDocument, title="Report of run-pipeline")
+
+
+def report_text(report: AuditReport) -> str:
+    """Return the report as indented JSON that ends in a newline."""
+    return json.dumps(report_members(report), indent=2, ensure_ascii=False) + "\n"
+
+
+def report_members(report: AuditReport) -> dict[str, object]:
+    """Return the members of the report's document as values that every JSON parser reads."""
+    return plain_mapping(json_members(report_document(report)))
+
+
+def report_document(report: AuditReport) -> ReportDocument:
+    """Return the report as a document; its texts are as they came."""
+    found = verdict(report)
+    return ReportDocument(
+        report_version=1,
+        verdict=found.word,
+        passed=report.passed,
+        sentence=found.sentence,
+        table=report.table,
+        location=report.location,
+        subject=report.subject,
+        instant=report.instant,
+        run_id=report.run_id,
+        at=report.at,
+        keys=plain_mapping(report.keys),
+        refusal=plain_mapping(report.refusal),
+        checks=tuple(_check(each) for each in report.checks),
+        columns=report.columns,
+        fate=report.fate,
+        timings={name: round(seconds, 3) for name, seconds in report.timings.items()},
+        seconds=report.seconds,
+    )
+
+
+def _check(result: CheckResult) -> CheckDocument:
+    check = result.check
+    return CheckDocument(
+        name=check.name,
+        kind=check.kind,
+        meaning=meaning(check),
+        text=check.text,
+        where=check.where,
+        allow_null=check.allow_null,
+        over=check.over,
+        arguments=plain_mapping(check.arguments),
+        on_fail=check.on_fail,
+        budget=check.budget,
+        key_path=check.key_path,
+        outcome=result.outcome,
+        rows=result.rows,
+        failed=result.failed,
+        nulls=result.nulls,
+        observed=result.observed,
+        fraction=result.fraction,
+        seconds=round(result.seconds, 3),
+        samples=tuple(_sample(each) for each in result.samples),
+        expectation=plain_mapping(result.expectation),
+    )
+
+
+def _sample(row: FailedRow) -> SampleDocument:
+    return SampleDocument(
+        file=row.file,
+        row=row.row,
+        partition=row.partition,
+        key=row.key,
+        values=dict(row.values),
+    )

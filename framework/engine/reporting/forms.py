@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from framework.engine.reporting.as_json import json_text
+from framework.engine.reporting.document import report_text
 from framework.engine.reporting.gx import gx_text
 from framework.engine.reporting.html import html_text
 from framework.engine.reporting.junit import junit_text
@@ -26,7 +26,7 @@ def render(report: AuditReport, form: ReportForm) -> str:
         case ReportForm.HTML:
             return html_text(report)
         case ReportForm.JSON:
-            return json_text(report)
+            return report_text(report)
         case ReportForm.JUNIT:
             return junit_text(report)
         case ReportForm.MARKDOWN:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from framework.engine.reporting.as_json import report_document
+from framework.engine.reporting.document import report_members
 from framework.engine.reporting.keys import key_rule_text, keys_refused
 from framework.engine.reporting.text import line_text, plain
 from framework.engine.reporting.words import meaning
@@ -42,7 +42,7 @@ def gx_text(report: AuditReport) -> str:
     took rows out, which `severity: warning` tells; `meta.lakestrap.passed` is the gate's verdict.
     """
     results = [*_keys(report), *(_result(each) for each in report.checks)]
-    document = report_document(report)
+    document = report_members(report)
     kept = ("verdict", "passed", "sentence", "table", "location", "subject", "instant", "run_id")
     statistics = _statistics(results)
     suite = {
@@ -61,7 +61,7 @@ def gx_text(report: AuditReport) -> str:
                 "data_asset_name": report.table,
                 "batch_identifiers": {"instant": report.instant},
             },
-            "lakestrap": {name: document[name] for name in (*kept, "refusal", "keys", "fate")},  # type: ignore[literal-required]  # names are the document's own
+            "lakestrap": {name: document[name] for name in (*kept, "refusal", "keys", "fate")},
         },
         "id": None,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from framework.engine.reporting.text import cut, line_text
 from framework.plan.words import count_text, listing, number_text
@@ -22,6 +22,7 @@ __all__ = [
     "ON_FAIL",
     "Tone",
     "Verdict",
+    "VerdictWord",
     "allowed_text",
     "by_gravity",
     "fate_text",
@@ -57,6 +58,9 @@ _NAME: Final = 80
 _MESSAGE: Final = 600
 
 
+VerdictWord = Literal["published", "passed", "refused", "failed"]
+
+
 @unique
 class Tone(StrEnum):
     """How good a verdict is."""
@@ -78,7 +82,7 @@ class Verdict:
         remedy: what to do next, "" where nothing is to be done.
     """
 
-    word: str
+    word: VerdictWord
     tone: Tone
     sentence: str
     remedy: str = ""
@@ -97,9 +101,11 @@ def verdict(report: AuditReport) -> Verdict:
             remedy=cut(str(report.refusal.get("remedy") or ""), _MESSAGE),
         )
     caution = any(each.outcome is not Outcome.PASSED for each in report.checks)
-    word = "published" if publishes else "passed"
-    tone = Tone.CAUTION if caution else Tone.GOOD
-    return Verdict(word=word, tone=tone, sentence=f"{_passed_text(report)}.")
+    return Verdict(
+        word="published" if publishes else "passed",
+        tone=Tone.CAUTION if caution else Tone.GOOD,
+        sentence=f"{_passed_text(report)}.",
+    )
 
 
 def by_gravity(results: Iterable[CheckResult]) -> list[CheckResult]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
@@ -13,9 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from framework.plan.build import build
-from framework.plan.document import PlanDocument
+from framework.plan.document import plan_schema
 from framework.plan.explain import LineKind, explain_json, explain_markdown, explain_text
-from framework.plan.json_schema import plan_schema, plan_schema_text, type_schema
 from framework.plan.observation import Observation, SourceDrift
 from framework.plan.stage_text import stage_text
 from framework.plan.stages import Begin
@@ -33,9 +31,10 @@ from tests.support.planning import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from framework.plan.definition import Plan
 
-SCHEMA_FILE = Path(__file__).parents[3] / "schemas" / "plan.schema.json"
 MIXED = """mode: metadata_only
   rules:
     - {partition: 'month=1[0-2]', mode: full_record, reason: still being corrected}
@@ -313,23 +312,6 @@ def test_explain_json_of_the_plain_plan_has_its_numbers(tmp_path: Path) -> None:
     }
 
 
-def test_plan_schema_file_is_what_the_types_say() -> None:
-    """The published schema is generated; a change of the types must be published with it."""
-    assert SCHEMA_FILE.read_text() == plan_schema_text()
-
-
-def test_plan_schema_is_a_valid_schema() -> None:
-    """It keeps to the dialect that it names."""
-    jsonschema.Draft202012Validator.check_schema(plan_schema())
-
-
-def test_plan_schema_knows_each_member_of_the_document() -> None:
-    """Every member is required and none else allowed."""
-    definition = plan_schema()["$defs"]["PlanDocument"]
-    assert set(definition["required"]) == set(PlanDocument.__annotations__)
-    assert definition["additionalProperties"] is False
-
-
 @pytest.mark.property
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(counts=st.lists(st.integers(0, 10**12), min_size=1, max_size=20))
@@ -360,12 +342,6 @@ def test_line_as_text_is_its_text(tmp_path: Path) -> None:
     """`print(line)` is enough."""
     line = explain_text(a_plan(tmp_path))[0]
     assert str(line) == line.text
-
-
-def test_plan_schema_of_a_type_that_json_lacks_is_a_programming_error() -> None:
-    """Only what the document may hold has a schema."""
-    with pytest.raises(TypeError, match="no JSON Schema"):
-        type_schema(set[int])
 
 
 def test_explain_markdown_of_one_unpartitioned_root_needs_no_second_table(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from framework.errors import CommitConflictError, PlanError, PlanStaleError, SpecError
-from framework.plan.as_document import plan_document
 from framework.plan.build import Earlier, build
 from framework.plan.definition import Case
+from framework.plan.document import plan_document
 from framework.plan.explain import explain, explain_markdown
 from framework.plan.load import InputListing
 from framework.plan.loading import load_request
@@ -92,11 +92,11 @@ def test_load_as_document_tells_what_is_loaded_without_options(tmp_path: Path) -
     """Options may hold secrets, so a plan has none of them."""
     changes = {"{path: /lake/landing}": "{path: /lake/landing, options: {pathGlobFilter: 'x'}}"}
     document = plan_document(a_load(tmp_path, changes=changes))
-    load = document["load"]
+    load = document.load
     assert load is not None
-    assert (load["operation"], load["path"], load["files"]) == ("upsert", "/lake/landing", 1)
+    assert (load.operation, load.path, load.files) == ("upsert", "/lake/landing", 1)
     assert "pathGlobFilter" not in str(document)
-    assert document["stages"][1]["summary"] == "1 file, 5.0 kB, read and written to Parquet first"
+    assert document.stages[1].summary == "1 file, 5.0 kB, read and written to Parquet first"
 
 
 @pytest.mark.parametrize(

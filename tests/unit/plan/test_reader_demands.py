@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from framework.errors import Finding, PlanError, SpecError
-from framework.plan.as_document import plan_document
 from framework.plan.build import build
+from framework.plan.document import plan_document
 from framework.plan.observation import Observation
 from framework.plan.readers import READERS
 from framework.vocabulary import ReaderName
@@ -76,8 +76,8 @@ def test_plan_in_full_satisfies_a_reader_that_cannot_read_skeletons(tmp_path: Pa
     plan = a_plan(tmp_path, changes={**asking("trino", "hudi-rs"), **FULL})
     assert conditions_of(plan) == []
     document = plan_document(plan)
-    assert document["table"]["readers"] == ["trino", "hudi-rs"]
-    assert [r["reads"] for r in document["readers"] if r["name"] == "hudi-rs"] == ["yes"]
+    assert document.table.readers == ("trino", "hudi-rs")
+    assert [r.reads for r in document.readers if r.name == "hudi-rs"] == ["yes"]
 
 
 def test_plan_with_several_readers_that_cannot_read_tells_all(tmp_path: Path) -> None:
