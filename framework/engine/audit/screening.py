@@ -22,6 +22,7 @@ from framework.engine.audit.subject import SetAside
 from framework.errors import AuditFailedError, CorruptFileError, Where
 from framework.hudi.commit.placing import read_bytes
 from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.port import Move
 from framework.hudi.table.layout import join, name_of, parent_of
 from framework.vocabulary import OnFail
 
@@ -145,8 +146,7 @@ def screen(
     _refuse(quality, found, place)
     if found.quarantined:
         _set_aside(checker, rows, rules, places, place)
-    with storage.create(told) as out:
-        out.write(json.dumps(asdict(found, dict_factory=_plain)).encode())
+    _write(storage, told, found)
     return found
 
 
@@ -291,6 +291,14 @@ def _set_aside(
             origins=place.origins,
         ),
     )
+
+
+def _write(storage: Storage, path: str, found: Screened) -> None:
+    """Write what was found; the name never stands for less than the whole of it."""
+    unnamed = f"{path}.new"
+    with storage.create(unnamed) as out:
+        out.write(json.dumps(asdict(found, dict_factory=_plain)).encode())
+    storage.move([Move(source=unnamed, target=path)])
 
 
 def _read(storage: Storage, path: str) -> Screened:

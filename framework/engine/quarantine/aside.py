@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from framework.engine.places import canonical
 from framework.errors import CorruptFileError, PlanError, StorageError, Where
 from framework.hudi.commit.placing import read_bytes
+from framework.hudi.storage.port import Move
 from framework.hudi.table.layout import join
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ __all__ = [
     "GATHERED",
     "TOLD",
     "Aside",
+    "discard",
     "gathering_folders",
     "instant_folder",
     "instant_of_folder",
@@ -133,6 +135,19 @@ def read_aside(storage: Storage, folder: str) -> Aside:
             where=Where(file=f"{storage.location}/{path}"),
             remedy="The folder was changed by hand; restore it, or delete it.",
         ) from error
+
+
+def discard(storage: Storage, aside: Aside, table: str) -> None:
+    """Delete a data set; cut off at any step it leaves the whole of it, or nothing with its name.
+
+    It loses its name first, to one under which the next sweep of `table` removes what is left.
+    A data set that is gone already is success.
+    """
+    named, (_, nameless) = instant_folder(aside.instant), gathering_folders(table, aside.run_id)
+    storage.delete(nameless)
+    if storage.stat(named) is not None:
+        storage.move([Move(source=named, target=nameless)])
+        storage.delete(nameless)
 
 
 def is_data(entry: Entry) -> bool:

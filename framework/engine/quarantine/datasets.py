@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from framework.engine.quarantine.aside import (
     GATHERED,
-    instant_folder,
+    discard,
     instant_of_folder,
     of_another_table,
     read_aside,
@@ -76,10 +76,10 @@ def sweep(table: str, location: str | None = None) -> None:
         _sweep(record, place, None)
 
 
-def remove(aside: Aside) -> None:
-    """Delete a data set, and the location if nothing else is there."""
+def remove(aside: Aside, table: str) -> None:
+    """Delete a data set of a table, and the location if nothing else is there."""
     storage = open_storage(aside.location)
-    storage.delete(instant_folder(aside.instant))
+    discard(storage, aside, table)
     storage.delete("", only_empty=True)
 
 
@@ -119,5 +119,5 @@ def _sweep(record: Record, location: str, run_id: str | None) -> None:
     for each in _readable(location):
         is_ours = each.table == record.table or record.is_published(each)
         if is_ours and each.run_id != run_id and not record.is_waiting(each):
-            storage.delete(instant_folder(each.instant))
+            discard(storage, each, record.table)
     storage.delete("", only_empty=True)

@@ -35,5 +35,5 @@ def drop(table: str, chosen: Sequence[Aside], clock: Clock) -> tuple[Aside, ...]
         there = datasets(read_record(table), places)
         found = tuple(each for each in there if (each.instant, each.run_id) in wanted)
         for each in found:
-            remove(each)
+            remove(each, table)
     return found

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 from framework.engine.quarantine.aside import (
     TOLD,
     Aside,
+    discard,
     gathering_folders,
     instant_folder,
     is_data,
@@ -53,7 +54,7 @@ def settle_aside(location: str, told: Aside) -> None:
     if found is not None and found.run_id != told.run_id:
         if found.table != told.table:
             raise of_another_table(found, storage.location, told.table)
-        storage.delete(named)  # of a dead run, for the instant is not completed
+        discard(storage, found, told.table)  # of a dead run, for the instant is not completed
         found = None
     if found is None:
         storage.delete(ready)
@@ -66,8 +67,10 @@ def withdraw(location: str, table: str, run_id: str, instant: str) -> None:
     """Remove what a run gathered that publishes nothing, under its name or on its way there."""
     storage, named = open_storage(location), instant_folder(instant)
     storage.delete(*gathering_folders(table, run_id))
-    if storage.stat(named) is not None and read_aside(storage, named).run_id == run_id:
-        storage.delete(named)
+    if storage.stat(named) is not None:
+        found = read_aside(storage, named)
+        if found.run_id == run_id:
+            discard(storage, found, table)
     storage.delete("", only_empty=True)
 
 

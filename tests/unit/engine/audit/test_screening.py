@@ -15,6 +15,7 @@ from framework.errors import AuditFailedError
 from framework.hudi.storage.local import LocalStorage
 from framework.plan.quality import Budget, Check, Quality
 from framework.vocabulary import CheckKind, OnFail
+from tests.support.fault_storage import FaultStorage, Killed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,8 +54,10 @@ class _Known:
         raise NotImplementedError
 
 
-def screened(folder: Path, checker: _Known, budget: int = 0) -> tuple[int, int]:
-    """Return rows dropped, and files that lose rows."""
+def screened(
+    folder: Path, checker: _Known, budget: int = 0, *, kill_at: int = 0
+) -> tuple[int, int]:
+    """Return rows dropped, and files that lose rows; `kill_at` as of `FaultStorage`."""
     check = Check(
         name="few",
         kind=CheckKind.EXPECT,
@@ -64,7 +67,7 @@ def screened(folder: Path, checker: _Known, budget: int = 0) -> tuple[int, int]:
     )
     rows = InputRows(numbers=[0], paths=["/a"], partition_paths=[""], schema=pa.schema([]))
     place = ScreenPlace(
-        storage=LocalStorage(str(folder)),
+        storage=FaultStorage(LocalStorage(str(folder)), kill_at=kill_at),
         folder="screen",
         aside="",
         run_id="r",
@@ -84,6 +87,30 @@ def test_input_without_bad_rows_loses_none(tmp_path: Path) -> None:
 def test_input_with_bad_rows_loses_them(tmp_path: Path) -> None:
     """Of their file."""
     assert screened(tmp_path, _Known(3, 5)) == (2, 1)
+
+
+def test_screening_that_was_killed_at_any_step_is_done_again(tmp_path: Path) -> None:
+    """A record that was cut off on its way to the disk is none."""
+    kills = 0
+    for step in range(1, 99):
+        folder = tmp_path / str(step)
+        folder.mkdir()
+        try:
+            found = screened(folder, _Known(3, 5), budget=9, kill_at=step)
+        except Killed:
+            kills += 1
+            found = screened(folder, _Known(3, 5), budget=9)
+            assert found == (2, 1)
+        else:
+            assert found == (2, 1)
+            break
+    assert kills > 3
+
+
+def test_screening_that_is_done_again_returns_what_was_found(tmp_path: Path) -> None:
+    """The checker is not asked twice."""
+    assert screened(tmp_path, _Known(3, 5), budget=9) == (2, 1)
+    assert screened(tmp_path, _Known(), budget=9) == (2, 1)
 
 
 def test_refusal_over_a_budget_names_the_check(tmp_path: Path) -> None:

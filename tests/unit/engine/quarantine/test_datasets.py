@@ -153,8 +153,8 @@ def test_what_is_no_data_set_is_left_alone(scene: Scene, place: Path, name: str)
 def test_removed_data_set_leaves_no_empty_place(scene: Scene, place: Path) -> None:
     """Done again it changes nothing."""
     made = hand_made(place, scene.location, *published_run(scene.location))
-    remove(made)
-    remove(made)
+    remove(made, made.table)
+    remove(made, made.table)
     assert not place.exists()
 
 
