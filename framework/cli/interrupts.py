@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
     from types import FrameType
 
 __all__ = ["close_stdout", "code_of", "forget", "listen", "raise_if_lost", "word_of"]
@@ -29,6 +30,7 @@ def listen() -> None:
     for number in map(signal.Signals, _WORDS):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
+    sys.unraisablehook = _report_lost
 
 
 def raise_if_lost() -> None:
@@ -67,3 +69,9 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     del frame
     _received.append(number)
     raise KeyboardInterrupt(number)
+
+
+def _report_lost(lost: UnraisableHookArgs) -> None:
+    """Print an exception that Python drops, but for an interruption: `raise_if_lost` raises it."""
+    if not (_received and lost.exc_type is KeyboardInterrupt):
+        sys.__unraisablehook__(lost)
