@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from prometheus_client.core import Metric
+
     from framework.timeline_service.tables import ServedTable
 
 __all__ = ["Metrics", "prometheus_text"]
-
-CONTENT_TYPE: Final = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
 
 _VIEW_COUNTS: Final = {
     "listings": "Folders of the table that were listed.",
@@ -45,41 +49,40 @@ class Metrics:
 
 
 def prometheus_text(metrics: Metrics, tables: tuple[ServedTable, ...]) -> str:
-    """Return all counters of a service and of its tables' views."""
-    return "\n".join([*_service_lines(metrics), *_table_lines(tables), ""])
+    """Return all counters of a service and of its tables' views, in the text format 0.0.4."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collector(metrics, tables))
+    return generate_latest(registry).decode()
 
 
-def _service_lines(metrics: Metrics) -> Iterator[str]:
-    """Yield what the service counts itself."""
-    name = "lakestrap_answers_total"
-    yield f"# HELP {name} Answers by route and status.\n# TYPE {name} counter"
-    for (route, status), count in sorted(metrics.answers.items()):
-        yield f'{name}{{route="{_escaped(route)}",status="{status}"}} {count}'
-    name = "lakestrap_answers_encoded_before_total"
-    yield f"# HELP {name} Answers whose bytes were there already.\n# TYPE {name} counter"
-    yield f"{name} {metrics.cached}"
+@dataclass(frozen=True, slots=True)
+class _Collector:
+    """What Prometheus's library collects; the counters are kept elsewhere."""
 
+    metrics: Metrics
+    tables: tuple[ServedTable, ...]
 
-def _table_lines(tables: tuple[ServedTable, ...]) -> Iterator[str]:
-    """Yield what each table's view counts."""
-    for member, text in _VIEW_COUNTS.items():
-        name = f"lakestrap_view_{member}_total"
-        yield f"# HELP {name} {text}\n# TYPE {name} counter"
-        for table in tables:
-            yield f"{name}{_label(table)} {getattr(table.view.counts, member)}"
-    usages = [table.view.usage() for table in tables]
-    for member, text in _STORE_SIZES.items():
-        name = f"lakestrap_store_{member}"
-        yield f"# HELP {name} {text}\n# TYPE {name} gauge"
-        for table, usage in zip(tables, usages, strict=True):
-            yield f"{name}{_label(table)} {getattr(usage, member)}"
-
-
-def _label(table: ServedTable) -> str:
-    """Return a table's label."""
-    return f'{{table="{_escaped(table.location)}"}}'
-
-
-def _escaped(text: str) -> str:
-    """Return a label's value as Prometheus reads it back."""
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    def collect(self) -> Iterator[Metric]:
+        """Yield the service's own counters, then those of each table's view and store."""
+        answers = CounterMetricFamily(
+            "lakestrap_answers", "Answers by route and status.", labels=("route", "status")
+        )
+        for (route, status), count in sorted(self.metrics.answers.items()):
+            answers.add_metric((route, str(status)), count)
+        yield answers
+        yield CounterMetricFamily(
+            "lakestrap_answers_encoded_before",
+            "Answers whose bytes were there already.",
+            value=self.metrics.cached,
+        )
+        for member, text in _VIEW_COUNTS.items():
+            counter = CounterMetricFamily(f"lakestrap_view_{member}", text, labels=("table",))
+            for table in self.tables:
+                counter.add_metric((table.location,), getattr(table.view.counts, member))
+            yield counter
+        usages = [(table.location, table.view.usage()) for table in self.tables]
+        for member, text in _STORE_SIZES.items():
+            gauge = GaugeMetricFamily(f"lakestrap_store_{member}", text, labels=("table",))
+            for location, usage in usages:
+                gauge.add_metric((location,), getattr(usage, member))
+            yield gauge

@@ -285,6 +285,6 @@ def test_metrics_count_answers_about_markers(scene: ServedScene) -> None:
     ask(scene, "POST", "create/", markername=BASE)
     text = scene.call("GET", "/metrics").body.decode()
     counted = scene.service.metrics.answers["/v1/hoodie/marker/create", 200]
-    line = f'lakestrap_answers_total{{route="/v1/hoodie/marker/create",status="200"}} {counted}'
+    line = f'lakestrap_answers_total{{route="/v1/hoodie/marker/create",status="200"}} {counted:.1f}'
     assert counted
     assert line in text.splitlines()

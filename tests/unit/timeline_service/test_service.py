@@ -334,11 +334,11 @@ def test_metrics_count_answers_and_what_the_view_did(scene: ServedScene) -> None
     for _ in range(2):
         scene.hudi("slices/partition/latest/", partition="p=1")
     text = scene.call("GET", "/metrics").body.decode()
-    line = 'lakestrap_answers_total{route="/v1/hoodie/view/slices/partition/latest",status="200"} 2'
-    assert line in text.splitlines()
+    route = 'route="/v1/hoodie/view/slices/partition/latest"'
+    assert f'lakestrap_answers_total{{{route},status="200"}} 2.0' in text.splitlines()
     assert f'lakestrap_view_listings_total{{table="{scene.storage.location}"}}' in text
     assert "# TYPE lakestrap_view_listings_total counter" in text
-    assert "lakestrap_answers_encoded_before_total 1" in text
+    assert "lakestrap_answers_encoded_before_total 1.0" in text
 
 
 def test_answer_of_a_partition_is_encoded_once_for_each_version_of_the_view() -> None:
