@@ -49,6 +49,7 @@ _LINGER_SECONDS: Final = 1.0
 """A caller that is refused while it sends gets its answer only if it is read from until it ends."""
 _LEAST_TAKEN: Final = 64 << 10
 _AWAKE_SECONDS: Final = 0.0003
+"""Three times what it takes to wake an idle core, so that waiting costs at most that again."""
 _STATUS_LINES: Final = {
     each.value: f"HTTP/1.1 {each.value} {each.phrase}\r\n".encode() for each in HTTPStatus
 }

@@ -45,6 +45,11 @@ if TYPE_CHECKING:
 __all__ = ["AuditPlace", "LoadPlace", "audit", "audit_load", "compare", "proof_of", "surveyed"]
 
 _REMEMBERED: Final = 10_000
+"""Equal hashes that a task remembers: 80 kB. Of unique keys there are none or few, and of others
+this many already hold a real duplicate, so one comparison decides."""
+_GROWTH: Final = 16
+"""Each comparison reads all spills. Where all remembered hashes belonged to different keys, which
+only hashes made to collide do, two or three more comparisons see every one."""
 PROOF_VERSION: Final = 1
 
 
@@ -219,7 +224,7 @@ def compare(
             raise duplicates_error(place.keys, duplicates, counted=counted)
         if complete:
             return candidates.groups
-        most *= 16
+        most *= _GROWTH
 
 
 def _method(found: Survey) -> str:
