@@ -22,11 +22,11 @@ from framework.cli.render.plan import write_outcome
 from framework.cli.render.progress import reporting
 from framework.cli.reports import ReportFiles, kept_reports
 from framework.cli.spark_session import opened_backend
-from framework.engine.aftermath import aftermath
 from framework.engine.backend import Backend
 from framework.engine.events import Note
 from framework.engine.prepare import Bench, Prepared, Request, prepare, prepare_saved
 from framework.engine.quarantine.record import PLACE
+from framework.engine.run.interruption import aftermath
 from framework.engine.runner import RunResult
 from framework.plan.explain import explain_text
 from framework.plan.words import count_text, size_text

@@ -11,8 +11,8 @@ from framework.engine.views import LISTED
 
 if TYPE_CHECKING:
     from framework.engine.audit.subject import Checker
-    from framework.engine.course import InputReader
     from framework.engine.events import Events
+    from framework.engine.run.context import InputReader
     from framework.engine.runner import RunResult
     from framework.engine.tasks import Tasks
     from framework.engine.views import Views

@@ -9,10 +9,10 @@ from framework.engine.bootstrap.key_sample import sampled_key_bytes
 from framework.engine.bootstrap.source import take_inventory
 from framework.engine.drift import Adoption, find_drift
 from framework.engine.events import StageFinished, StageStarted, silent
+from framework.engine.load.listing_input import list_input
 from framework.engine.loaded import read_load
 from framework.engine.memory import lean_arrow
 from framework.engine.places import canonical, obstacle
-from framework.engine.writing.listing_input import list_input
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.commit.journal import Journal

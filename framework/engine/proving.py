@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from framework.engine.bootstrap.course import work_ranges
 from framework.engine.bootstrap.job import key_source
 from framework.engine.bootstrap.proving import prove_keys
+from framework.engine.bootstrap.ranges import work_ranges
 from framework.errors import PlanError, Where
 
 if TYPE_CHECKING:

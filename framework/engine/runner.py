@@ -1,62 +1,30 @@
-"""Carries out a plan, stage by stage: one `match`, no decisions of its own."""
+"""Runs a plan: the pipeline that its stages are of."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self, assert_never
+from typing import TYPE_CHECKING, Self
 
-from framework.engine.beginning import settled
-from framework.engine.bootstrap.carrying import audit_files, begin_bootstrap, write_stage
-from framework.engine.bootstrap.publishing import commit_files, write_index_files
-from framework.engine.bootstrap.recovering import recover
-from framework.engine.course import SECONDS, Course, Run
-from framework.engine.events import Published, StageFinished, StageStarted, silent
-from framework.engine.inspecting import CHECK_NOT_RUN, refused
-from framework.engine.memory import lean_arrow
-from framework.engine.places import missing_parents, remove_empty
-from framework.engine.screening import screen_rows
+from framework.engine.bootstrap.pipeline import run_bootstrap
+from framework.engine.events import Published, silent
+from framework.engine.load.pipeline import run_load
+from framework.engine.run.context import SECONDS, RunContext
+from framework.engine.run.lifecycle import lifecycle
+from framework.engine.run.recovery import recover
 from framework.engine.views import LISTED
-from framework.engine.writing.carrying import audit_rows, begin_load, tag_rows, write_rows
-from framework.engine.writing.publishing import commit_load
-from framework.engine.writing.reading_input import read_input
-from framework.errors import (
-    AfterCommitError,
-    AuditFailedError,
-    FrameworkError,
-    OutcomeUnknownError,
-)
 from framework.hudi.storage.opening import open_storage
 from framework.hudi.timeline.clock import SystemClock
-from framework.plan.stages import (
-    Audit,
-    AuditRows,
-    Begin,
-    BeginLoad,
-    Commit,
-    CommitLoad,
-    FullRecords,
-    Index,
-    ReadInput,
-    Recover,
-    Recovery,
-    Screen,
-    Skeletons,
-    TagRows,
-    WriteRows,
-    stage_name,
-)
-from framework.vocabulary import BootstrapMode
+from framework.plan.stages import BootstrapStages, LoadStages
 
 if TYPE_CHECKING:
     from framework.engine.audit.subject import Checker
-    from framework.engine.course import InputReader
     from framework.engine.events import Events
+    from framework.engine.run.context import Committed, InputReader
     from framework.engine.tasks import Tasks
     from framework.engine.views import Views
     from framework.hudi.timeline.clock import Clock
     from framework.plan.definition import Plan
-    from framework.plan.stages import Stage
 
 __all__ = ["RunResult", "run"]
 
@@ -128,7 +96,7 @@ def run(  # noqa: PLR0913  what carries a run, each by its name
         AfterCommitError: published, but a later step failed.
         OutcomeUnknownError: nobody can tell; nothing was deleted.
     """
-    work = Run(
+    ctx = RunContext(
         plan=plan,
         storage=open_storage(plan.target.location),
         tasks=tasks,
@@ -140,81 +108,30 @@ def run(  # noqa: PLR0913  what carries a run, each by its name
         views=views,
         begun=time.monotonic() if begun is None else begun,
     )
-    course, parents = Course(), missing_parents(plan.target.location)
-    try:
-        with settled(work, lambda: course):
-            for stage in plan.stages:
-                course = _timed(work, course, stage)
-    except (AfterCommitError, OutcomeUnknownError):
-        raise
-    except FrameworkError as error:
-        if isinstance(error, AuditFailedError) or error.condition == CHECK_NOT_RUN:
-            refused(work, course, error)
-        remove_empty(parents)
-        raise
-    written = course.audited.written if course.audited else None
-    proof = dict(course.audited.proof) if course.audited else {}
+    match plan.work:
+        case BootstrapStages():
+            return _result(ctx, run_bootstrap(ctx, plan.work))
+        case LoadStages():
+            return _result(ctx, run_load(ctx, plan.work))
+        case None:
+            with lifecycle(ctx) as alone:
+                recover(alone, plan.recover)
+            return replace(RunResult.unchanged(plan), seconds=time.monotonic() - ctx.begun)
+
+
+def _result(ctx: RunContext, done: Committed) -> RunResult:
+    """Return what a run published, after it is reported."""
+    written, proof = done.audited.written, dict(done.audited.proof)
     said = proof.get(SECONDS)
-    seconds = said if isinstance(said, float) else time.monotonic() - work.begun
-    if course.instant:
-        events(Published(instant=course.instant, seconds=seconds))
+    seconds = said if isinstance(said, float) else time.monotonic() - ctx.begun
+    ctx.events(Published(instant=done.instant, seconds=seconds))
     return RunResult(
-        case=plan.case.value,
-        location=plan.target.location,
-        instant=course.instant,
-        files=written.files if written else 0,
-        rows=written.rows if written else 0,
-        bytes_written=written.bytes if written else 0,
+        case=ctx.plan.case.value,
+        location=ctx.plan.target.location,
+        instant=done.instant,
+        files=written.files,
+        rows=written.rows,
+        bytes_written=written.bytes,
         seconds=seconds,
         proof=proof,
     )
-
-
-def _timed(work: Run, course: Course, stage: Stage) -> Course:
-    """Carry out one stage, and say when it begins and ends."""
-    name = stage_name(stage)
-    begun = time.monotonic()
-    files, rows = getattr(stage, "files", 0), getattr(stage, "rows", 0)
-    work.events(StageStarted(stage=name, files=files, rows=rows))
-    with lean_arrow():
-        course = _carry_out(work, course, stage)
-    seconds = time.monotonic() - begun
-    work.events(StageFinished(stage=name, seconds=seconds, summary=course.summary))
-    return replace(course, seconds={**course.seconds, name: seconds})
-
-
-def _carry_out(  # noqa: C901, PLR0911, PLR0912  one case a stage, and nothing else
-    work: Run, course: Course, stage: Stage
-) -> Course:
-    match stage:
-        case Recover():
-            if stage.recovery is Recovery.RESUME:
-                return course.saying(f"goes on with {stage.files_done:,} files")
-            return recover(work, course, stage)
-        case Begin():
-            return begin_bootstrap(work, course, stage)
-        case Skeletons():
-            return write_stage(work, course, BootstrapMode.METADATA_ONLY)
-        case FullRecords():
-            return write_stage(work, course, BootstrapMode.FULL_RECORD)
-        case Audit():
-            return audit_files(work, course)
-        case Index():
-            return write_index_files(work, course)
-        case Commit():
-            return commit_files(work, course)
-        case BeginLoad():
-            return begin_load(work, course, stage)
-        case ReadInput():
-            return read_input(work, course)
-        case Screen():
-            return screen_rows(work, course)
-        case TagRows():
-            return tag_rows(work, course)
-        case WriteRows():
-            return write_rows(work, course)
-        case AuditRows():
-            return audit_rows(work, course)
-        case CommitLoad():
-            return commit_load(work, course)
-    assert_never(stage)

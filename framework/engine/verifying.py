@@ -5,8 +5,8 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from framework.engine.bootstrap.course import work_ranges
 from framework.engine.bootstrap.page_check import check_pages
+from framework.engine.bootstrap.ranges import work_ranges
 from framework.engine.events import StageFinished, StageStarted
 
 if TYPE_CHECKING:

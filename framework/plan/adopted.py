@@ -54,7 +54,8 @@ def plan_adopted(
     return Plan(
         case=Case.FINISH if finishing else Case.UP_TO_DATE,
         target=target,
-        stages=() if recover is None else (recover,),
+        recover=recover,
+        work=None,
         source=None if source is None else source.location,
         inventory=None if source is None else source.handle,
         schema=None if source is None else source.schema,

@@ -26,16 +26,16 @@ from framework.plan.partitions import plan_partitions, totals
 from framework.plan.reader_demands import reader_faults, unproven_notes
 from framework.plan.rules import choose_modes, rule_faults
 from framework.plan.stages import (
-    Audit,
-    Begin,
-    Commit,
+    AuditBootstrap,
+    BeginBootstrap,
+    BootstrapStages,
+    CommitBootstrap,
     FullRecords,
     Index,
     Recover,
     Recovery,
     Screen,
     Skeletons,
-    Stage,
 )
 from framework.plan.table_schema import schema_faults, table_schema
 from framework.plan.target import mode_rules
@@ -43,11 +43,9 @@ from framework.plan.traits import traits_of
 from framework.vocabulary import BootstrapMode, OnDuplicate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from framework.plan.gate import ReaderGate
     from framework.plan.observation import Observation, SourceInventory
-    from framework.plan.partitions import PartitionPlan, Totals
+    from framework.plan.partitions import PartitionPlan
     from framework.plan.target import Target
     from framework.spec.pipeline_spec import PipelineSpec
 
@@ -142,11 +140,12 @@ def _assemble(
     """Return the plan of a spec that fits."""
     partitions, schema, source = draft.partitions, draft.schema, _source_of(observation)
     size = _estimate(target, partitions, observation.key_bytes)
-    stages = _stages(target, partitions, recover, size)
+    work = _stages(target, partitions, recover, size)
     return Plan(
-        case=_case(stages, recover),
+        case=_case(work, recover),
         target=target,
-        stages=stages,
+        recover=recover,
+        work=work,
         source=source.location,
         inventory=source.handle,
         schema=schema,
@@ -160,9 +159,9 @@ def _assemble(
     )
 
 
-def _case(stages: tuple[Stage, ...], recover: Recover | None) -> Case:
+def _case(work: BootstrapStages | None, recover: Recover | None) -> Case:
     """Return which case these stages are."""
-    if not any(isinstance(stage, Commit) for stage in stages):
+    if work is None:
         return Case.EMPTY
     resumed = recover is not None and recover.recovery is Recovery.RESUME
     return Case.RESUME if resumed else Case.BOOTSTRAP
@@ -173,71 +172,50 @@ def _stages(
     partitions: tuple[PartitionPlan, ...],
     recover: Recover | None,
     size: estimate.Estimate,
-) -> tuple[Stage, ...]:
-    """Return what a run does; just the recovery where there is no file to adopt."""
-    skeletons = totals(p for p in partitions if p.mode is BootstrapMode.METADATA_ONLY)
-    full = totals(p for p in partitions if p.mode is BootstrapMode.FULL_RECORD)
-    first: list[Stage] = [] if recover is None else [recover]
-    if not (skeletons.files or full.files):
-        return tuple(first)
+) -> BootstrapStages | None:
+    """Return what a run does; None where there is no file to adopt."""
+    skeletons = _of_mode(partitions, BootstrapMode.METADATA_ONLY)
+    full = _of_mode(partitions, BootstrapMode.FULL_RECORD)
+    taken = totals((*skeletons, *full))
+    if not taken.files:
+        return None
     resumed = recover is not None and recover.recovery is Recovery.RESUME
-    instant = BOOTSTRAP_INSTANT if skeletons.files else None
-    key, quality = target.key_rule, target.quality
-    stages: tuple[Stage, ...] = (
-        Begin(
+    instant = BOOTSTRAP_INSTANT if skeletons else None
+    return BootstrapStages(
+        begin=BeginBootstrap(
             instant=instant,
             action=target.action,
             resumes=recover.write_id if recover is not None and resumed else None,
         ),
-        *_screen(target),
-        *_skeletons(skeletons, size.skeleton_bytes),
-        *_full_records(full, size.full_record_bytes),
-        Audit(
-            columns=key.record_key,
-            scope=key.scope,
-            rows=skeletons.rows + full.rows,
-            checks=len(quality.checks),
+        screen=_screen(target),
+        skeletons=Skeletons(plans=skeletons, bytes_to_write=size.skeleton_bytes)
+        if skeletons
+        else None,
+        full_records=FullRecords(plans=full, bytes_to_write=size.full_record_bytes)
+        if full
+        else None,
+        audit=AuditBootstrap(
+            rule=target.key_rule, quality=target.quality, files=taken.files, rows=taken.rows
         ),
-        *_index(skeletons, size.index_bytes),
-        Commit(instant=instant, action=target.action, files=skeletons.files + full.files),
+        index=Index(plans=skeletons, bytes_to_write=size.index_bytes) if skeletons else None,
+        commit=CommitBootstrap(instant=instant, action=target.action, files=taken.files),
     )
-    return (*first, *stages)
 
 
-def _screen(target: Target) -> Iterator[Screen]:
-    """Yield the stage for checks, none where there are none."""
-    quality = target.quality
-    keeps_one = target.on_duplicate is OnDuplicate.REWRITE_FILES
-    if quality.checks or keeps_one:
-        yield Screen(
-            checks=len(quality.checks), splitting=len(quality.splitting), keeps_one=keeps_one
-        )
+def _of_mode(
+    partitions: tuple[PartitionPlan, ...], mode: BootstrapMode
+) -> tuple[PartitionPlan, ...]:
+    """Return the partitions of a mode that have files."""
+    return tuple(p for p in partitions if p.mode is mode and p.stop > p.first)
 
 
-def _skeletons(sums: Totals, size: int) -> Iterator[Skeletons]:
-    """Yield the stage for `metadata_only` partitions, none where there are none."""
-    if sums.files:
-        yield Skeletons(
-            partitions=sums.partitions, files=sums.files, rows=sums.rows, bytes_to_write=size
-        )
-
-
-def _full_records(sums: Totals, size: int) -> Iterator[FullRecords]:
-    """Yield the stage for `full_record` partitions, none where there are none."""
-    if sums.files:
-        yield FullRecords(
-            partitions=sums.partitions,
-            files=sums.files,
-            rows=sums.rows,
-            bytes_rewritten=sums.bytes,
-            bytes_to_write=size,
-        )
-
-
-def _index(sums: Totals, size: int) -> Iterator[Index]:
-    """Yield the stage for the bootstrap index, none where no skeleton needs one."""
-    if sums.files:
-        yield Index(partitions=sums.partitions, files=sums.files, bytes_to_write=size)
+def _screen(target: Target) -> Screen | None:
+    """Return the stage for checks, None where there is nothing to check or to take out."""
+    chosen = target.on_duplicate is OnDuplicate.REWRITE_FILES
+    keeps_one = chosen and not target.key_rule.is_automatic
+    if target.quality.checks or keeps_one:
+        return Screen(quality=target.quality, keeps_one=keeps_one)
+    return None
 
 
 def _estimate(

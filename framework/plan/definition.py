@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from framework.plan.gate import ReaderGate
     from framework.plan.load import LoadPlan
     from framework.plan.observation import SourceDrift
-    from framework.plan.stages import Stage
+    from framework.plan.stages import BootstrapStages, LoadStages, Recover, Stage
     from framework.plan.target import Target
 
 __all__ = ["PLAN_VERSION", "Adopted", "Case", "Plan", "PlanNote"]
@@ -76,7 +76,8 @@ class Plan:
     Attributes:
         case: which case it is.
         target: what the spec asks for.
-        stages: what a run does, in order; empty when there is nothing to do.
+        recover: what is done about an earlier run, None where there is none.
+        work: the stages of a bootstrap or of a load, None when there is nothing to do.
         source: canonical location of the source; None where it was not looked at.
         inventory: handle of the inventory of the source; None likewise.
         schema: the Arrow schema of all footers; None where there is no file.
@@ -90,7 +91,8 @@ class Plan:
 
     case: Case
     target: Target
-    stages: tuple[Stage, ...]
+    recover: Recover | None
+    work: BootstrapStages | LoadStages | None
     source: str | None
     inventory: InventoryHandle | None
     schema: Any
@@ -100,6 +102,12 @@ class Plan:
     notes: tuple[PlanNote, ...]
     adopted: Adopted | None = None
     load: LoadPlan | None = None
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """What a run does, in order; empty when there is nothing to do."""
+        first = () if self.recover is None else (self.recover,)
+        return (*first, *(self.work or ()))
 
     @property
     def has_changes(self) -> bool:

@@ -20,11 +20,13 @@ from framework.plan.reader_exceptions import Trait
 from framework.plan.refusals import refuse_foreign_pending
 from framework.plan.releasing import without_bounds
 from framework.plan.stages import (
-    AuditRows,
+    AuditLoad,
     BeginLoad,
     CommitLoad,
+    LoadStages,
     ReadInput,
     Recovery,
+    RowStages,
     Screen,
     TagRows,
     WriteRows,
@@ -38,12 +40,12 @@ if TYPE_CHECKING:
 
     from framework.plan.load import InputListing
     from framework.plan.observation import Observation, TableState
-    from framework.plan.stages import Recover, Stage
+    from framework.plan.stages import Recover
     from framework.plan.target import Target
     from framework.spec.pipeline_spec import PipelineSpec
     from framework.spec.source_spec import SourceSpec
 
-__all__ = ["load_request", "plan_load"]
+__all__ = ["load_request", "load_stages", "plan_load"]
 
 _REPLACES: Final = frozenset({WriteOperation.INSERT_OVERWRITE, WriteOperation.DELETE_PARTITION})
 
@@ -91,11 +93,12 @@ def plan_load(
     if shut_out and load.creates:
         refuse(shut_out, spec.positions)
     idle = listing.is_done or listing.files == ()
-    stages: tuple[Stage, ...] = () if idle else _stages(target, load)
+    work = None if idle else load_stages(target, load)
     return Plan(
-        case=Case.LOAD if stages else _idle_case(recover),
+        case=Case.LOAD if work else _idle_case(recover),
         target=target,
-        stages=stages if recover is None else (recover, *stages),
+        recover=recover,
+        work=work,
         source=None,
         inventory=None,
         schema=None,
@@ -228,25 +231,32 @@ def _load(
     )
 
 
-def _stages(target: Target, load: LoadPlan) -> tuple[Stage, ...]:
-    """Return what a run does."""
-    rule = target.key_rule
+def load_stages(target: Target, load: LoadPlan) -> LoadStages:
+    """Return the stages of a load."""
+    rule, quality = target.key_rule, target.quality
     action = "replacecommit" if load.operation in _REPLACES else target.action
-    checks, splitting = len(target.quality.checks), len(target.quality.splitting)
-    ends = (
-        AuditRows(columns=rule.record_key, scope=rule.scope, checks=checks),
-        CommitLoad(action=action),
+    return LoadStages(
+        begin=BeginLoad(action=action),
+        rows=_row_stages(target, load),
+        screen=Screen(quality=quality) if quality.checks else None,
+        audit=AuditLoad(rule=rule, quality=quality),
+        commit=CommitLoad(action=action),
     )
-    screen = (Screen(checks=checks, splitting=splitting),) if checks else ()
+
+
+def _row_stages(target: Target, load: LoadPlan) -> RowStages | None:
+    """Return the stages of a load that brings rows, None for one that deletes partitions."""
     if load.request is None:
-        return (BeginLoad(action=action), *screen, *ends)
-    return (
-        BeginLoad(action=action),
-        ReadInput(files=load.files, bytes=load.bytes, copies=not load.request.is_plain_parquet),
-        *screen,
-        TagRows(scope=rule.scope),
-        WriteRows(operation=load.operation),
-        *ends,
+        return None
+    return RowStages(
+        read=ReadInput(request=load.request, files=load.files, bytes=load.bytes),
+        tag=TagRows(scope=target.key_rule.scope),
+        write=WriteRows(
+            operation=load.operation,
+            target_file_size=load.target_file_size,
+            small_file_limit=load.small_file_limit,
+            parallelism=load.parallelism,
+        ),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from framework.plan.partitions import totals
 from framework.plan.reader_groups import reader_groups
 from framework.plan.stage_text import key_text, stage_text, stage_words
-from framework.plan.stages import Begin, BeginLoad
+from framework.plan.stages import BeginBootstrap, BeginLoad
 from framework.plan.text import diff_lines, result_text
 from framework.plan.words import count_text, number_text, seconds_text, size_text
 from framework.vocabulary import BootstrapMode
@@ -53,7 +53,7 @@ def _head(plan: Plan) -> Iterator[str]:
         f"{rule.generator.class_name.rpartition('.')[2]}{_columns(plan)}"
     )
     yield ""
-    shown = [stage for stage in plan.stages if not isinstance(stage, Begin | BeginLoad)]
+    shown = [stage for stage in plan.stages if not isinstance(stage, BeginBootstrap | BeginLoad)]
     for number, stage in enumerate(shown, start=1):
         yield f"{number}. **{stage_words(stage)}** {cell(stage_text(stage))}"
     if plan.taken.files:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from framework.errors import CorruptFileError, PlanError, PlanStaleError, Where
 from framework.plan.document import plan_document
 from framework.plan.json_values import json_members
-from framework.plan.stages import Recover, Recovery
+from framework.plan.stages import Recovery
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -171,12 +171,13 @@ def _is_done(then: Basis, plan: Plan) -> bool:
 
 def _basis(plan: Plan, table: TableState) -> Basis:
     """Return what the plan was made from."""
-    rolled = (s for s in plan.stages if isinstance(s, Recover))
+    recover = plan.recover
+    rolls_back = recover is not None and recover.recovery is Recovery.ROLL_BACK
     return Basis(
         spec_hash=plan.target.spec_hash,
         inventory_sha256=_source_sha256(plan),
         table_sha256=_digest(_state(table)),
-        rolls_back=next((s.write_id for s in rolled if s.recovery is Recovery.ROLL_BACK), None),
+        rolls_back=recover.write_id if recover is not None and rolls_back else None,
     )
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, assert_never
 
 from framework.plan.stage_text import stage_text
 from framework.plan.stages import (
-    Audit,
-    AuditRows,
-    Begin,
+    AuditBootstrap,
+    AuditLoad,
+    BeginBootstrap,
     BeginLoad,
-    Commit,
+    CommitBootstrap,
     CommitLoad,
     FullRecords,
     Index,
@@ -64,7 +64,7 @@ def stage_document(stage: Stage) -> StageDocument:
                 instant=stage.instant,
                 files=stage.files_done,
             )
-        case Begin():
+        case BeginBootstrap():
             found = named(write_id=stage.resumes, instant=stage.instant, action=stage.action)
         case Skeletons() | FullRecords():
             found = named(
@@ -74,7 +74,7 @@ def stage_document(stage: Stage) -> StageDocument:
                 bytes_rewritten=None if isinstance(stage, Skeletons) else stage.bytes_rewritten,
                 estimated_bytes_to_write=stage.bytes_to_write,
             )
-        case Audit():
+        case AuditBootstrap():
             found = named(rows=stage.rows)
         case Index():
             found = named(
@@ -82,7 +82,7 @@ def stage_document(stage: Stage) -> StageDocument:
                 files=stage.files,
                 estimated_bytes_to_write=stage.bytes_to_write,
             )
-        case Commit():
+        case CommitBootstrap():
             found = named(instant=stage.instant, action=stage.action, files=stage.files)
         case _:
             found = _of_load(stage)
@@ -90,7 +90,7 @@ def stage_document(stage: Stage) -> StageDocument:
 
 
 def _of_load(
-    stage: BeginLoad | ReadInput | Screen | TagRows | WriteRows | AuditRows | CommitLoad,
+    stage: BeginLoad | ReadInput | Screen | TagRows | WriteRows | AuditLoad | CommitLoad,
 ) -> StageDocument:
     """Return what the plan's JSON says of a stage of a load."""
     named = partial(StageDocument, stage=stage_name(stage), summary=stage_text(stage))
@@ -99,7 +99,7 @@ def _of_load(
             return named(action=stage.action)
         case ReadInput():
             return named(files=stage.files)
-        case Screen() | TagRows() | WriteRows() | AuditRows():
+        case Screen() | TagRows() | WriteRows() | AuditLoad():
             return named()
         case _:
             assert_never(stage)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, assert_never
 
 from framework.plan.stages import (
-    Audit,
-    AuditRows,
-    Begin,
+    AuditBootstrap,
+    AuditLoad,
+    BeginBootstrap,
     BeginLoad,
-    Commit,
+    CommitBootstrap,
     CommitLoad,
     FullRecords,
     Index,
@@ -54,11 +54,11 @@ def stage_text(stage: Stage) -> str:
     match stage:
         case Recover():
             return _recover(stage)
-        case Begin():
+        case BeginBootstrap():
             return f"{stage.action} {stage.instant or 'at the next instant'}"
         case Skeletons() | FullRecords():
             return _writing(stage)
-        case Audit() | Index() | Commit() | Screen():
+        case AuditBootstrap() | Index() | CommitBootstrap() | Screen():
             return _ending(stage)
         case _:
             return _loading(stage)
@@ -83,20 +83,20 @@ def _writing(stage: Skeletons | FullRecords) -> str:
     )
 
 
-def _ending(stage: Audit | Index | Commit | Screen) -> str:
+def _ending(stage: AuditBootstrap | Index | CommitBootstrap | Screen) -> str:
     """Return what is checked or proven, what the index covers, or what makes all visible."""
     if isinstance(stage, Screen):
         return _screening(stage)
-    if isinstance(stage, Audit):
+    if isinstance(stage, AuditBootstrap):
         checks = f", {count_text(stage.checks, 'check')}" if stage.checks else ""
         return f"{key_text(stage.columns)} unique in {stage.scope}, not null{checks}"
-    if isinstance(stage, Commit):
+    if isinstance(stage, CommitBootstrap):
         return f"{stage.instant or f'an ordinary {stage.action}'}, atomic"
     partitions, files = count_text(stage.partitions, "partition"), count_text(stage.files, "file")
     return f"{partitions}, {files}"
 
 
-def _loading(stage: BeginLoad | ReadInput | TagRows | WriteRows | AuditRows | CommitLoad) -> str:
+def _loading(stage: BeginLoad | ReadInput | TagRows | WriteRows | AuditLoad | CommitLoad) -> str:
     """Return what a stage of a load does."""
     match stage:
         case ReadInput():
@@ -108,7 +108,7 @@ def _loading(stage: BeginLoad | ReadInput | TagRows | WriteRows | AuditRows | Co
             return f"keys looked for in {'the table' if whole else 'the partitions of the input'}"
         case WriteRows():
             return f"{stage.operation}, one task per file group"
-        case AuditRows():
+        case AuditLoad():
             checks = f", {count_text(stage.checks, 'check')}" if stage.checks else ""
             return f"{key_text(stage.columns)} unique in {stage.scope}, no row lost{checks}"
         case BeginLoad() | CommitLoad():

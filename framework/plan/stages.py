@@ -1,7 +1,7 @@
 """What a run will do, step by step, as frozen values.
 
-`plan` prints this tuple and `run` carries it out, so that a dry run cannot drift from a run.
-The order in a plan is the order here; a stage that has nothing to do is left out.
+`plan` prints these values and each step of a run takes its own, so that a dry run cannot drift from
+a run. A stage shows what it holds: its columns, files and rows are those that the step works on.
 """
 
 from __future__ import annotations
@@ -10,21 +10,32 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import TYPE_CHECKING, Final
 
+from framework.plan.partitions import totals
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from framework.hudi.keygen.rule import KeyRule
+    from framework.plan.input import InputRequest
+    from framework.plan.partitions import PartitionPlan
+    from framework.plan.quality import Quality
     from framework.vocabulary import KeyScope, WriteOperation
 
 __all__ = [
-    "Audit",
-    "AuditRows",
-    "Begin",
+    "AuditBootstrap",
+    "AuditLoad",
+    "BeginBootstrap",
     "BeginLoad",
-    "Commit",
+    "BootstrapStages",
+    "CommitBootstrap",
     "CommitLoad",
     "FullRecords",
     "Index",
+    "LoadStages",
     "ReadInput",
     "Recover",
     "Recovery",
+    "RowStages",
     "Screen",
     "Skeletons",
     "Stage",
@@ -85,7 +96,7 @@ class Recover:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begin:
+class BeginBootstrap:
     """Put the requested and inflight files of one instant on the timeline.
 
     Attributes:
@@ -100,59 +111,90 @@ class Begin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Skeletons:
-    """Write one skeleton for each source file of the `metadata_only` partitions.
+class _OfPartitions:
+    """A stage about some partitions, in inventory order.
 
     `bytes_to_write` is an estimate (`framework.plan.estimate`).
     """
 
-    partitions: int
-    files: int
-    rows: int
+    plans: tuple[PartitionPlan, ...]
     bytes_to_write: int
+
+    @property
+    def partitions(self) -> int:
+        """How many partitions."""
+        return len(self.plans)
+
+    @property
+    def files(self) -> int:
+        """Their source files."""
+        return totals(self.plans).files
+
+    @property
+    def rows(self) -> int:
+        """The rows in these files."""
+        return totals(self.plans).rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FullRecords:
-    """Write one base file for each source file of the `full_record` partitions, row for row.
-
-    `bytes_rewritten` is the size of these source files, `bytes_to_write` an estimate.
-    """
-
-    partitions: int
-    files: int
-    rows: int
-    bytes_rewritten: int
-    bytes_to_write: int
+class Skeletons(_OfPartitions):
+    """Write one skeleton for each source file of the `metadata_only` partitions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
+class FullRecords(_OfPartitions):
+    """Write one base file for each source file of the `full_record` partitions, row for row."""
+
+    @property
+    def bytes_rewritten(self) -> int:
+        """The size of the source files."""
+        return totals(self.plans).bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OfKeys:
+    """A proof of keys by `rule`, and the checks of `quality`."""
+
+    rule: KeyRule
+    quality: Quality
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the record key, none for automatic keys."""
+        return self.rule.record_key
+
+    @property
+    def scope(self) -> KeyScope:
+        """Where keys are unique."""
+        return self.rule.scope
+
+    @property
+    def checks(self) -> int:
+        """How many checks are made as well."""
+        return len(self.quality.checks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditBootstrap(_OfKeys):
     """Prove on the written files that record keys are not null and unique in their scope.
 
-    `checks` are looked at too.
+    `files` are to be written, of source files with `rows`; the checks of `quality` are made too.
     """
 
-    columns: tuple[str, ...]
-    scope: KeyScope
+    files: int
     rows: int
-    checks: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Index:
+class Index(_OfPartitions):
     """Write both files of the bootstrap index, from skeletons to their source files."""
 
-    partitions: int
-    files: int
-    bytes_to_write: int
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
+class CommitBootstrap:
     """Compare the source with its fingerprints once more, then publish the instant, atomically.
 
-    `instant` is as in `Begin`.
+    `instant` is as in `BeginBootstrap`.
     """
 
     instant: str | None
@@ -175,30 +217,42 @@ class ReadInput:
     """Pin the rows of the input to files.
 
     Attributes:
+        request: which rows.
         files: files of the source that are loaded; 0 for formats that have none.
         bytes: their sizes, added.
-        copies: whether the rows are written to files first, since they do not lie in Parquet files
-            as they are loaded.
     """
 
+    request: InputRequest
     files: int
     bytes: int
-    copies: bool
+
+    @property
+    def copies(self) -> bool:
+        """Whether the rows are written to Parquet files first, since they do not lie in such."""
+        return not self.request.is_plain_parquet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Screen:
-    """Have the checks understood, and take out the rows of those that set aside or drop.
+    """Have the checks understood, and take out the rows of those that quarantine or drop.
 
     Attributes:
-        checks: how many checks the spec has.
-        splitting: how many of them take rows out.
+        quality: the checks.
         keeps_one: whether of rows with one key all but one are taken out too.
     """
 
-    checks: int
-    splitting: int
+    quality: Quality
     keeps_one: bool = False
+
+    @property
+    def checks(self) -> int:
+        """How many checks the spec has."""
+        return len(self.quality.checks)
+
+    @property
+    def splitting(self) -> int:
+        """How many of them take rows out."""
+        return len(self.quality.splitting)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,21 +264,27 @@ class TagRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteRows:
-    """Write the file groups that change or are new."""
+    """Write the file groups that change or are new.
+
+    Attributes:
+        operation: what is done with the rows.
+        target_file_size: bytes that a new file is meant to have.
+        small_file_limit: bytes below which a file takes new rows.
+        parallelism: tasks at once, None for as many as there are cores.
+    """
 
     operation: WriteOperation
+    target_file_size: int
+    small_file_limit: int
+    parallelism: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditRows:
+class AuditLoad(_OfKeys):
     """Prove on the written files that keys are unique in their scope and that no row was lost.
 
-    `checks` are looked at too.
+    The checks of `quality` are made too.
     """
-
-    columns: tuple[str, ...]
-    scope: KeyScope
-    checks: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,37 +294,91 @@ class CommitLoad:
     action: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BootstrapStages:
+    """The stages of a bootstrap, in their order; None for one that has nothing to do."""
+
+    begin: BeginBootstrap
+    screen: Screen | None
+    skeletons: Skeletons | None
+    full_records: FullRecords | None
+    audit: AuditBootstrap
+    index: Index | None
+    commit: CommitBootstrap
+
+    def __iter__(self) -> Iterator[Stage]:
+        """Yield the stages that have something to do."""
+        yield self.begin
+        yield from filter(None, (self.screen, self.skeletons, self.full_records))
+        yield self.audit
+        yield from filter(None, (self.index,))
+        yield self.commit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowStages:
+    """The stages that only a load of rows has."""
+
+    read: ReadInput
+    tag: TagRows
+    write: WriteRows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadStages:
+    """The stages of a load, in their order; without `rows` it deletes partitions."""
+
+    begin: BeginLoad
+    rows: RowStages | None
+    screen: Screen | None
+    audit: AuditLoad
+    commit: CommitLoad
+
+    def __iter__(self) -> Iterator[Stage]:
+        """Yield the stages; checks come between the input and its keys."""
+        yield self.begin
+        if self.rows is not None:
+            yield self.rows.read
+        if self.screen is not None:
+            yield self.screen
+        if self.rows is not None:
+            yield self.rows.tag
+            yield self.rows.write
+        yield self.audit
+        yield self.commit
+
+
 Stage = (
     Recover
-    | Begin
+    | BeginBootstrap
     | Skeletons
     | FullRecords
-    | Audit
+    | AuditBootstrap
     | Index
-    | Commit
+    | CommitBootstrap
     | BeginLoad
     | ReadInput
     | Screen
     | TagRows
     | WriteRows
-    | AuditRows
+    | AuditLoad
     | CommitLoad
 )
 
 _NAMES: Final[dict[type[Stage], StageName]] = {
     Recover: StageName.RECOVER,
-    Begin: StageName.BEGIN,
+    BeginBootstrap: StageName.BEGIN,
     Skeletons: StageName.SKELETONS,
     FullRecords: StageName.FULL_RECORDS,
-    Audit: StageName.AUDIT,
+    AuditBootstrap: StageName.AUDIT,
     Index: StageName.INDEX,
-    Commit: StageName.COMMIT,
+    CommitBootstrap: StageName.COMMIT,
     BeginLoad: StageName.BEGIN,
     ReadInput: StageName.INPUT,
     Screen: StageName.SCREEN,
     TagRows: StageName.TAG,
     WriteRows: StageName.WRITE,
-    AuditRows: StageName.AUDIT,
+    AuditLoad: StageName.AUDIT,
     CommitLoad: StageName.COMMIT,
 }
 

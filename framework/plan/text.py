@@ -10,7 +10,7 @@ from framework.plan.definition import Case
 from framework.plan.partitions import totals
 from framework.plan.reader_groups import reader_groups
 from framework.plan.stage_text import stage_text, stage_words
-from framework.plan.stages import Begin, BeginLoad
+from framework.plan.stages import BeginBootstrap, BeginLoad
 from framework.plan.words import count_text, listing, number_text, seconds_text, size_text
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _stages(plan: Plan) -> Iterator[Line]:
     if plan.inventory is not None:
         files = count_text(plan.inventory.files, "file")
         yield _stage_line("source", f"{files} fingerprinted")
-    shown = [stage for stage in plan.stages if not isinstance(stage, Begin | BeginLoad)]
+    shown = [stage for stage in plan.stages if not isinstance(stage, BeginBootstrap | BeginLoad)]
     for number, stage in enumerate(shown, start=1):
         yield _stage_line(f"{number} {stage_words(stage)}", stage_text(stage))
     if plan.taken.files:

@@ -27,19 +27,22 @@ POINTS: Final[dict[str, tuple[str, ...]]] = {
     "found": (f"{_CHECKER}.find_bad",),
     "gathered": (f"{_CHECKER}.set_aside",),
     "screened": ("framework.engine.runner:screen_rows",),
-    "written": ("framework.engine.runner:write_stage", "framework.engine.runner:write_rows"),
+    "written": (
+        "framework.engine.runner:write_stage",
+        "framework.engine.runner:write_rows",
+    ),
     "judged": (f"{_CHECKER}.judge",),
     "named": (
-        "framework.engine.bootstrap.publishing:settle_rows_aside",
-        "framework.engine.writing.publishing:settle_rows_aside",
+        "framework.engine.bootstrap.commit:settle_rows_aside",
+        "framework.engine.load.publishing:settle_rows_aside",
     ),
     "linked": (
-        "framework.engine.bootstrap.publishing:check_listing",
-        "framework.engine.writing.publishing:check_listing",
+        "framework.engine.bootstrap.commit:check_listing",
+        "framework.engine.load.publishing:check_listing",
     ),
     "published": (
-        "framework.engine.bootstrap.publishing:publish",
-        "framework.engine.writing.publishing:publish",
+        "framework.engine.bootstrap.commit:publish",
+        "framework.engine.load.publishing:publish",
     ),
 }
 """What is called last, in the order of a run; the first of them dies while it is under way."""

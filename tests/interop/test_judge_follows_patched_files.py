@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framework.engine.writing import patching
+from framework.engine.load import patching
 from framework.hudi.filegroup.column_chunks import ChunkFile
 from framework.vocabulary import KeyScope, TableType, WriteOperation
 from tests.interop.test_judge_made_the_table import options_of

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framework.engine.events import silent
+from framework.engine.load.existing import latest_slices
 from framework.engine.prepare import Bench, Request, prepare
 from framework.engine.reading.slice_rows import SliceTable, describe, slice_rows
 from framework.engine.reading.table import open_table
 from framework.engine.runner import RunResult, run
 from framework.engine.tasks import InProcessTasks
 from framework.engine.views import LISTED
-from framework.engine.writing.existing import latest_slices
 from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.filegroup.merge_rule import MergeRule
 from framework.hudi.keygen.rule import choose_rule
@@ -31,14 +31,7 @@ from framework.plan.estimate import Estimate
 from framework.plan.gate import gate
 from framework.plan.input import InputRequest
 from framework.plan.load import LoadPlan
-from framework.plan.stages import (
-    AuditRows,
-    BeginLoad,
-    CommitLoad,
-    ReadInput,
-    TagRows,
-    WriteRows,
-)
+from framework.plan.loading import load_stages
 from framework.plan.target import Target
 from framework.vocabulary import (
     BootstrapMode,
@@ -151,22 +144,12 @@ def a_load_plan(
         small_file_limit=100 << 20,
     )
     target = a_target(lake)
-    action = "replacecommit" if operation in _REPLACES else target.action
-    rule = target.key_rule
-    reading = (
-        ReadInput(files=len(files), bytes=sum(sizes), copies=False),
-        TagRows(scope=rule.scope),
-        WriteRows(operation=operation),
-    )
+    found = replace(found, **changes)
     return Plan(
         case=Case.LOAD,
         target=target,
-        stages=(
-            BeginLoad(action=action),
-            *(reading if has_input else ()),
-            AuditRows(columns=rule.record_key, scope=rule.scope),
-            CommitLoad(action=action),
-        ),
+        recover=None,
+        work=load_stages(target, found),
         source=None,
         inventory=None,
         schema=None,
@@ -174,7 +157,7 @@ def a_load_plan(
         estimate=Estimate(),
         readers=gate({}),
         notes=(),
-        load=replace(found, **changes),
+        load=found,
     )
 
 

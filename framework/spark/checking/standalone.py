@@ -11,13 +11,13 @@ from pyspark.sql.functions import expr
 
 from framework.engine.audit.subject import InputRows, Looking
 from framework.engine.audit.verdicts import as_screened, refusal_of
-from framework.engine.bootstrap.course import table_schemas, work_ranges
-from framework.engine.course import PinnedInput
+from framework.engine.bootstrap.ranges import table_schemas, work_ranges
+from framework.engine.load.input_columns import input_columns
+from framework.engine.load.input_footers import input_footers
 from framework.engine.proving import prove_source
 from framework.engine.reading.table import open_table
 from framework.engine.results import AuditReport
-from framework.engine.writing.input_columns import input_columns
-from framework.engine.writing.input_footers import input_footers
+from framework.engine.run.context import PinnedInput
 from framework.errors import AuditFailedError, PlanError, Where
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.commit.staging import new_write_id

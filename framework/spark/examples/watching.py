@@ -30,8 +30,8 @@ if TYPE_CHECKING:
         SetAside,
         WrittenRows,
     )
-    from framework.engine.course import InputReader, PinnedInput
     from framework.engine.results import CheckResult
+    from framework.engine.run.context import InputReader, PinnedInput
     from framework.plan.input import InputRequest
     from framework.plan.quality import Check
 

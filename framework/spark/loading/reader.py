@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from framework.engine.course import PinnedInput
 from framework.engine.events import Note, silent
+from framework.engine.run.context import PinnedInput
 from framework.spark.loading.staging import stage_input
 
 if TYPE_CHECKING:

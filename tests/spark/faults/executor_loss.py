@@ -26,9 +26,9 @@ import pyarrow.parquet as pq
 import pyspark
 from pyspark.sql import SparkSession
 
+from framework.engine.load import comparing
 from framework.engine.prepare import Bench, Request, prepare
 from framework.engine.runner import run
-from framework.engine.writing import comparing
 from framework.spark.loading.reader import SparkInput
 from framework.spark.tasks import SparkTasks
 from tests.spark.faults.unreported import LosingTasks, carried_out

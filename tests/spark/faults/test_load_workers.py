@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from framework.engine.writing import comparing
+from framework.engine.load import comparing
 from framework.errors import TaskError
 from framework.hudi.storage.opening import open_storage
 from framework.spark.tasks import SparkTasks

@@ -10,14 +10,11 @@ from framework.plan.build import Earlier, build
 from framework.plan.definition import Case
 from framework.plan.observation import Observation
 from framework.plan.stages import (
-    Audit,
-    Begin,
-    Commit,
-    FullRecords,
-    Index,
+    AuditBootstrap,
+    BeginBootstrap,
+    CommitBootstrap,
     Recover,
     Recovery,
-    Skeletons,
     Stage,
     stage_name,
 )
@@ -49,12 +46,28 @@ def two_months() -> Observation:
     return Observation(table=a_table(), source=a_source("month=1", "month=12"))
 
 
-AUDIT = Audit(columns=KEY, scope=KeyScope.TABLE, rows=2000)
+SHOWN = ("instant", "action", "partitions", "files", "rows", "bytes_rewritten", "scope")
 
 
-def estimates_of(stages: tuple[Stage, ...]) -> list[int]:
-    """Return the estimated bytes of the stages that write."""
-    return [s.bytes_to_write for s in stages if isinstance(s, Skeletons | FullRecords | Index)]
+def shown(stages: tuple[Stage, ...]) -> list[tuple[str, dict[str, object]]]:
+    """Return the name of each stage, and what it shows, estimates aside."""
+    return [
+        (stage_name(each), {k: getattr(each, k) for k in SHOWN if hasattr(each, k)})
+        for each in stages
+    ]
+
+
+AUDIT = ("audit", {"files": 2, "rows": 2000, "scope": KeyScope.TABLE})
+
+
+def begin(instant: str | None, action: str = "commit") -> tuple[str, dict[str, object]]:
+    """Return what the stage `begin` shows."""
+    return "begin", {"instant": instant, "action": action}
+
+
+def commit(instant: str | None, files: int, action: str = "commit") -> object:
+    """Return what the stage `commit` shows."""
+    return "commit", {"instant": instant, "action": action, "files": files}
 
 
 def test_build_of_metadata_only_writes_skeletons_and_index_at_the_bootstrap_instant(
@@ -62,50 +75,47 @@ def test_build_of_metadata_only_writes_skeletons_and_index_at_the_bootstrap_inst
 ) -> None:
     """The plain case: one instant, audit before index and commit."""
     plan = a_plan(tmp_path, two_months())
-    skeletons, index = estimates_of(plan.stages)
     assert plan.case is Case.BOOTSTRAP
-    assert plan.stages == (
-        Begin(instant="00000000000001", action="commit"),
-        Skeletons(partitions=2, files=2, rows=2000, bytes_to_write=skeletons),
+    assert shown(plan.stages) == [
+        begin("00000000000001"),
+        ("skeletons", {"partitions": 2, "files": 2, "rows": 2000}),
         AUDIT,
-        Index(partitions=2, files=2, bytes_to_write=index),
-        Commit(instant="00000000000001", action="commit", files=2),
-    )
+        ("index", {"partitions": 2, "files": 2, "rows": 2000}),
+        commit("00000000000001", 2),
+    ]
+    audit = plan.stages[2]
+    assert isinstance(audit, AuditBootstrap)
+    assert (audit.columns, audit.checks) == (KEY, 0)
 
 
 def test_build_of_mixed_modes_puts_both_kinds_in_one_instant(tmp_path: Path) -> None:
     """Skeletons and full files share the bootstrap instant; the index is for skeletons alone."""
     plan = a_plan(tmp_path, two_months(), changes={"mode: metadata_only\n": WINTER})
-    skeletons, full, index = estimates_of(plan.stages)
-    assert plan.stages == (
-        Begin(instant="00000000000001", action="commit"),
-        Skeletons(partitions=1, files=1, rows=1000, bytes_to_write=skeletons),
-        FullRecords(partitions=1, files=1, rows=1000, bytes_rewritten=50_000, bytes_to_write=full),
+    full = {"partitions": 1, "files": 1, "rows": 1000, "bytes_rewritten": 50_000}
+    assert shown(plan.stages) == [
+        begin("00000000000001"),
+        ("skeletons", {"partitions": 1, "files": 1, "rows": 1000}),
+        ("full_records", full),
         AUDIT,
-        Index(partitions=1, files=1, bytes_to_write=index),
-        Commit(instant="00000000000001", action="commit", files=2),
-    )
+        ("index", {"partitions": 1, "files": 1, "rows": 1000}),
+        commit("00000000000001", 2),
+    ]
 
 
 def test_build_of_full_record_only_is_an_ordinary_instant_without_index(tmp_path: Path) -> None:
     """With no skeleton nothing about the table is a bootstrap: the clock gives the instant."""
     plan = a_plan(tmp_path, two_months(), changes={"mode: metadata_only": "mode: full_record"})
-    (full,) = estimates_of(plan.stages)
-    assert plan.stages == (
-        Begin(instant=None, action="commit"),
-        FullRecords(partitions=2, files=2, rows=2000, bytes_rewritten=100_000, bytes_to_write=full),
-        AUDIT,
-        Commit(instant=None, action="commit", files=2),
-    )
+    full = {"partitions": 2, "files": 2, "rows": 2000, "bytes_rewritten": 100_000}
+    assert shown(plan.stages) == [begin(None), ("full_records", full), AUDIT, commit(None, 2)]
 
 
 def test_build_of_merge_on_read_makes_delta_commits(tmp_path: Path) -> None:
     """The action follows the table type."""
     plan = a_plan(tmp_path, two_months(), changes=MERGE_ON_READ)
-    assert (plan.stages[0], plan.stages[-1]) == (
-        Begin(instant="00000000000001", action="deltacommit"),
-        Commit(instant="00000000000001", action="deltacommit", files=2),
-    )
+    assert shown((plan.stages[0], plan.stages[-1])) == [
+        begin("00000000000001", "deltacommit"),
+        commit("00000000000001", 2, "deltacommit"),
+    ]
 
 
 def test_build_with_a_skipped_partition_leaves_it_out_of_every_stage(tmp_path: Path) -> None:
@@ -119,7 +129,7 @@ def test_build_with_a_skipped_partition_leaves_it_out_of_every_stage(tmp_path: P
         "index",
         "commit",
     ]
-    assert plan.stages[-1] == Commit(instant="00000000000001", action="commit", files=1)
+    assert plan.stages[-1] == CommitBootstrap(instant="00000000000001", action="commit", files=1)
     assert [(p.mode, p.first, p.stop) for p in plan.partitions] == [
         (BootstrapMode.METADATA_ONLY, 0, 1),
         (BootstrapMode.SKIP, 1, 2),
@@ -166,7 +176,7 @@ def test_build_beside_a_like_run_resumes_it(tmp_path: Path) -> None:
             reason="spec and source are the same",
             files_done=8,
         ),
-        Begin(instant="00000000000001", action="commit", resumes=pending.write_id),
+        BeginBootstrap(instant="00000000000001", action="commit", resumes=pending.write_id),
     )
     assert [stage_name(s) for s in plan.stages[2:]] == ["skeletons", "audit", "index", "commit"]
 
@@ -200,7 +210,7 @@ def test_build_beside_another_run_rolls_it_back_and_begins_anew(
             reason=reason,
             files_done=8,
         ),
-        Begin(instant="00000000000001", action="commit"),
+        BeginBootstrap(instant="00000000000001", action="commit"),
     )
 
 

@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING, Any, get_args
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
+from framework.hudi.keygen.rule import KeyGenerator, KeyRule
 from framework.plan.document import PlanDocument, plan_document, plan_schema
 from framework.plan.explain import explain_json
+from framework.plan.input import InputRequest
+from framework.plan.json_values import json_text
+from framework.plan.partitions import PartitionPlan
+from framework.plan.quality import Check, Quality
 from framework.plan.stage_document import StageDocument, stage_document
 from framework.plan.stages import (
-    Audit,
-    AuditRows,
-    Begin,
+    AuditBootstrap,
+    AuditLoad,
+    BeginBootstrap,
     BeginLoad,
-    Commit,
+    CommitBootstrap,
     CommitLoad,
     FullRecords,
     Index,
@@ -32,36 +37,71 @@ from framework.plan.stages import (
     WriteRows,
     stage_name,
 )
-from framework.vocabulary import BootstrapMode, KeyScope, WriteOperation
+from framework.vocabulary import (
+    BootstrapMode,
+    CheckKind,
+    KeyScope,
+    OnFail,
+    WriteOperation,
+)
 from tests.support.planning import a_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 SCHEMA_FILE = Path(__file__).parents[3] / "schemas" / "plan.schema.json"
+RULE = KeyRule(
+    record_key=("id",),
+    partition=(),
+    generator=KeyGenerator.NON_PARTITIONED,
+    hive_style=False,
+    url_encode=False,
+    scope=KeyScope.TABLE,
+)
+CHECKS = Quality(
+    checks=(
+        Check(name="a", kind=CheckKind.EXPECT, text="x", on_fail=OnFail.DROP),
+        Check(name="b", kind=CheckKind.EXPECT, text="y", on_fail=OnFail.ABORT),
+    )
+)
+PART = PartitionPlan(
+    partition_path="p=1",
+    mode=BootstrapMode.FULL_RECORD,
+    files=2,
+    rows=3,
+    bytes=4,
+    first=0,
+    stop=2,
+)
 STAGES: tuple[Stage, ...] = (
     *(
         Recover(recovery=recovery, write_id="3f2a", instant=None, reason="it died", files_done=8)
         for recovery in Recovery
     ),
-    Begin(instant="00000000000001", action="commit"),
-    Begin(instant=None, action="deltacommit", resumes="3f2a"),
-    Skeletons(partitions=1, files=2, rows=3, bytes_to_write=4),
-    FullRecords(partitions=1, files=2, rows=3, bytes_rewritten=4, bytes_to_write=5),
-    *(Audit(columns=("id",), scope=scope, rows=3, checks=2) for scope in KeyScope),
-    Index(partitions=1, files=2, bytes_to_write=3),
-    Commit(instant="00000000000001", action="commit", files=2),
+    BeginBootstrap(instant="00000000000001", action="commit"),
+    BeginBootstrap(instant=None, action="deltacommit", resumes="3f2a"),
+    Skeletons(plans=(PART,), bytes_to_write=4),
+    FullRecords(plans=(PART,), bytes_to_write=5),
+    *(
+        AuditBootstrap(rule=replace(RULE, scope=scope), quality=CHECKS, files=2, rows=3)
+        for scope in KeyScope
+    ),
+    Index(plans=(PART,), bytes_to_write=3),
+    CommitBootstrap(instant="00000000000001", action="commit", files=2),
     BeginLoad(action="replacecommit"),
-    ReadInput(files=2, bytes=3, copies=True),
-    Screen(checks=3, splitting=2, keeps_one=True),
+    ReadInput(request=InputRequest(format="csv"), files=2, bytes=3),
+    Screen(quality=CHECKS, keeps_one=True),
     *(TagRows(scope=scope) for scope in KeyScope),
-    *(WriteRows(operation=operation) for operation in WriteOperation),
-    AuditRows(columns=("id",), scope=KeyScope.PARTITION, checks=1),
+    *(
+        WriteRows(operation=operation, target_file_size=1, small_file_limit=1)
+        for operation in WriteOperation
+    ),
+    AuditLoad(rule=replace(RULE, scope=KeyScope.PARTITION), quality=CHECKS),
     CommitLoad(action="deltacommit"),
 )
 """Every stage that a plan can have."""
 
-CHECKED = """mode: metadata_only
+WITH_CHECKS = """mode: metadata_only
 quality:
   checks:
     - {name: flown, expect: flight > 0}
@@ -80,19 +120,21 @@ def test_stages_of_these_tests_are_all_stages() -> None:
     assert {type(stage) for stage in STAGES} == set(get_args(Stage))
 
 
-@pytest.mark.parametrize("stage", STAGES, ids=repr)
+@pytest.mark.parametrize(
+    "stage", STAGES, ids=[f"{n}-{stage_name(s)}" for n, s in enumerate(STAGES)]
+)
 def test_document_of_any_stage_keeps_to_its_schema(tmp_path: Path, stage: Stage) -> None:
     """No stage has a name or a value that the schema lacks."""
-    plan = replace(a_plan(tmp_path), stages=(stage,))
-    document = json.loads(explain_json(plan))
-    assert fits(document)
-    assert document["stages"][0]["stage"] == stage_name(stage)
+    document = plan_document(a_plan(tmp_path))
+    shown = json.loads(json_text(replace(document, stages=(stage_document(stage),))))
+    assert fits(shown)
+    assert shown["stages"][0]["stage"] == stage_name(stage)
 
 
 def test_document_of_a_spec_with_checks_keeps_to_its_schema(tmp_path: Path) -> None:
     """Checks add the stage `screen`."""
     document = json.loads(
-        explain_json(a_plan(tmp_path, changes={"mode: metadata_only\n": CHECKED}))
+        explain_json(a_plan(tmp_path, changes={"mode: metadata_only\n": WITH_CHECKS}))
     )
     assert "screen" in [stage["stage"] for stage in document["stages"]]
     assert fits(document)
@@ -108,10 +150,13 @@ def test_schema_lists_the_names_of_all_stages_and_no_other() -> None:
     ("stage", "members"),
     [
         (STAGES[0], {"recovery": "resume", "write_id": "3f2a", "files": 8}),
-        (Begin(instant="1", action="commit", resumes="3f2a"), {"write_id": "3f2a", "instant": "1"}),
-        (Commit(instant=None, action="commit", files=2), {"action": "commit", "files": 2}),
         (
-            FullRecords(partitions=1, files=2, rows=3, bytes_rewritten=4, bytes_to_write=5),
+            BeginBootstrap(instant="1", action="commit", resumes="3f2a"),
+            {"write_id": "3f2a", "instant": "1"},
+        ),
+        (CommitBootstrap(instant=None, action="commit", files=2), {"action": "commit", "files": 2}),
+        (
+            FullRecords(plans=(PART,), bytes_to_write=5),
             {
                 "partitions": 1,
                 "files": 2,
@@ -120,8 +165,11 @@ def test_schema_lists_the_names_of_all_stages_and_no_other() -> None:
                 "estimated_bytes_to_write": 5,
             },
         ),
-        (Index(partitions=1, files=2, bytes_to_write=3), {"estimated_bytes_to_write": 3}),
-        (ReadInput(files=2, bytes=3, copies=True), {"files": 2, "rows": None}),
+        (Index(plans=(PART,), bytes_to_write=3), {"estimated_bytes_to_write": 3}),
+        (
+            ReadInput(request=InputRequest(format="csv"), files=2, bytes=3),
+            {"files": 2, "rows": None},
+        ),
         (BeginLoad(action="commit"), {"action": "commit", "instant": None}),
     ],
     ids=lambda each: type(each).__name__,

@@ -16,7 +16,7 @@ from framework.plan.document import plan_schema
 from framework.plan.explain import LineKind, explain_json, explain_markdown, explain_text
 from framework.plan.observation import Observation, SourceDrift
 from framework.plan.stage_text import stage_text
-from framework.plan.stages import Begin
+from framework.plan.stages import BeginBootstrap
 from tests.support.planning import (
     FLIGHTS_SCHEMA,
     a_pending_run,
@@ -334,8 +334,11 @@ def test_facts_in_a_title_count_one_as_one(tmp_path: Path) -> None:
 
 def test_stage_text_of_begin_names_action_and_instant() -> None:
     """`begin` is not a line of its own in the text, but it is a stage of the JSON."""
-    assert stage_text(Begin(instant="00000000000001", action="commit")) == "commit 00000000000001"
-    assert stage_text(Begin(instant=None, action="commit")) == "commit at the next instant"
+    assert (
+        stage_text(BeginBootstrap(instant="00000000000001", action="commit"))
+        == "commit 00000000000001"
+    )
+    assert stage_text(BeginBootstrap(instant=None, action="commit")) == "commit at the next instant"
 
 
 def test_line_as_text_is_its_text(tmp_path: Path) -> None:

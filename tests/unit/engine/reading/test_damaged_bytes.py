@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
+from framework.engine.load.existing import latest_slices
 from framework.engine.reading.table import open_table
 from framework.engine.views import LISTED
-from framework.engine.writing.existing import latest_slices
 from framework.errors import CorruptFileError
 from framework.hudi.codecs.parquet_seal import chunk_start
 from framework.vocabulary import TableType

@@ -1,0 +1,128 @@
+"""The first step of a bootstrap: a lease, the frozen inventory, a pending instant."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from framework.engine.audit.spill import bucket_bits
+from framework.engine.bootstrap.job import BootstrapJob, key_source
+from framework.engine.bootstrap.ranges import table_schemas
+from framework.engine.bootstrap.resuming import usable_segments
+from framework.hudi.bootstrap.source_schema import encode_schema
+from framework.hudi.commit.intent import Intent, Transaction
+from framework.hudi.commit.journal import Journal
+from framework.hudi.commit.segments import SegmentRef
+from framework.hudi.storage.opening import open_storage
+from framework.hudi.table.schema import with_meta_columns
+from framework.hudi.timeline.clock import next_instant
+from framework.hudi.timeline.instant import Action
+from framework.hudi.timeline.timeline import load_timeline
+from framework.plan.facts import INVENTORY_FACT, SPEC_FACT
+
+if TYPE_CHECKING:
+    from framework.engine.run.context import RunContext
+    from framework.engine.run.state import RunState
+    from framework.hudi.bootstrap.inventory import InventoryHandle
+    from framework.hudi.commit.staging import Staging
+    from framework.plan.stages import BeginBootstrap
+
+__all__ = ["Begun", "begin_bootstrap"]
+
+_OPERATION: Final = "BOOTSTRAP"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A bootstrap whose instant is pending.
+
+    Attributes:
+        transaction: the pending instant.
+        job: what the writing tasks are given.
+        done: statuses of files that an earlier process of the run has written.
+    """
+
+    transaction: Transaction
+    job: BootstrapJob
+    done: tuple[SegmentRef, ...] = ()
+
+    @property
+    def intent(self) -> Intent:
+        """What the run is about to publish."""
+        return self.transaction.intent
+
+
+def begin_bootstrap(run: RunState, stage: BeginBootstrap) -> Begun:
+    """Take the lease, freeze the inventory in the run's folder, make the pending instant.
+
+    A resumed run finds its inventory, its intent and the segments that are still whole.
+    """
+    ctx = run.ctx
+
+    def prepare(transaction: Transaction) -> BootstrapJob:
+        handle = _freeze_inventory(ctx, transaction.intent.staging)
+        return _job(ctx, transaction.intent, handle)
+
+    with run.stage(stage) as report:
+        transaction, job = run.begin(
+            lambda write_id: _new_intent(ctx, stage, write_id), prepare, resumes=stage.resumes
+        )
+        report.summary = f"instant {transaction.intent.requested_time}"
+        done = _journaled(ctx, transaction.intent.staging, job) if stage.resumes else ()
+    return Begun(transaction=transaction, job=job, done=done)
+
+
+def _new_intent(ctx: RunContext, stage: BeginBootstrap, write_id: str) -> Intent:
+    instant = stage.instant or next_instant(ctx.clock, load_timeline(ctx.storage))
+    handle = ctx.plan.inventory
+    return Intent(
+        write_id=write_id,
+        requested_time=instant,
+        action=Action(stage.action),
+        operation=_OPERATION,
+        is_new_table=True,
+        facts={
+            SPEC_FACT: ctx.plan.target.spec_hash,
+            INVENTORY_FACT: handle.sha256 if handle else "",
+        },
+    )
+
+
+def _freeze_inventory(ctx: RunContext, staging: Staging) -> InventoryHandle:
+    """Copy the plan's inventory to where every task can read it; return its handle there."""
+    handle = ctx.plan.inventory
+    if handle is None:
+        raise ValueError("a plan without an inventory makes no table")
+    if ctx.storage.stat(staging.inventory) is None:
+        folder, _, name = handle.path.rpartition("/")
+        with (
+            open_storage(folder).open_input(name) as source,
+            ctx.storage.create(staging.inventory) as out,
+        ):
+            while block := source.read(1 << 22):
+                out.write(block)
+    return replace(handle, path=f"{ctx.storage.location}/{staging.inventory}")
+
+
+def _job(ctx: RunContext, intent: Intent, handle: InventoryHandle) -> BootstrapJob:
+    plan = ctx.plan
+    schema, avro = table_schemas(plan)
+    return BootstrapJob(
+        keys=asdict(key_source(plan.source or "", handle, plan.target.key_rule, plan.schema)),
+        table=ctx.storage.location,
+        attempts=intent.staging.attempts,
+        segments=intent.staging.segments,
+        instant=intent.requested_time,
+        bloom=asdict(plan.target.bloom),
+        schema=encode_schema(schema),
+        avro_schema=json.dumps(with_meta_columns(avro)),
+        bits=bucket_bits(plan.taken.rows),
+        fence=intent.staging.begin,
+    )
+
+
+def _journaled(ctx: RunContext, staging: Staging, job: BootstrapJob) -> tuple[SegmentRef, ...]:
+    """The segments of an earlier process of this run whose files are still whole."""
+    records = Journal(ctx.storage, staging).records()
+    return tuple(usable_segments(ctx.storage, [SegmentRef(**r) for r in records], job))

@@ -1,0 +1,139 @@
+"""The step of a bootstrap that has the checks understood, and takes out what does not get in.
+
+A skeleton matches its source row for row, so a file that loses rows is written in full, in the same
+instant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from framework.engine.audit.screening import NOTHING, Screened, ScreenPlace, screen
+from framework.engine.audit.subject import InputRows
+from framework.engine.bootstrap.duplicates import KeyedFiles, losers
+from framework.engine.bootstrap.ranges import table_schemas, work_ranges
+from framework.engine.run.inspection import needed_checker, understand_checks
+from framework.engine.run.quarantined_rows import place_for_rows_aside
+from framework.hudi.bootstrap.inventory import read_files
+from framework.hudi.table.layout import join
+from framework.plan.words import count_text
+from framework.vocabulary import FileKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from framework.engine.audit.screening import Gone
+    from framework.engine.bootstrap.begin import Begun
+    from framework.engine.bootstrap.job import WorkRange
+    from framework.engine.run.context import RunContext
+    from framework.engine.run.state import RunState
+    from framework.plan.definition import Plan
+    from framework.plan.stages import Screen
+
+__all__ = ["screen_source", "with_gone"]
+
+
+def screen_source(run: RunState, begun: Begun, stage: Screen | None) -> Screened:
+    """Have the checks understood; find the rows that do not get in, none without a stage.
+
+    Raises:
+        PlanError: `quality/bad-sql`.
+        NotYetBuiltError: `quality/needs-spark`.
+        AuditFailedError: `audit/too-many-set-aside`, `audit/over-budget`.
+        TaskError: `audit/check-not-run`.
+    """
+    screened, ctx = NOTHING, run.ctx
+    if stage is None:
+        return screened
+    with run.stage(stage) as report:
+        schema, _ = table_schemas(ctx.plan)
+        understand_checks(ctx, schema)
+        if stage.splitting or stage.keeps_one:
+            screened = _screened(ctx, begun, stage)
+        words = [f"{count_text(stage.checks, 'check')} understood"]
+        if screened.rows:
+            words.append(f"{count_text(screened.quarantined, 'row')} set aside")
+            words += [f"{screened.dropped:,} dropped"] if screened.dropped else []
+            words.append(f"{count_text(len(screened.gone), 'file')} to be written in full")
+        report.summary = ", ".join(words)
+    return screened
+
+
+def with_gone(ranges: Iterable[WorkRange], gone: Mapping[int, Gone]) -> Iterator[WorkRange]:
+    """Yield the ranges, in which each file that loses rows is one of its own, written in full."""
+    losing = sorted(gone)
+    for each in ranges:
+        start = each.start
+        for number in losing:
+            if not start <= number < each.stop:
+                continue
+            if start < number:
+                yield replace(each, start=start, stop=number)
+            yield replace(
+                each,
+                start=number,
+                stop=number + 1,
+                kind=FileKind.FULL.value,
+                gone=gone[number].path,
+            )
+            start = number + 1
+        if start < each.stop:
+            yield replace(each, start=start)
+
+
+def _screened(ctx: RunContext, begun: Begun, stage: Screen) -> Screened:
+    """Find the rows that do not get in."""
+    checker, intent, plan = needed_checker(ctx), begun.intent, ctx.plan
+    numbers, paths, partitions = _files(plan, begun)
+    rule = plan.target.key_rule
+    schema, _ = table_schemas(plan)
+    rows = InputRows(
+        numbers=numbers,
+        paths=[f"{plan.source}/{path}" for path in paths],
+        partition_paths=partitions,
+        schema=schema,
+        partition=rule.partition,
+        layout=rule.layout,
+    )
+    place = ScreenPlace(
+        storage=ctx.storage,
+        folder=join(intent.staging.root, "screen"),
+        aside=place_for_rows_aside(ctx, intent),
+        run_id=intent.write_id,
+        instant=intent.requested_time,
+        total=plan.taken.rows,
+        origins=dict(zip(numbers, paths, strict=True)),
+    )
+    duplicates = partial(_losers, ctx, begun) if stage.keeps_one else None
+    return screen(checker, rows, stage.quality, place, duplicates)
+
+
+def _losers(ctx: RunContext, begun: Begun, gone: Mapping[int, Gone]) -> pa.Table:
+    """Return the rows that give way to others with their key."""
+    plan = ctx.plan
+    ordering = plan.target.ordering
+    files = KeyedFiles(
+        source=begun.job.key_source,
+        ranges=work_ranges(plan.partitions),
+        schema=plan.schema,
+        ordering=ordering[0] if ordering else None,
+    )
+    folder = join(begun.intent.staging.root, "screen", "keys")
+    return losers(ctx.tasks, files, ctx.storage, folder, gone)
+
+
+def _files(plan: Plan, begun: Begun) -> tuple[Sequence[int], Sequence[str], Sequence[str]]:
+    """Return number, path and partition path of each file that is taken."""
+    numbers: list[int] = []
+    paths: list[str] = []
+    partitions: list[str] = []
+    for each in work_ranges(plan.partitions):
+        for file in read_files(begun.job.key_source.handle, each.start, each.stop):
+            numbers.append(file.number)
+            paths.append(file.fingerprint.path)
+            partitions.append(file.partition_path)
+    return numbers, paths, partitions

@@ -1,0 +1,63 @@
+"""The last step of a load: names for the files, and one atomic instant."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from framework.engine.load.begin import load_plan
+from framework.engine.loaded import load_facts
+from framework.engine.run.context import Committed
+from framework.engine.run.quarantined_rows import settle_rows_aside
+from framework.hudi.commit.linking import check_listing, link_files
+from framework.hudi.commit.transaction import Publication, finish, publish
+from framework.hudi.table.properties import new_table_properties, table_names
+from framework.hudi.table.schema import avro_schema
+
+if TYPE_CHECKING:
+    from framework.engine.load.values import AuditedLoad, Opened
+    from framework.engine.run.context import RunContext
+    from framework.engine.run.state import RunState
+    from framework.plan.stages import CommitLoad
+
+__all__ = ["commit_load"]
+
+
+def commit_load(
+    run: RunState, opened: Opened, audited: AuditedLoad, stage: CommitLoad
+) -> Committed:
+    """Give the files their names, publish, clean up."""
+    ctx, transaction, segments = run.ctx, opened.transaction, audited.files.written.segments
+    with run.stage(stage) as report:
+        settle_rows_aside(ctx, opened.intent, audited.screened)
+        link_files(transaction, segments)
+        check_listing(transaction, segments)
+        files = ctx.timed(audited.files)
+        instant = publish(transaction, files, _publication(ctx, audited))
+        run.stop_renewal()
+        finish(transaction)
+        report.summary = f"instant {instant.requested_time} published"
+    return Committed(instant=instant.requested_time, audited=files)
+
+
+def _publication(ctx: RunContext, audited: AuditedLoad) -> Publication:
+    """Return what the commit says beyond its files."""
+    target, plan = ctx.plan.target, load_plan(ctx)
+    avro = avro_schema(audited.schema, table=table_names(target.name)[1])
+    properties = None
+    if plan.creates:
+        properties = new_table_properties(
+            target.name,
+            target.table_type,
+            key_properties=target.key_rule.properties(),
+            ordering_field=target.ordering[0] if target.ordering else None,
+        ).render()
+    return Publication(
+        extra={
+            "schema": json.dumps(avro),
+            "lakestrap.spec": target.spec_json,
+            **load_facts(target, plan),
+        },
+        properties=properties,
+        replaced=audited.replaced,
+    )

@@ -1,0 +1,332 @@
+"""The task that writes file groups: a rewritten base file, a new one, or a log file for each.
+
+A pure function of its descriptor and of files that nobody changes meanwhile. It ends with one
+segment of statuses, and a spill with the hashes of the keys that are new to the table.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from framework.engine.audit.spill import SpillWriter, partition_mix
+from framework.engine.load.base_bytes import base_bytes
+from framework.engine.load.combining import KEPT_META, Changes, NewFile, combined
+from framework.engine.load.gathering import Bucket
+from framework.engine.load.incoming import KEY
+from framework.engine.load.job import LoadJob
+from framework.engine.load.patching import patched
+from framework.engine.load.settling import read_inserts
+from framework.engine.load.tagging import HITS_SCHEMA, read_hits, taken_rows
+from framework.engine.reading.slice_rows import slice_rows
+from framework.engine.storing import FileStore
+from framework.engine.tasks import decode, encode
+from framework.engine.views import looked_up
+from framework.hudi.bootstrap.row_numbers import RowNumbers
+from framework.hudi.codecs.murmur import key_hashes
+from framework.hudi.commit.segments import SEGMENT_SCHEMA, write_segment
+from framework.hudi.filegroup.log_file import log_file_bytes
+from framework.hudi.table.layout import MetaField, join
+from framework.hudi.table.partition_path import partition_values
+from framework.vocabulary import KeyScope, WriteOperation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from framework.engine.views import AskedSlices
+    from framework.hudi.storage.port import Storage
+
+__all__ = ["GroupTask", "GroupWork", "group_task"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupWork:
+    """One file group to write.
+
+    Attributes:
+        number: its place in the commit.
+        partition_path: its partition.
+        file_id: its file id.
+        name: name of the file to write.
+        slice: the latest slice as `asked` gave it, None for a new group.
+        tagged: the slice's number among those that were looked into, -1 for a new group.
+        previous: instant of that slice, None for a new group.
+        base_name: for a log file the name of the base file it belongs to, "" if none; else None.
+        hits: the file with the slice's hits, "" where it has none.
+        inserts: [bucket, start, stop] among the bucket's rows to insert.
+    """
+
+    number: int
+    partition_path: str
+    file_id: str
+    name: str
+    slice: dict[str, Any] | None = None
+    tagged: int = -1
+    previous: str | None = None
+    base_name: str | None = None
+    hits: str = ""
+    inserts: list[tuple[int, int, int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupTask:
+    """Some groups to write; `buckets` are fields of `Bucket`, `inserts` the files of `Settled`."""
+
+    job: dict[str, Any]
+    buckets: list[dict[str, Any]]
+    inserts: list[str]
+    groups: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Written:
+    """A file's bytes, its rows, and the keys in it that are new to the table."""
+
+    data: bytes
+    rows: int
+    fresh: pa.Array
+    updates: int
+    deletes: int
+    bounds: tuple[str | None, str | None]
+
+
+def group_task(descriptor: str) -> str:
+    """Write the groups of a `GroupTask`; return the `SegmentRef` of their statuses as JSON.
+
+    Holds one group's rows in memory.
+
+    Raises:
+        SourceDriftError, CorruptFileError, UnsupportedTableError: a slice cannot be read.
+        CommitConflictError: `commit/fenced`.
+    """
+    task = decode(GroupTask, descriptor)
+    job = LoadJob(**task.job)
+    storage = job.storage()
+    segment = join(job.folder, f"{uuid4().hex}.arrow")
+    with ExitStack() as stack:
+        spill = SpillWriter(stack.enter_context(storage.create(f"{segment}.spill")), job.bits)
+        store = stack.enter_context(FileStore(storage))
+        worker = _Worker(job, storage, task)
+        works = [GroupWork(**fields) for fields in task.groups]
+        pairs = [(each.partition_path, each.slice) for each in works if each.slice is not None]
+        slices = looked_up(job.view, job.slice_table, pairs)
+        rows = [worker.write(_with_slice(each, slices), store, spill) for each in works]
+        spill.finish()
+    for row, checksum in zip(rows, store.checksums(), strict=True):
+        row["crc32c"] = checksum
+    return encode(write_segment(storage, segment, pa.Table.from_pylist(rows, SEGMENT_SCHEMA)))
+
+
+def _with_slice(work: GroupWork, slices: AskedSlices) -> GroupWork:
+    """Return the work with its slice as `describe` gives it."""
+    if work.slice is None:
+        return work
+    return replace(work, slice=slices.described(work.partition_path, work.slice))
+
+
+class _Worker:
+    """Writes one group after the other."""
+
+    def __init__(self, job: LoadJob, storage: Storage, task: GroupTask) -> None:
+        self._job = job
+        self._storage = storage
+        self._buckets = [Bucket(**fields) for fields in task.buckets]
+        self._inserts = task.inserts
+        self._attempt = join(job.attempts, uuid4().hex)
+        self._mixed = job.key_rule.scope is KeyScope.PARTITION
+
+    def write(self, work: GroupWork, store: FileStore, spill: SpillWriter) -> dict[str, Any]:
+        """Write one group's file and return its status."""
+        made = self._appended(work) if work.base_name is not None else self._rewritten(work)
+        staged = join(self._attempt, work.name)
+        store.put(staged, made.data)
+        hashes = key_hashes(made.fresh)
+        if self._mixed:
+            hashes = hashes ^ np.uint64(partition_mix(work.partition_path))
+        spill.add(work.number, hashes)
+        return _status(work, staged, made)
+
+    def _rewritten(self, work: GroupWork) -> _Written:
+        """Return a base file: the old rows with what changes, and new ones."""
+        changes = self._changes(work)
+        numbers = RowNumbers(instant=self._job.instant, number=work.number)
+        file = NewFile(name=work.name, partition_path=work.partition_path, numbers=numbers)
+        return self._patched(work, changes, file) or self._whole(work, changes, file)
+
+    def _patched(self, work: GroupWork, changes: Changes, file: NewFile) -> _Written | None:
+        """Return the old base file with what changes; None where all of it is to be written."""
+        old = work.slice
+        if old is None or old["logs"] or old["source"] or old["base"] is None:
+            return None
+        if changes.gone.size:  # known before the file is read
+            return None
+        with self._storage.open_input(old["base"]) as stream:
+            found = patched(self._job, stream.read_buffer(), changes, file)
+        if found is None:
+            return None
+        return _Written(
+            data=found.data,
+            rows=found.rows,
+            fresh=found.fresh,
+            updates=found.updated,
+            deletes=0,
+            bounds=found.bounds,
+        )
+
+    def _whole(self, work: GroupWork, changes: Changes, file: NewFile) -> _Written:
+        """Return a base file all of whose rows are written."""
+        job, rule = self._job, self._job.key_rule
+        old = None
+        if work.slice is not None:
+            values = partition_values(work.partition_path, rule.partition, rule.layout)
+            old = slice_rows(job.slice_table, work.slice, values, meta=KEPT_META, encoded=True)
+        found = combined(old, changes, file, ordering=job.ordering)
+        data, bounds = base_bytes(job, found, work.name)
+        return _Written(
+            data=data,
+            rows=found.rows,
+            fresh=found.fresh,
+            updates=found.updated,
+            deletes=changes.gone.size,
+            bounds=bounds,
+        )
+
+    def _appended(self, work: GroupWork) -> _Written:
+        """Return a log file: rows that are written again, and keys that are deleted.
+
+        Which version of a record stays is decided by whoever reads it.
+        """
+        changes = self._changes(work)
+        rows = changes.rows
+        numbers = RowNumbers(instant=self._job.instant, number=work.number)
+        data = log_file_bytes(
+            self._job.instant,
+            self._job.avro_schema,
+            rows=log_rows(rows, work, numbers) if rows.num_rows else None,
+            deleted=[(key, work.partition_path) for key in changes.gone_keys.to_pylist()],
+        )
+        found = pc.min_max(rows[KEY])
+        return _Written(
+            data=data,
+            rows=rows.num_rows,
+            fresh=pa.array([], pa.string()),
+            updates=rows.num_rows,
+            deletes=changes.gone.size,
+            bounds=(found["min"].as_py(), found["max"].as_py()),
+        )
+
+    def _changes(self, work: GroupWork) -> Changes:
+        """Return what happens to the slice of a group."""
+        hits = self._hits(work)
+        is_gone = hits["moves"].to_numpy(zero_copy_only=False)
+        if self._job.operates is WriteOperation.DELETE:
+            is_gone = np.ones(hits.num_rows, dtype=bool)
+        leaves = is_gone & hits["wins"].to_numpy(zero_copy_only=False)
+        positions = hits["position"].to_numpy()
+        gone_keys = pa.array([], pa.string())
+        if work.base_name is not None:
+            gone_keys = self._keys_of(hits.filter(pa.array(leaves)))
+        rows = [self._rows_of(hits.filter(pa.array(~is_gone)))]
+        rows += [self._fresh(stretch) for stretch in work.inserts]
+        return Changes(
+            gone=positions[leaves],
+            gone_keys=gone_keys,
+            places=positions[~is_gone],
+            rows=pa.concat_tables(rows),
+        )
+
+    def _hits(self, work: GroupWork) -> pa.Table:
+        """Return the hits of a group's slice."""
+        if not work.hits:
+            return HITS_SCHEMA.empty_table()
+        found = read_hits(self._storage, work.hits)
+        return found.filter(pc.equal(found["slice"], work.tagged))
+
+    def _rows_of(self, hits: pa.Table) -> pa.Table:
+        """Return the incoming rows of hits, in their order."""
+        buckets, rows = hits["bucket"].to_numpy(), hits["row"].to_numpy()
+        numbers = np.unique(buckets).tolist()
+        parts = [self._taken(number, rows[buckets == number]) for number in numbers]
+        found = pa.concat_tables([self._empty(), *parts])
+        if len(numbers) > 1:
+            order = np.argsort(np.argsort(buckets, kind="stable"), kind="stable")
+            found = found.take(pa.array(order))
+        return found
+
+    def _keys_of(self, hits: pa.Table) -> pa.Array:
+        """Return the keys of hits, in no set order; the incoming rows may be in any partition."""
+        buckets, rows = hits["bucket"].to_numpy(), hits["row"].to_numpy()
+        found = [pa.array([], pa.string())]
+        for number in np.unique(buckets).tolist():
+            mine = rows[buckets == number]
+            taken = taken_rows(self._storage, self._buckets[number], [KEY], mine)
+            found += [] if taken is None else taken[KEY].chunks
+        return pa.concat_arrays(found)
+
+    def _fresh(self, stretch: Sequence[int]) -> pa.Table:
+        """Return the rows of a stretch of new ones."""
+        bucket, start, stop = stretch
+        rows = read_inserts(self._storage, self._inserts[bucket], start, stop)
+        return self._taken(bucket, rows)
+
+    def _taken(self, number: int, rows: np.ndarray) -> pa.Table:
+        """Return rows of one bucket by their places in it."""
+        names = self._empty().column_names
+        found = taken_rows(self._storage, self._buckets[number], names, rows)
+        return self._empty() if found is None else found
+
+    def _empty(self) -> pa.Table:
+        """Return no rows, with the key and the table's columns."""
+        fields: list[pa.Field] = [pa.field(KEY, pa.string())]
+        fields += [field.with_nullable(True) for field in self._job.table_schema]
+        return pa.schema(fields).empty_table()
+
+
+def log_rows(rows: pa.Table, work: GroupWork, numbers: RowNumbers) -> pa.Table:
+    """Return rows as a log file holds them: meta columns first, the file id as file name."""
+    count = rows.num_rows
+    meta = {
+        MetaField.COMMIT_TIME: pa.repeat(numbers.instant, count),
+        MetaField.COMMIT_SEQNO: numbers.texts(0, count),
+        MetaField.RECORD_KEY: rows[KEY],
+        MetaField.PARTITION_PATH: pa.repeat(work.partition_path, count),
+        MetaField.FILE_NAME: pa.repeat(work.file_id, count),
+    }
+    data = {name: rows[name] for name in rows.column_names if name != KEY}
+    return pa.table({name.value: column for name, column in meta.items()} | data)
+
+
+def _status(work: GroupWork, staged: str, made: _Written) -> dict[str, Any]:
+    """Return the status of a written file, without its checksum."""
+    return {
+        "number": work.number,
+        "kind": "log" if work.base_name is not None else "full",
+        "file_id": work.file_id,
+        "name": work.name,
+        "partition_path": work.partition_path,
+        "staged": staged,
+        "size": len(made.data),
+        "rows": made.rows,
+        "crc32c": 0,
+        "source_path": "",
+        "source_size": 0,
+        "source_mtime_ns": 0,
+        "min_key": made.bounds[0],
+        "max_key": made.bounds[1],
+        "order_first": None,
+        "order_last": None,
+        "increasing": False,
+        "injective": False,
+        "null_keys": 0,
+        "previous": work.previous,
+        "inserts": len(made.fresh),
+        "updates": made.updates,
+        "deletes": made.deletes,
+        "base_name": work.base_name,
+    }

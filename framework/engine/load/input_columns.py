@@ -1,0 +1,181 @@
+"""The columns of a load: of its input as rows are checked, and of the table after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from framework.engine.load.evolving import (
+    Following,
+    InputSchema,
+    check_holds,
+    evolved,
+    narrowed,
+    united,
+)
+from framework.errors import PlanError, Where
+from framework.hudi.bootstrap.source_schema import partition_type
+from framework.hudi.filegroup.merge_rule import MergeRule
+from framework.hudi.keygen.rule import key_faults
+from framework.hudi.table.layout import MetaField
+from framework.hudi.table.schema import with_absent_fields
+from framework.vocabulary import KeyScope, MissingColumns, SchemaEvolution, WriteOperation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from framework.engine.load.input_footers import InputFooters
+    from framework.engine.reading.table import Table
+    from framework.engine.run.context import PinnedInput
+    from framework.hudi.keygen.rule import KeyFault, KeyRule
+    from framework.plan.load import LoadPlan
+    from framework.plan.target import Target
+
+__all__ = ["InputColumns", "input_columns", "merge_rule"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputColumns:
+    """The columns of a load.
+
+    Attributes:
+        found: of the input as rows are checked: the files', then what the table has beside them,
+            null in these rows.
+        schema: of the table after the load, without meta columns.
+    """
+
+    found: pa.Schema
+    schema: pa.Schema
+
+
+def input_columns(
+    target: Target, table: Table | None, plan: LoadPlan, source: tuple[PinnedInput, InputFooters]
+) -> InputColumns:
+    """Return the columns of a load, after comparing those of each input file with the table's.
+
+    Args:
+        target: the table that the spec declares.
+        table: as it is, None where the load makes it.
+        plan: the load.
+        source: the pinned input, and its footers.
+
+    Raises:
+        PlanError: see `evolved`, `check_holds` and `key_faults`.
+        CorruptFileError: `input/schema-conflict`.
+    """
+    pinned, footers = source
+    footers.united()  # refuses files that no table can hold together
+    inputs = _inputs(plan, pinned, footers)
+    found, rule = united(inputs), target.key_rule
+    if table is None or plan.operation is not WriteOperation.DELETE:
+        schema = _after(target, table, plan, inputs)
+        return InputColumns(found=with_absent_fields(found, schema), schema=schema)
+    check_holds(inputs, _taken_by(rule), table=target.location)
+    return InputColumns(found=found, schema=table.schema)
+
+
+def merge_rule(target: Target, table: Table | None) -> MergeRule:
+    """Return which version of a record stays: as the table says, or as the spec where it begins."""
+    if table is not None:
+        return MergeRule.of(table.properties)
+    return MergeRule(ordering=target.ordering[0] if target.ordering else None)
+
+
+def _inputs(plan: LoadPlan, pinned: PinnedInput, footers: InputFooters) -> tuple[InputSchema, ...]:
+    """Return the columns of the pinned files."""
+    if pinned.schema is not None:
+        return (InputSchema(number=0, schema=pinned.schema),)
+    hidden = plan.request.hidden if plan.request and plan.releases is not None else ()
+    return tuple(
+        replace(each, schema=pa.schema([f for f in each.schema if f.name not in hidden]))
+        for each in footers.schemas
+    )
+
+
+def _after(
+    target: Target, table: Table | None, plan: LoadPlan, inputs: Sequence[InputSchema]
+) -> pa.Schema:
+    """Return the table's columns after the load."""
+    rule, location = target.key_rule, target.location
+    current = None if table is None else table.schema
+    partition = [field.name for field in rule.partition]
+    check_holds(inputs, partition, table=location)
+    inputs = narrowed(inputs, _kinds(rule, current, plan.evolution))
+    _check_keys(rule, current, inputs, table=location)
+    ordering = merge_rule(target, table).ordering
+    following = Following(
+        evolution=plan.evolution,
+        missing=MissingColumns.SET_NULL if _adds_rows_set_aside(plan) else plan.missing,
+        needed=frozenset({*rule.record_key, *partition, *([ordering] if ordering else [])}),
+    )
+    return evolved(current, inputs, following, table=location)
+
+
+def _kinds(
+    rule: KeyRule, current: pa.Schema | None, evolution: SchemaEvolution
+) -> dict[str, pa.DataType]:
+    """Return the types that key and partition columns keep, by name.
+
+    A partition column has at most its declared type. Under `widen` columns grow up to that, and key
+    columns as others do.
+    """
+    declared = {field.name: partition_type(field.type) for field in rule.partition}
+    if current is None or evolution is SchemaEvolution.WIDEN:
+        return declared
+    names = [name for name in (*rule.record_key, *declared) if name in current.names]
+    return declared | {name: current.field(name).type for name in names}
+
+
+def _check_keys(
+    rule: KeyRule, current: pa.Schema | None, inputs: Sequence[InputSchema], *, table: str
+) -> None:
+    """Raise where key and partition columns are none that values can be taken by.
+
+    What the table has in the declared type cannot be declared otherwise: it needs a cast.
+    """
+    for fault in key_faults(rule, united(inputs)):
+        remedy = fault.remedy
+        if fault.condition == "partition/type-differs" and not _has_fault(rule, current, fault):
+            remedy = _cast(rule, fault.column)
+        places = [each.file for each in inputs if fault in key_faults(rule, each.schema)]
+        raise PlanError(
+            fault.condition,
+            fault.message,
+            where=Where(table=table, file=next(iter(places), None)),
+            remedy=remedy,
+        )
+
+
+def _has_fault(rule: KeyRule, current: pa.Schema | None, fault: KeyFault) -> bool:
+    """Whether the table has a fault too, or is not there: then its declaration can change."""
+    there = () if current is None else key_faults(rule, current)
+    return current is None or (fault.condition, fault.column) in {
+        (each.condition, each.column) for each in there
+    }
+
+
+def _cast(rule: KeyRule, column: str) -> str:
+    """Return the remedy for files that have a partition column in another type than the table."""
+    kind = next(str(field.type) for field in rule.partition if field.name == column)
+    return (
+        f"Cast it in a transform, which Spark runs: `CAST({column} AS {kind}) AS {column}`. Without"
+        " `spark.sql.ansi.enabled`, Spark 4's default, values that do not fit become null."
+    )
+
+
+def _adds_rows_set_aside(plan: LoadPlan) -> bool:
+    """Whether rows set aside are added, and replace none: columns that came since are null."""
+    return plan.releases is not None and plan.operation in _ADDING
+
+
+_ADDING: Final = frozenset({WriteOperation.INSERT, WriteOperation.BULK_INSERT})
+
+
+def _taken_by(rule: KeyRule) -> list[str]:
+    """Return the columns that a delete takes rows by."""
+    if rule.is_automatic:
+        return [MetaField.RECORD_KEY.value]
+    partition = [f.name for f in rule.partition] if rule.scope is KeyScope.PARTITION else []
+    return [*rule.record_key, *(name for name in partition if name not in rule.record_key)]

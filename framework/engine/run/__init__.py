@@ -1,0 +1,1 @@
+"""One run: what it works with, its lease and pending instant, and how it ends."""

@@ -1,0 +1,90 @@
+"""What a run works with: one frozen value that every step of both pipelines is given."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Protocol
+
+from framework.engine.views import LISTED
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from framework.engine.audit.subject import Checker
+    from framework.engine.events import Events
+    from framework.engine.tasks import Tasks
+    from framework.engine.views import Views
+    from framework.hudi.commit.files import AuditedFiles
+    from framework.hudi.storage.port import Storage
+    from framework.hudi.timeline.clock import Clock
+    from framework.plan.definition import Plan
+    from framework.plan.input import InputRequest
+
+__all__ = ["SECONDS", "Committed", "InputReader", "PinnedInput", "RunContext"]
+
+SECONDS: Final = "seconds"
+"""Of a commit's audit: wall time from the first look at the source until the commit was written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinnedInput:
+    """An input that lies in Parquet files.
+
+    Attributes:
+        paths: absolute, in the order of the rows; none where there are no rows.
+        schema: the columns, None where the files have them.
+    """
+
+    paths: tuple[str, ...]
+    schema: pa.Schema | None = None
+
+
+class InputReader(Protocol):
+    """Reads what only an engine of queries can: other formats, options, SQL."""
+
+    def stage(self, request: InputRequest, folder: str) -> PinnedInput:
+        """Write the rows of a request as Parquet files into a new local folder."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunContext:
+    """What a run works with.
+
+    Attributes:
+        plan: what is to be done.
+        storage: the table's.
+        tasks: run the work.
+        reader: None where only plain Parquet can be loaded.
+        checker: None where no check can be made.
+        events: receive progress, notes and reports.
+        clock: the time.
+        figures: whether the gate reports figures of each column, which costs a scan of all of them.
+        views: report which files make up the table.
+        begun: when the run began to look at its source, of `time.monotonic`.
+    """
+
+    plan: Plan
+    storage: Storage
+    tasks: Tasks
+    reader: InputReader | None
+    events: Events
+    clock: Clock
+    checker: Checker | None = None
+    figures: bool = False
+    views: Views = LISTED
+    begun: float = field(default_factory=time.monotonic)
+
+    def timed(self, audited: AuditedFiles) -> AuditedFiles:
+        """Return the files with what the commit says of how long the run took until now."""
+        seconds = round(time.monotonic() - self.begun, 1)
+        return replace(audited, proof={**audited.proof, SECONDS: seconds})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """What a run published: its instant, and the files with their proof."""
+
+    instant: str
+    audited: AuditedFiles

@@ -1,0 +1,169 @@
+"""The gate's checks as stages ask for them: understood before anything is written, made after."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from framework.engine.audit.inspection import Inspection
+from framework.engine.audit.screening import NOTHING
+from framework.engine.audit.subject import Judged, Looking
+from framework.engine.audit.verdicts import with_screened
+from framework.engine.events import Audited
+from framework.engine.quarantine.record import PLACE
+from framework.engine.reporting.summary import commit_summary
+from framework.engine.results import AuditReport, CheckResult, Fate
+from framework.errors import AuditFailedError, NotYetBuiltError, Where
+from framework.hudi.storage.opening import open_storage
+from framework.plan.contract import quality_faults
+from framework.plan.faults import refuse
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from framework.engine.audit.screening import Screened
+    from framework.engine.audit.subject import Checker, WrittenRows
+    from framework.engine.run.context import RunContext
+    from framework.engine.run.state import RunState
+    from framework.errors import FrameworkError
+    from framework.hudi.commit.files import AuditedFiles
+
+__all__ = [
+    "CHECK_NOT_RUN",
+    "Intake",
+    "inspect_rows",
+    "needed_checker",
+    "report_passed",
+    "report_refusal",
+    "understand_checks",
+]
+
+
+CHECK_NOT_RUN: Final = "audit/check-not-run"
+"""Condition of a gate that could not be carried out: no verdict."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intake:
+    """What came in: `rows` of the source or the input, and what was taken out of them."""
+
+    rows: int
+    screened: Screened = NOTHING
+
+    @property
+    def fate(self) -> Fate:
+        """What became of the rows."""
+        return Fate(
+            input=self.rows,
+            published=self.rows - self.screened.rows,
+            quarantined=self.screened.quarantined,
+            dropped=self.screened.dropped,
+        )
+
+
+def understand_checks(ctx: RunContext, schema: pa.Schema) -> None:
+    """Refuse checks that cannot be made on rows of a schema, and a schema that breaks the contract.
+
+    Raises:
+        NotYetBuiltError: `quality/needs-spark`.
+        PlanError: `quality/bad-sql`, or see `quality_faults`.
+    """
+    target = ctx.plan.target
+    quality = target.quality
+    faults = quality_faults(quality, schema)
+    if faults and target.positions is not None:
+        refuse(faults, target.positions)
+    if not quality.checks:
+        return
+    checker = needed_checker(ctx)
+    checker.understand(schema, quality.checks)
+
+
+def inspect_rows(run: RunState, intake: Intake, rows: WrittenRows) -> Inspection:
+    """Return the results of all checks on the written rows; reads nothing where there are none.
+
+    Raises:
+        TaskError: `audit/check-not-run`.
+    """
+    ctx = run.ctx
+    quality = ctx.plan.target.quality
+    begun, judged = time.monotonic(), Judged()
+    if quality.checks or (ctx.figures and ctx.checker):
+        looking = Looking(quality=quality, figures=ctx.figures)
+        judged = needed_checker(ctx).judge(rows, looking)
+    results = with_screened(judged.results, intake.screened)
+    return Inspection(
+        table=ctx.storage.location,
+        results=results,
+        columns=judged.columns,
+        told=_told(run, intake, results),
+        seconds=time.monotonic() - begun,
+    )
+
+
+def report_passed(
+    run: RunState, intake: Intake, audited: AuditedFiles, inspection: Inspection
+) -> None:
+    """Report that the gate lets the files through."""
+    report = replace(
+        _report(run, inspection.results),
+        keys={k: value for k, value in audited.proof.items() if k not in inspection.told},
+        columns=inspection.columns,
+        fate=intake.fate,
+    )
+    run.ctx.events(Audited(report=report))
+
+
+def report_refusal(run: RunState, error: FrameworkError) -> None:
+    """Report that the gate refuses, or could not be run, and why."""
+    refusal, results = error.as_json(), tuple[CheckResult, ...]()
+    if isinstance(error, AuditFailedError):
+        results = tuple(each for each in error.results if isinstance(each, CheckResult))
+        refusal["report"] = error.report
+    run.ctx.events(Audited(report=replace(_report(run, results), refusal=refusal)))
+
+
+def needed_checker(ctx: RunContext) -> Checker:
+    """Return who makes checks.
+
+    Raises:
+        NotYetBuiltError: `quality/needs-spark`.
+    """
+    if ctx.checker is None:
+        raise NotYetBuiltError(
+            "quality/needs-spark",
+            "checks are made by Spark, and by it rows are set aside",
+            where=Where(table=ctx.storage.location),
+            remedy="Run it with a Spark session, without --in-process.",
+        )
+    return ctx.checker
+
+
+def _report(run: RunState, results: tuple[CheckResult, ...]) -> AuditReport:
+    """Return what is common to all reports of a run."""
+    ctx, transaction = run.ctx, run.transaction
+    load = ctx.plan.load
+    moment = datetime.fromtimestamp(ctx.clock.now_ms() / 1000, tz=UTC)
+    return AuditReport(
+        table=ctx.plan.target.name,
+        location=ctx.storage.location,
+        subject="bootstrap" if load is None else load.operation.value,
+        instant=transaction.intent.requested_time if transaction else None,
+        run_id=transaction.intent.write_id if transaction else "",
+        at=moment.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        checks=results,
+        timings=dict(run.seconds),
+    )
+
+
+def _told(run: RunState, intake: Intake, results: tuple[CheckResult, ...]) -> dict[str, object]:
+    """Return what the commit says of checks and of rows that were taken out."""
+    quality = run.ctx.plan.target.quality
+    if not quality.checks and not intake.screened.rows:
+        return {}
+    told = commit_summary(replace(_report(run, results), fate=intake.fate))
+    place = quality.quarantine
+    aside = {PLACE: open_storage(place).location} if place and intake.fate.quarantined else {}
+    return {**told, **aside}

@@ -1,0 +1,165 @@
+"""One run between its begin and its end: its lease, its pending instant, its stages."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from framework.engine.events import StageFinished, StageStarted
+from framework.engine.memory import lean_arrow
+from framework.engine.run.quarantined_rows import withdraw_rows_aside
+from framework.errors import (
+    FrameworkError,
+    LeaseHeldError,
+)
+from framework.hudi.commit.intent import Intent, Transaction, read_intent
+from framework.hudi.commit.lease import Owner, acquire, current_lease, keep, release, require
+from framework.hudi.commit.pending import PendingKind, find_pending
+from framework.hudi.commit.recovery import roll_back
+from framework.hudi.commit.staging import Staging, new_write_id
+from framework.hudi.commit.transaction import begin
+from framework.plan.stages import stage_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from framework.engine.run.context import RunContext
+    from framework.hudi.commit.lease import Lease
+    from framework.plan.stages import Stage
+
+__all__ = ["RunState", "StageReport"]
+
+T = TypeVar("T")
+
+
+@dataclass
+class StageReport:
+    """What a stage reports when it has ended: `summary`, one line for people."""
+
+    summary: str = ""
+
+
+class RunState:
+    """One run between its begin and its end.
+
+    Attributes:
+        ctx: what the run works with.
+        transaction: the pending instant, None until it stands on the timeline.
+        seconds: time of each stage that has ended, by its name.
+    """
+
+    def __init__(self, ctx: RunContext) -> None:
+        self.ctx = ctx
+        self.transaction: Transaction | None = None
+        self.seconds: dict[str, float] = {}
+        self._lease: Lease | None = None
+        self._renewal = ExitStack()
+
+    @contextmanager
+    def stage(self, stage: Stage) -> Iterator[StageReport]:
+        """Report the begin and, where the block does not fail, the end of a stage."""
+        name, begun, report = stage_name(stage), time.monotonic(), StageReport()
+        files, rows = getattr(stage, "files", 0), getattr(stage, "rows", 0)
+        self.ctx.events(StageStarted(stage=name, files=files, rows=rows))
+        with lean_arrow():
+            yield report
+        seconds = time.monotonic() - begun
+        self.ctx.events(StageFinished(stage=name, seconds=seconds, summary=report.summary))
+        self.seconds[name] = seconds
+
+    def begin(
+        self,
+        new_intent: Callable[[str], Intent],
+        prepare: Callable[[Transaction], T],
+        *,
+        resumes: str | None = None,
+    ) -> tuple[Transaction, T]:
+        """Take the lease, renew it from now on, and make the pending instant.
+
+        Args:
+            new_intent: makes the intent for a write id; not called where a resumed run has one.
+            prepare: is given the transaction before the pending instant is made.
+            resumes: write id to resume, None for a new one.
+
+        Returns:
+            The transaction, and what `prepare` returned.
+
+        Raises:
+            LeaseHeldError: another run holds the lease.
+        """
+        storage, clock = self.ctx.storage, self.ctx.clock
+        write_id = resumes or new_write_id()
+        self._lease = acquire(storage, Owner.here(write_id), clock)
+        self._renewal.enter_context(keep(storage, self._lease, clock))
+        intent = read_intent(storage, Staging(write_id=write_id).root) or new_intent(write_id)
+        transaction = Transaction(storage=storage, intent=intent, lease=self._lease, clock=clock)
+        prepared = prepare(transaction)
+        begin(transaction)
+        self.transaction = transaction
+        return transaction, prepared
+
+    def stop_renewal(self) -> None:
+        """Renew the lease no more; done again it changes nothing."""
+        self._renewal.close()
+
+    def abandon(self) -> LeaseHeldError | None:
+        """Roll back and give the lease back; return the loss of the lease, if it is lost.
+
+        Best effort: what cannot be undone now is undone by the next run.
+        """
+        self.stop_renewal()
+        if self._lease is None:
+            return None
+        if self.transaction is not None:
+            withdraw_rows_aside(self.ctx, self.transaction.intent)
+        storage, lost = self.ctx.storage, None
+        with suppress(FrameworkError):
+            try:
+                _undo(self.ctx, self._lease)
+            except LeaseHeldError as found:
+                lost = found
+                _drop(self.ctx, self._lease)
+            release(storage, self._lease)
+        return lost
+
+    def leave(self) -> None:
+        """End a run that was interrupted: its files stay for the next one."""
+        self.stop_renewal()
+        if self._lease is not None:
+            with suppress(FrameworkError):
+                release(self.ctx.storage, self._lease)
+
+
+def _undo(ctx: RunContext, lease: Lease) -> None:
+    """Roll back what the run with this lease made.
+
+    Raises:
+        LeaseHeldError: it has lost its lease.
+    """
+    require(ctx.storage, lease)
+    pending = find_pending(ctx.storage)
+    if pending is None:
+        return
+    folders = (folder.rsplit("/", 1)[-1] for folder in pending.folders)
+    mine = lease.owner.write_id in {pending.write_id, *folders}
+    if mine and pending.kind in {PendingKind.DEAD_RUN, PendingKind.ORPHANS}:
+        roll_back(ctx.storage, pending, lease)
+
+
+def _drop(ctx: RunContext, lease: Lease) -> None:
+    """Delete the folder that a run without a lease has made again, unless it is in use.
+
+    Another process may resume the run, or may have to.
+    """
+    write_id = lease.owner.write_id
+    holder, pending = current_lease(ctx.storage), find_pending(ctx.storage)
+    is_held = holder is not None and holder.owner.write_id == write_id
+    is_pending = (
+        pending is not None
+        and pending.kind is PendingKind.DEAD_RUN
+        and pending.write_id == write_id
+    )
+    if not is_held and not is_pending:
+        Staging(write_id=write_id).remove(ctx.storage)
