@@ -40,7 +40,9 @@ def audit_bootstrap(
             folder=join(begun.intent.staging.spill, "audit"),
             keys=begun.job.key_source,
         )
-        inspection = inspect_rows(run, intake, _subject(ctx, begun, screened, written, stage))
+        inspection = inspect_rows(
+            run, stage.quality, intake, _subject(ctx, begun, screened, written, stage)
+        )
         audited = audit(ctx.tasks, written, place, inspection=inspection, events=ctx.events)
         proof = audited.proof
         report.summary = f"{proof['rows']:,} keys unique and not null ({proof['method']})"

@@ -51,7 +51,7 @@ def screen_source(run: RunState, begun: Begun, stage: Screen | None) -> Screened
         return screened
     with run.stage(stage) as report:
         schema, _ = table_schemas(ctx.plan)
-        understand_checks(ctx, schema)
+        understand_checks(ctx, stage.quality, schema)
         if stage.splitting or stage.keeps_one:
             screened = _screened(ctx, begun, stage)
         words = [f"{count_text(stage.checks, 'check')} understood"]

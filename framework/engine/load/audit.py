@@ -46,7 +46,7 @@ def audit_rows(
             rule=stage.rule,
         )
         subject = _subject(ctx, opened, written, replaced, stage)
-        inspection = inspect_rows(run, intake, subject)
+        inspection = inspect_rows(run, stage.quality, intake, subject)
         files = audit_load(ctx.tasks, written.files, place, account, inspection)
         report.summary = _summary(account)
         report_passed(run, intake, files, inspection)

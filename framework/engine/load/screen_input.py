@@ -41,7 +41,7 @@ def screen_input(run: RunState, opened: Opened, pinned: Pinned, stage: Screen | 
     if stage is None:
         return pinned
     with run.stage(stage) as report:
-        understand_checks(ctx, pinned.schema)
+        understand_checks(ctx, stage.quality, pinned.schema)
         screened = NOTHING
         if stage.splitting and pinned.files:
             screened = _screened(ctx, opened, pinned, stage)
@@ -73,7 +73,7 @@ def screen_deletion(run: RunState, opened: Opened, stage: Screen | None) -> Writ
     schema = opened.table.schema
     if stage is not None:
         with run.stage(stage) as report:
-            understand_checks(run.ctx, schema)
+            understand_checks(run.ctx, stage.quality, schema)
             report.summary = _summary(stage, NOTHING)
     return WrittenLoad(
         files=written_files(()),

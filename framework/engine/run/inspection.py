@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from framework.engine.run.state import RunState
     from framework.errors import FrameworkError
     from framework.hudi.commit.files import AuditedFiles
+    from framework.plan.quality import Quality
 
 __all__ = [
     "CHECK_NOT_RUN",
@@ -63,32 +64,29 @@ class Intake:
         )
 
 
-def understand_checks(ctx: RunContext, schema: pa.Schema) -> None:
+def understand_checks(ctx: RunContext, quality: Quality, schema: pa.Schema) -> None:
     """Refuse checks that cannot be made on rows of a schema, and a schema that breaks the contract.
 
     Raises:
         NotYetBuiltError: `quality/needs-spark`.
         PlanError: `quality/bad-sql`, or see `quality_faults`.
     """
-    target = ctx.plan.target
-    quality = target.quality
-    faults = quality_faults(quality, schema)
-    if faults and target.positions is not None:
-        refuse(faults, target.positions)
+    faults, positions = quality_faults(quality, schema), ctx.plan.target.positions
+    if faults and positions is not None:
+        refuse(faults, positions)
     if not quality.checks:
         return
     checker = needed_checker(ctx)
     checker.understand(schema, quality.checks)
 
 
-def inspect_rows(run: RunState, intake: Intake, rows: WrittenRows) -> Inspection:
+def inspect_rows(run: RunState, quality: Quality, intake: Intake, rows: WrittenRows) -> Inspection:
     """Return the results of all checks on the written rows; reads nothing where there are none.
 
     Raises:
         TaskError: `audit/check-not-run`.
     """
     ctx = run.ctx
-    quality = ctx.plan.target.quality
     begun, judged = time.monotonic(), Judged()
     if quality.checks or (ctx.figures and ctx.checker):
         looking = Looking(quality=quality, figures=ctx.figures)
@@ -98,7 +96,7 @@ def inspect_rows(run: RunState, intake: Intake, rows: WrittenRows) -> Inspection
         table=ctx.storage.location,
         results=results,
         columns=judged.columns,
-        told=_told(run, intake, results),
+        told=_told(run, quality, intake, results),
         seconds=time.monotonic() - begun,
     )
 
@@ -158,9 +156,10 @@ def _report(run: RunState, results: tuple[CheckResult, ...]) -> AuditReport:
     )
 
 
-def _told(run: RunState, intake: Intake, results: tuple[CheckResult, ...]) -> dict[str, object]:
+def _told(
+    run: RunState, quality: Quality, intake: Intake, results: tuple[CheckResult, ...]
+) -> dict[str, object]:
     """Return what the commit says of checks and of rows that were taken out."""
-    quality = run.ctx.plan.target.quality
     if not quality.checks and not intake.screened.rows:
         return {}
     told = commit_summary(replace(_report(run, results), fate=intake.fate))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from framework.engine.audit import buckets, gate
 from framework.engine.audit import keys as audit_keys
 from framework.engine.audit.gate import audit
-from framework.engine.bootstrap.writing import Ledger, write_files
+from framework.engine.bootstrap.write import Ledger, write_files
 from framework.errors import AuditFailedError
 from framework.hudi.bootstrap import key_pass
 from framework.vocabulary import FileKind, KeyScope, PartitionType

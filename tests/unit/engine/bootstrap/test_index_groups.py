@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from framework.engine.bootstrap.index_groups import _by_fileids_key, index_groups
 from framework.engine.bootstrap.job import WorkRange
-from framework.engine.bootstrap.writing import Ledger, write_files
+from framework.engine.bootstrap.write import Ledger, write_files
 from framework.hudi.bootstrap.index import IndexGroup, fileids_key
 from framework.hudi.storage.local import LocalStorage
 from tests.support.sources import a_bench, ids

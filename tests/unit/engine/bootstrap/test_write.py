@@ -13,7 +13,7 @@ from framework.engine import storing
 from framework.engine.bootstrap.drift_check import check_drift
 from framework.engine.bootstrap.job import WorkRange
 from framework.engine.bootstrap.resuming import usable_segments
-from framework.engine.bootstrap.writing import Ledger, write_files
+from framework.engine.bootstrap.write import Ledger, write_files
 from framework.engine.events import Progress
 from framework.errors import SourceDriftError, StorageError
 from framework.hudi.commit.segments import SegmentRef, merge_segments
