@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from report import Target, finish
 
-from framework.engine.prepare import Bench, Request, prepare
+from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
 from framework.hudi.bootstrap import skeleton_bytes
@@ -174,7 +174,7 @@ def _run(lake: Path, document: dict[str, Any]) -> None:
     spec.write_text(json.dumps(document))
     tasks = InProcessTasks(1)
     with tempfile.TemporaryDirectory() as scratch:
-        plan = prepare(Request(path=spec), Bench(tasks=tasks, scratch=Path(scratch))).plan
+        plan = prepare(Request(path=spec), PlanningContext(tasks=tasks, scratch=Path(scratch))).plan
         if run(plan, tasks).instant is None:
             raise RuntimeError("there was nothing to do")
 

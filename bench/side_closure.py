@@ -17,7 +17,7 @@ from spark_session import session
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.timeline.timeline import load_timeline
-from framework.hudi.view.listing import ListingView
+from framework.hudi.view.listing_view import ListingView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

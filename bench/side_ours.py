@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from queries import reader
 from spark_session import session
 
-from framework.engine.prepare import Bench, Request, prepare
+from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
 from framework.spark import read, read_incremental
@@ -44,9 +44,9 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
 
     def bootstrap(target: str, variant: str, **facts: Any) -> dict[str, float]:
         """Run a spec as `run-pipeline run` does; return seconds of preparing and of running."""
-        return carry_out(_spec(target, variant, facts))
+        return execute_spec(_spec(target, variant, facts))
 
-    def carry_out(document: dict[str, Any]) -> dict[str, float]:
+    def execute_spec(document: dict[str, Any]) -> dict[str, float]:
         """Run a spec, given as a document; return seconds of running."""
         with tempfile.TemporaryDirectory() as folder:
             scratch = Path(folder) / "scratch"
@@ -54,13 +54,13 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
             spec = Path(folder) / "bench.pipeline.yml"
             spec.write_text(json.dumps(document))
             tasks = InProcessTasks(int(settings["cores"]))
-            prepared = prepare(Request(path=spec), Bench(tasks=tasks, scratch=scratch))
+            prepared = prepare(Request(path=spec), PlanningContext(tasks=tasks, scratch=scratch))
             result = run(prepared.plan, SparkTasks(spark), checker=SparkChecker(spark))
         return {"run_s": result.seconds}
 
     return {
         "bootstrap": bootstrap,
-        "run": carry_out,
+        "run": execute_spec,
         **reader(
             lambda location: read(spark, location),
             lambda location, begin: read_incremental(spark, location, begin),

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from spark_session import session
 
-from framework.engine.prepare import Bench, Request, prepare
-from framework.engine.proving import prove_source
+from framework.engine.key_proof import prove_source
+from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.tasks import InProcessTasks
 from framework.errors import AuditFailedError
 from framework.spark.tasks import SparkTasks
@@ -39,7 +39,9 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
         spec = Path(folder.name) / "bench.pipeline.yml"
         spec.write_text(json.dumps(_spec(location, keys, partition)))
         tasks = InProcessTasks(int(settings["cores"]))
-        plan = prepare(Request(path=spec), Bench(tasks=tasks, scratch=Path(folder.name))).plan
+        plan = prepare(
+            Request(path=spec), PlanningContext(tasks=tasks, scratch=Path(folder.name))
+        ).plan
         held.append((plan, folder))
         return plan.taken.rows
 
@@ -48,7 +50,7 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
         plan, folder = held[0]
         scratch = Path(tempfile.mkdtemp(dir=folder.name))
         try:
-            proof = prove_source(plan, Bench(tasks=SparkTasks(spark), scratch=scratch))
+            proof = prove_source(plan, PlanningContext(tasks=SparkTasks(spark), scratch=scratch))
         except AuditFailedError as error:
             return {name: error.report[name] for name in ("groups", "rows", "exact")}
         return {"groups": 0, "rows": 0, "exact": True, "method": proof["method"]}

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         SpecError,
     )
     from framework.plan.explain import explain
-    from framework.spec.loading import load_spec
+    from framework.spec.loader import load_spec
 
 __all__ = [
     "AfterCommitError",
@@ -51,7 +51,7 @@ __all__ = [
 _HOMES = {
     "build_plan": "framework.engine.prepare",
     "explain": "framework.plan.explain",
-    "load_spec": "framework.spec.loading",
+    "load_spec": "framework.spec.loader",
 }
 
 

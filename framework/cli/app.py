@@ -20,7 +20,7 @@ from framework.errors import FrameworkError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from framework.cli.render.errors import Voice
+    from framework.cli.render.errors import OutputOptions
 
 __all__ = ["main", "words_below"]
 
@@ -219,11 +219,11 @@ def _failed(error: Exception, words: list[str]) -> int:
     return fail_unexpected(error, _voice(words))
 
 
-def _voice(words: list[str]) -> Voice:
+def _voice(words: list[str]) -> OutputOptions:
     """How the command was asked to speak, as far as its words tell."""
-    from framework.cli.render.errors import Voice
+    from framework.cli.render.errors import OutputOptions
 
-    return Voice(
+    return OutputOptions(
         json_result=option_value(words, "--format") == "json",
         json_log=option_value(words, "--log-format") == "json",
     )

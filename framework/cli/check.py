@@ -25,21 +25,21 @@ from framework.cli.options import (
     Variables,
     pairs,
 )
-from framework.cli.preparing import each_file, in_process
 from framework.cli.render.checks import write_checks
 from framework.cli.render.console import clean, out, write
-from framework.cli.render.errors import Voice
+from framework.cli.render.errors import OutputOptions
 from framework.cli.render.progress import reporting
 from framework.cli.reports import ReportFiles
 from framework.cli.spark_session import spark_session
+from framework.cli.spec_files import each_file, in_process
 from framework.engine.places import canonical
-from framework.engine.prepare import Bench, Request, load, prepare
+from framework.engine.prepare import PlanningContext, Request, load, prepare
 from framework.engine.reporting.forms import render
 from framework.errors import AuditFailedError
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.properties import read_properties
 from framework.plan.target import target_of
-from framework.spec.loading import find_specs
+from framework.spec.loader import find_specs
 from framework.vocabulary import ReportForm
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class _Look:
     reports: ReportFiles
     master: str | None
     conf: Mapping[str, str]
-    voice: Voice
+    voice: OutputOptions
 
 
 def command(
@@ -93,7 +93,9 @@ def command(
     Makes all checks and looks at the keys; writes and publishes nothing. Exit 3 where a check
     fails. With --format json each report is one line.
     """
-    voice = Voice(json_result=form is JsonFormat.JSON, json_log=log_format is LogFormat.JSON)
+    voice = OutputOptions(
+        json_result=form is JsonFormat.JSON, json_log=log_format is LogFormat.JSON
+    )
     look = _Look(
         source=source,
         fraction=sample,
@@ -140,7 +142,7 @@ def _report(request: Request, look: _Look, events: Events) -> AuditReport:
     ):
         if exists and not look.source:
             return check_table(spark, wanted, figures=figures, fraction=look.fraction)
-        bench = Bench(tasks=in_process(), scratch=Path(scratch), events=events)
+        bench = PlanningContext(tasks=in_process(), scratch=Path(scratch), events=events)
         prepared = prepare(request, bench)
         return check_source(spark, prepared, bench, figures=figures, fraction=look.fraction)
 

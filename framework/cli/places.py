@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from framework.engine.prepare import Request, load
 from framework.plan.quality_of import quarantine_of
-from framework.spec.loading import find_specs
+from framework.spec.loader import find_specs
 from framework.spec.quality_spec import QUARANTINE_SUFFIX
 
 if TYPE_CHECKING:

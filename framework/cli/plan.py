@@ -14,20 +14,20 @@ import typer
 
 from framework.cli.markdown import Markdown
 from framework.cli.options import LogFormat, LogOption, Specs, Target, Variables, pairs
-from framework.cli.preparing import each_file, in_process
 from framework.cli.render.console import out
-from framework.cli.render.errors import Voice
+from framework.cli.render.errors import OutputOptions
 from framework.cli.render.plan import write_plan
 from framework.cli.render.progress import reporting
+from framework.cli.spec_files import each_file, in_process
 from framework.cli.usage import usage_error
 from framework.engine.events import Note
-from framework.engine.prepare import Bench, Request, prepare
-from framework.engine.proving import prove_source
-from framework.engine.verifying import verify_source
+from framework.engine.key_proof import prove_source
+from framework.engine.page_verification import verify_source
+from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.errors import StorageError, Where
 from framework.plan.explain import explain_json, explain_markdown
 from framework.plan.saved import save_plan
-from framework.spec.loading import find_specs
+from framework.spec.loader import find_specs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,7 +101,7 @@ def command(
     def one(path: Path) -> int:
         request = Request(path=path, target=target, variables=variables)
         with tempfile.TemporaryDirectory() as scratch:
-            bench = Bench(tasks=in_process(), scratch=Path(scratch))
+            bench = PlanningContext(tasks=in_process(), scratch=Path(scratch))
             with reporting(log_format, str(path)) as events:
                 prepared = prepare(request, replace(bench, events=events))
             changes.append(prepared.plan.has_changes)
@@ -118,14 +118,16 @@ def command(
             _write_json(prepared, several=len(paths) > 1)
         return 0
 
-    voice = Voice(json_result=form is PlanFormat.JSON, json_log=log_format is LogFormat.JSON)
+    voice = OutputOptions(
+        json_result=form is PlanFormat.JSON, json_log=log_format is LogFormat.JSON
+    )
     with document.written(form is PlanFormat.MARKDOWN):
         code = each_file(paths, document.noting_failures(one), voice)
     return _CHANGES if code == 0 and detailed_exitcode and any(changes) else code
 
 
 def _looked_into(
-    prepared: Prepared, bench: Bench, verify: PlanVerify, *, prove_keys: bool
+    prepared: Prepared, bench: PlanningContext, verify: PlanVerify, *, prove_keys: bool
 ) -> tuple[str, ...]:
     """Read what footers do not say, as far as it was asked for; return what is known then.
 
@@ -136,7 +138,7 @@ def _looked_into(
     return (keys, pages) if prepared.plan.taken.files else (keys,)
 
 
-def _verify(prepared: Prepared, bench: Bench) -> str:
+def _verify(prepared: Prepared, bench: PlanningContext) -> str:
     """Read every page of the files that a plan takes, and return what is known of them then."""
     files = verify_source(prepared.plan, bench)
     text = f"{files:,} files can be read"
@@ -144,7 +146,7 @@ def _verify(prepared: Prepared, bench: Bench) -> str:
     return f"Pages: verified, {text}."
 
 
-def _prove(prepared: Prepared, bench: Bench) -> str:
+def _prove(prepared: Prepared, bench: PlanningContext) -> str:
     """Prove the keys of a plan that takes files, and return what is known of them then."""
     if prepared.plan.inventory is None or not prepared.plan.taken.files:
         text = "nothing to prove: this plan takes no file; `history` shows earlier proofs"

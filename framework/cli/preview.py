@@ -14,7 +14,7 @@ from framework.cli.render.rows import write_rows
 from framework.cli.spark_session import spark_session
 from framework.engine.prepare import Request, load
 from framework.errors import PlanError, Where
-from framework.plan.loading import load_request
+from framework.plan.load_stages import load_request
 
 if TYPE_CHECKING:
     from framework.spark.loading.preview import Preview

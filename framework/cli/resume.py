@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from framework.cli.execution import RunOptions, execute_spec
 from framework.cli.options import (
     Conf,
     Format,
@@ -19,8 +20,7 @@ from framework.cli.options import (
     Variables,
     pairs,
 )
-from framework.cli.render.errors import Voice
-from framework.cli.running import Order, carry_out
+from framework.cli.render.errors import OutputOptions
 from framework.engine.prepare import Request
 from framework.plan.build import Earlier
 
@@ -38,9 +38,13 @@ def command(
     log_format: LogOption = LogFormat.TEXT,
 ) -> int:
     """Go on with a run that was cut off; exit 1 where there is nothing to resume."""
-    voice = Voice(json_result=form is JsonFormat.JSON, json_log=log_format is LogFormat.JSON)
-    order = Order(master=master, conf=pairs(conf, "--conf"), in_process=in_process, voice=voice)
+    voice = OutputOptions(
+        json_result=form is JsonFormat.JSON, json_log=log_format is LogFormat.JSON
+    )
+    order = RunOptions(
+        master=master, conf=pairs(conf, "--conf"), in_process=in_process, voice=voice
+    )
     request = Request(
         path=spec, target=target, variables=pairs(var, "--var"), earlier=Earlier.RESUME
     )
-    return carry_out(request, order)
+    return execute_spec(request, order)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from framework.cli.execution import RunOptions, execute_saved_plan, execute_spec
 from framework.cli.options import (
     Conf,
     Format,
@@ -22,14 +23,13 @@ from framework.cli.options import (
     Variables,
     pairs,
 )
-from framework.cli.preparing import each_file
-from framework.cli.render.errors import Voice
+from framework.cli.render.errors import OutputOptions
 from framework.cli.reports import ReportFiles
-from framework.cli.running import Order, carry_out, carry_out_saved
+from framework.cli.spec_files import each_file
 from framework.cli.usage import usage_error
 from framework.engine.prepare import Request
 from framework.plan.build import Earlier
-from framework.spec.loading import find_specs
+from framework.spec.loader import find_specs
 
 __all__ = ["command"]
 
@@ -61,8 +61,10 @@ def command(
     A run that was cut off is resumed when spec and source are the same, else undone and begun
     again. Nothing new is no error. With --format json each result is one line.
     """
-    voice = Voice(json_result=form is JsonFormat.JSON, json_log=log_format is LogFormat.JSON)
-    order = Order(
+    voice = OutputOptions(
+        json_result=form is JsonFormat.JSON, json_log=log_format is LogFormat.JSON
+    )
+    order = RunOptions(
         master=master,
         conf=pairs(conf, "--conf"),
         in_process=in_process,
@@ -81,10 +83,10 @@ def command(
 
     def one(path: Path) -> int:
         if path in saved:
-            return carry_out_saved(path, order)
+            return execute_saved_plan(path, order)
         request = Request(
             path=path, target=target, variables=variables, earlier=earlier, run_id=run_id
         )
-        return carry_out(request, order)
+        return execute_spec(request, order)
 
     return each_file(files, one, voice)

@@ -15,11 +15,11 @@ from framework.cli.places import tables_of
 from framework.cli.render.console import clean, err, write
 from framework.cli.usage import usage_error
 from framework.errors import FrameworkError
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.properties import read_properties
 from framework.plan.words import count_text
 from framework.spec.sizes import parse_size
-from framework.timeline_service.serving import DEFAULT_PORT, Served, ServiceOrder, serving
+from framework.timeline_service.host import DEFAULT_PORT, Served, ServiceOrder, serving
 from framework.vocabulary import ServiceAuth, ViewStore
 
 if TYPE_CHECKING:

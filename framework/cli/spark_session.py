@@ -33,7 +33,7 @@ def opened_backend(
     spec: PipelineSpec, events: Events, *, master: str | None, conf: Mapping[str, str]
 ) -> Iterator[Backend]:
     """Give a backend on the session that options, or else the spec, ask for."""
-    from framework.spark.running import spark_backend
+    from framework.spark.backend import spark_backend
 
     wished = spec.spark
     settings = {**(wished.revealed_conf() if wished else {}), **conf}

@@ -39,7 +39,7 @@ def command(
     With --format json each row is one line. Nothing can be written to the table.
     """
     (location,) = locations_of(table, target, pairs(var, "--var"))
-    from framework.spark.querying import query as answer_to
+    from framework.spark.sql_query import query as answer_to
 
     with spark_session(master, pairs(conf, "--conf")) as spark:
         answer = answer_to(spark, location, query, as_of=as_of, limit=limit)

@@ -12,9 +12,9 @@ from rich.text import Text
 
 from framework.cli.options import Format, JsonFormat, Place, Target, Variables, pairs
 from framework.cli.places import tables_of
-from framework.cli.quarantine.choosing import sums
+from framework.cli.quarantine.selection import sums
 from framework.cli.render.console import clean, out, write
-from framework.engine.neighbours import OptionsForm, hudi_options, table_ddl
+from framework.engine.hudi_writer_options import OptionsForm, hudi_options, table_ddl
 from framework.engine.status import table_status
 from framework.plan.words import count_text, size_text
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from framework.cli.interrupts import raise_if_lost
 from framework.cli.render.console import clean, err, write
-from framework.cli.render.errors import Voice, fail
+from framework.cli.render.errors import OutputOptions, fail
 from framework.engine.examples.ready import made_ready
 from framework.engine.prepare import Request, load
 from framework.errors import FrameworkError, PlanError
 from framework.plan.examples.example import examples_of
 from framework.plan.examples.stand_in import plain_conf
 from framework.plan.faults import refuse
-from framework.spec.loading import find_specs
+from framework.spec.loader import find_specs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ class Suite:
 
     def trials(self, spark: SparkSession, *, keep: bool) -> Iterator[Trial]:
         """Yield what comes of each test, each in a new folder, which goes unless it is kept."""
-        from framework.spark.examples.trying import try_example
+        from framework.spark.examples.example_run import try_example
 
         for test in self.tests:
             raise_if_lost()
@@ -86,7 +86,7 @@ def load_suites(
     target: str | None,
     variables: Mapping[str, str],
     keyword: str | None,
-    voice: Voice,
+    voice: OutputOptions,
 ) -> Suites:
     """Return the tests of all specs whose names have the keyword in them, whatever the case.
 

@@ -9,7 +9,7 @@ import typer
 
 from framework.cli.exits import gravest
 from framework.cli.options import Conf, Master, Specs, Target, Variables, pairs
-from framework.cli.render.errors import Voice
+from framework.cli.render.errors import OutputOptions
 from framework.cli.render.trials import TrialsTold
 from framework.cli.spark_session import spark_session
 from framework.cli.suites import Suites, load_suites
@@ -47,7 +47,7 @@ def command(
     Tables and sources of the specs are not touched. Exit 0 when all tests passed, 3 when one has
     another result than expected, 1 when one is at fault itself.
     """
-    voice = Voice(json_result=form is TrialFormat.JSON)
+    voice = OutputOptions(json_result=form is TrialFormat.JSON)
     found = load_suites(specs or [], target, pairs(var, "--var"), keyword, voice)
     settings = pairs(conf, "--conf")
     told = TrialsTold(form=form.value)

@@ -13,7 +13,7 @@ import typer
 
 from framework.cli.options import Specs, Target, Variables, pairs
 from framework.errors import SpecError
-from framework.spec.loading import find_specs, load_spec
+from framework.spec.loader import find_specs, load_spec
 from framework.spec.shared_tables import shared_tables
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ __all__ = ["Backend"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """What does the work of a run. The one on Spark comes from `framework.spark.running`.
+    """What does the work of a run. The one on Spark comes from `framework.spark.backend`.
 
     Attributes:
         tasks: read and write files.

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from framework.errors import CorruptFileError, PlanError, Where
 from framework.hudi.bootstrap.discovery import is_hidden
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.partition_path import HIVE_DEFAULT, unescape
 from framework.vocabulary import PartitionType, SourceLayout
 

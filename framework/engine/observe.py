@@ -10,7 +10,7 @@ from framework.engine.bootstrap.source import take_inventory
 from framework.engine.drift import Adoption, find_drift
 from framework.engine.events import StageFinished, StageStarted, silent
 from framework.engine.load.listing_input import list_input
-from framework.engine.loaded import read_load
+from framework.engine.load_history import read_load
 from framework.engine.memory import lean_arrow
 from framework.engine.places import canonical, obstacle
 from framework.errors import CorruptFileError, Where
@@ -19,14 +19,14 @@ from framework.hudi.commit.journal import Journal
 from framework.hudi.commit.lease import current_lease
 from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.commit.staging import Staging
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import HOODIE, LAKESTRAP, METADATA_TABLE, PROPERTIES, name_of
 from framework.hudi.table.properties import read_properties
 from framework.hudi.timeline.clock import SystemClock
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import load_timeline
-from framework.hudi.view.listing import ListingView
+from framework.hudi.view.listing_view import ListingView
 from framework.plan.facts import FACTS_KEY, INVENTORY_FACT, SPEC_FACT, BootstrapFacts
 from framework.plan.observation import Observation, PendingRun, SourceDrift, TableState
 

@@ -16,10 +16,10 @@ from framework.engine.tasks import InProcessTasks
 from framework.errors import CorruptFileError, PlanError, Where
 from framework.hudi.storage.faults import storage_error
 from framework.plan.build import Earlier, build
-from framework.plan.loading import load_request
+from framework.plan.load_stages import load_request
 from framework.plan.saved import Invocation, check_fresh, load_plan
 from framework.plan.target import target_of
-from framework.spec.loading import load_spec
+from framework.spec.loader import load_spec
 from framework.spec.regular_file import NotRegularError, TooBigError, read_regular
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from framework.spec.pipeline_spec import PipelineSpec
 
 __all__ = [
-    "Bench",
+    "PlanningContext",
     "Prepared",
     "Request",
     "build_plan",
@@ -70,7 +70,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bench:
+class PlanningContext:
     """What preparing works with.
 
     Attributes:
@@ -116,7 +116,7 @@ def load(request: Request) -> PipelineSpec:
     return spec
 
 
-def prepare(request: Request, bench: Bench) -> Prepared:
+def prepare(request: Request, bench: PlanningContext) -> Prepared:
     """Return the plan of a spec; changes nothing but the scratch folder.
 
     Costs the listing of the source and, for a table that is not there yet, one read of each
@@ -129,7 +129,7 @@ def prepare(request: Request, bench: Bench) -> Prepared:
     return prepare_loaded(load(request), request, bench)
 
 
-def prepare_loaded(spec: PipelineSpec, request: Request, bench: Bench) -> Prepared:
+def prepare_loaded(spec: PipelineSpec, request: Request, bench: PlanningContext) -> Prepared:
     """Return the plan of a spec that is loaded already; what a request says of a spec is not used.
 
     Cost and errors are those of `prepare`.
@@ -161,10 +161,10 @@ def build_plan(
     request = Request(path=Path(spec), target=target, variables=variables or {})
     with TemporaryDirectory() as scratch:
         tasks = InProcessTasks(os.cpu_count() or 1)
-        return prepare(request, Bench(tasks=tasks, scratch=Path(scratch))).plan
+        return prepare(request, PlanningContext(tasks=tasks, scratch=Path(scratch))).plan
 
 
-def prepare_saved(path: Path, bench: Bench) -> Prepared:
+def prepare_saved(path: Path, bench: PlanningContext) -> Prepared:
     """Return the plan of a plan file, made again and found to be the same.
 
     Raises:

@@ -13,7 +13,7 @@ from framework.engine.run.context import SECONDS, RunContext
 from framework.engine.run.lifecycle import lifecycle
 from framework.engine.run.recovery import recover
 from framework.engine.views import LISTED
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.clock import SystemClock
 from framework.plan.stages import BootstrapStages, LoadStages
 

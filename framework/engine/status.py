@@ -11,14 +11,14 @@ from framework.engine.quarantine.datasets import waiting
 from framework.engine.table_files import table_files
 from framework.hudi.commit.lease import current_lease
 from framework.hudi.commit.pending import PendingKind, find_pending
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import TABLE_VERSION
 from framework.hudi.timeline.clock import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from framework.engine.quarantine.aside import Aside
+    from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
     from framework.engine.table_files import DiskUse, Slices, TableFiles
     from framework.hudi.commit.pending import Pending
     from framework.hudi.storage.port import Storage
@@ -69,7 +69,7 @@ class TableStatus:
     slices: Slices | None
     dangers: tuple[Danger, ...]
     disk: DiskUse | None = None
-    aside: tuple[Aside, ...] = ()
+    aside: tuple[QuarantinedBatch, ...] = ()
 
 
 def table_status(location: str, quarantine: str | None = None) -> TableStatus:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.table.layout import HOODIE
 from framework.hudi.timeline.timeline import load_timeline
-from framework.hudi.view.listing import ListingView
+from framework.hudi.view.listing_view import ListingView
 from framework.hudi.view.port import Query, Selection
 from framework.hudi.view.recorded import RecordedFiles
-from framework.hudi.view.selecting import select
+from framework.hudi.view.selection import select
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,9 +14,9 @@ from framework.engine.reading.slice_rows import describe
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.filegroup.slices import FileGroupId
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.view.damage import Damage
-from framework.hudi.view.listing import ListingView
+from framework.hudi.view.listing_view import ListingView
 from framework.hudi.view.recorded import CheckedView, RecordedFiles
 from framework.hudi.view.remote import FallbackView, RemoteView, ServiceAddress
 

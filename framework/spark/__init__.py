@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from framework.spark.backend import run
 from framework.spark.reading.incremental import read_incremental
 from framework.spark.reading.snapshot import read, read_optimized
-from framework.spark.running import run
 
 __all__ = ["read", "read_incremental", "read_optimized", "run"]

@@ -15,10 +15,10 @@ from threading import Event
 from typing import TYPE_CHECKING, Final
 
 from framework.errors import TaskError
-from framework.spark.carrier import STATUS_SCHEMA, carry, name_of, status_of
 from framework.spark.jobs import cancel, inherited, new_tag, tagged
 from framework.spark.session import check_speculation
 from framework.spark.spark_faults import typed
+from framework.spark.task_worker import STATUS_SCHEMA, carry, name_of, status_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -9,13 +9,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from framework.spec.allowed_sql import expression_faults
-from framework.spec.check_finishing import CHECKED_VIEW, placed
 from framework.spec.expressions import scan
 from framework.spec.findings import MAX_FINDINGS
 from framework.spec.lookup import Lookup
 from framework.spec.nodes import child_path
 from framework.spec.predicates import aggregate_faults, literal_faults, row_faults
 from framework.spec.quality_spec import SPLITS
+from framework.spec.resolved_checks import CHECKED_VIEW, placed
 from framework.spec.statement import StatementError
 from framework.vocabulary import CheckedRows, CheckKind, OnFail
 

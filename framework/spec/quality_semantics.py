@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from framework.spec.check_finishing import running
 from framework.spec.check_semantics import expectations, scanned
 from framework.spec.findings import nearest
 from framework.spec.inclusions import PROFILES
@@ -17,6 +16,7 @@ from framework.spec.nodes import child_path
 from framework.spec.predicates import META_COLUMNS, text_faults, unknown_columns
 from framework.spec.project import PROJECT_FILE
 from framework.spec.quality_spec import QUARANTINE_SUFFIX, SPLITS
+from framework.spec.resolved_checks import running
 from framework.spec.spark_types import TypeTextError, normal_type
 from framework.vocabulary import CheckedRows, CheckKind, OnFail, PartitionType, WriteOperation
 

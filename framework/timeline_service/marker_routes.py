@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from framework.hudi.commit.markers import MarkerType, parse_marker
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
-from framework.hudi.storage.opening import open_unlinked
+from framework.hudi.storage.locations import open_unlinked
 from framework.hudi.table.layout import TEMP, name_of
 from framework.timeline_service.kept_markers import KeptMarkers
 from framework.timeline_service.messages import (

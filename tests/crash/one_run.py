@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from framework.engine.prepare import Bench, Request, prepare
+from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
 from framework.errors import FrameworkError
@@ -17,7 +17,7 @@ def main() -> int:
     scratch.mkdir(parents=True, exist_ok=True)
     tasks = InProcessTasks(1)
     try:
-        prepared = prepare(Request(path=spec), Bench(tasks=tasks, scratch=scratch))
+        prepared = prepare(Request(path=spec), PlanningContext(tasks=tasks, scratch=scratch))
         if prepared.plan.has_changes:
             run(prepared.plan, tasks)
     except FrameworkError as error:

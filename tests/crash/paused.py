@@ -16,10 +16,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from framework.engine import runner
-from framework.engine.prepare import Bench, Request, prepare
+from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.tasks import InProcessTasks
 from framework.errors import FrameworkError
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.clock import SystemClock
 from framework.plan.build import Earlier
 from tests.support.fault_storage import FaultStorage
@@ -57,7 +57,7 @@ def adopt(spec: Path, earlier: Earlier, step: int = 0) -> str:
     tasks = InProcessTasks(1)
     try:
         with TemporaryDirectory() as scratch:
-            bench = Bench(tasks=tasks, scratch=Path(scratch))
+            bench = PlanningContext(tasks=tasks, scratch=Path(scratch))
             plan = prepare(Request(path=spec, earlier=earlier), bench).plan
             if plan.has_changes:
                 runner.run(plan, tasks, clock=Behind() if step else None)

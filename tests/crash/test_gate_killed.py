@@ -12,7 +12,7 @@ import pytest
 
 from framework.engine.quarantine.datasets import waiting
 from framework.hudi.commit.pending import find_pending
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.timeline import load_timeline
 from framework.spark import run
 from tests.crash.gate_run import POINTS

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from framework.hudi.commit.pending import find_pending
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from tests.crash.killing import Point, kill_at, mutating_calls, run_once
 from tests.support.writing import rows_of
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from framework.hudi.commit.pending import find_pending
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from tests.crash.killing import Point, kill_at, mutating_calls, run_once
 from tests.crash.one_shop import a_shop
 from tests.support.asides import rows_aside

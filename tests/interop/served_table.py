@@ -8,7 +8,7 @@ from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.timeline.timeline import load_timeline
 from framework.hudi.view.incremental import IncrementalView
-from framework.hudi.view.listing import ListingView
+from framework.hudi.view.listing_view import ListingView
 from framework.hudi.view.port import Query, Selection
 from framework.hudi.view.stores.memory import MemoryStore
 from framework.timeline_service.access import Access

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framework.engine.prepare import Bench, Request, prepare
+from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
 from tests.interop.sources import write_source
@@ -35,6 +35,6 @@ def adopt(document: Mapping[str, Any], folder: Path) -> Path:
     spec.write_text(json.dumps(document, indent=1))
     scratch.mkdir()
     tasks = InProcessTasks(2)
-    prepared = prepare(Request(path=spec), Bench(tasks=tasks, scratch=scratch))
+    prepared = prepare(Request(path=spec), PlanningContext(tasks=tasks, scratch=scratch))
     run(prepared.plan, tasks)
     return Path(document["table"]["location"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework.hudi.bootstrap.index import BootstrapIndex
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.properties import read_properties
 from framework.spark import read
 from tests.golden.tables.opening import golden_names, open_golden

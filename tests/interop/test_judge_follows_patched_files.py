@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framework.engine.load import patching
+from framework.engine.load import patch as patch_module
 from framework.hudi.filegroup.column_chunks import ChunkFile
 from framework.vocabulary import KeyScope, TableType, WriteOperation
 from tests.interop.test_judge_made_the_table import options_of
@@ -50,7 +50,7 @@ def test_judge_follows_files_made_of_column_chunks(
 
     Without lists, which Apache Hudi writes in another form: such files are written whole.
     """
-    monkeypatch.setattr(patching, "_SMALL_GROUP_ROWS", 0)
+    monkeypatch.setattr(patch_module, "_SMALL_GROUP_ROWS", 0)
     kind = TableType.COPY_ON_WRITE
     lake = Lake(folder=tmp_path, scope=KeyScope.PARTITION, type=kind, ordering="ts")
     flat = SCHEMA.remove(SCHEMA.get_field_index("tags"))

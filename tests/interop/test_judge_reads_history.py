@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import load_timeline
 from framework.spark import read, read_incremental, read_optimized

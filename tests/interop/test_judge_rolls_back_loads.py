@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from framework.engine import runner
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.vocabulary import KeyScope, TableType, WriteOperation
 from tests.interop.printed import printed_options
 from tests.interop.turns import SCHEMA, Turns

@@ -8,7 +8,7 @@ import pytest
 
 from framework.errors import UnsupportedTableError
 from framework.spark import read, read_incremental, read_optimized
-from framework.spark.querying import query
+from framework.spark.sql_query import query
 from framework.vocabulary import KeyScope, TableType, WriteOperation
 from tests.interop.test_judge_made_the_table import options_of
 from tests.interop.turns import Turns

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framework.engine.prepare import Bench, Request
+from framework.engine.prepare import PlanningContext, Request
 from framework.engine.quarantine.datasets import waiting
 from framework.engine.quarantine.rows import rows_of
-from framework.engine.releasing import finish_release, prepare_release
-from framework.engine.runner import run as carry_out
+from framework.engine.release import finish_release, prepare_release
+from framework.engine.runner import run as execute_spec
 from framework.hudi.timeline.clock import SystemClock
 from framework.spark import read, run
 from framework.spark.checking.checker import SparkChecker
@@ -36,9 +36,9 @@ MILLISECONDS = pa.timestamp("ms")
 def release(spark: SparkSession, spec: Path, table: Path, scratch: Path) -> RunResult:
     """Release the oldest data set."""
     tasks = SparkTasks(spark)
-    bench = Bench(tasks=tasks, scratch=scratch)
+    bench = PlanningContext(tasks=tasks, scratch=scratch)
     plan = prepare_release(Request(path=spec), waiting(str(table))[0], bench).plan
-    done = carry_out(plan, tasks, checker=SparkChecker(spark))
+    done = execute_spec(plan, tasks, checker=SparkChecker(spark))
     finish_release(str(table), SystemClock())
     return done
 

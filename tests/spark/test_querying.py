@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework.errors import CorruptFileError, PlanError
-from framework.spark.querying import query
+from framework.spark.sql_query import query
 from tests.golden.tables.opening import open_golden
 from tests.support.commands import run_pipeline
 from tests.support.source_lakes import adopt, hive_lake

@@ -16,8 +16,8 @@ from framework.engine.views import LISTED
 from framework.errors import CorruptFileError
 from framework.hudi.codecs.parquet_seal import check_pages, chunk_start
 from framework.spark import read, read_incremental, read_optimized
-from framework.spark.querying import query
 from framework.spark.spark_faults import typed
+from framework.spark.sql_query import query
 from framework.vocabulary import TableType, Verify
 from tests.golden.tables.opening import open_golden
 from tests.support.damaged_lakes import adopted_lake, written_lake

@@ -15,7 +15,7 @@ from framework.errors import (
     SourceDriftError,
     UnsupportedTableError,
 )
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.timeline import load_timeline
 from framework.spark import read, read_incremental, read_optimized
 from framework.vocabulary import TableType, WriteOperation

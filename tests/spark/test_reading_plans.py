@@ -15,7 +15,7 @@ from framework.engine.reading.table import open_table
 from framework.errors import SourceDriftError
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.table.layout import META_COLUMNS
-from framework.hudi.view.listing import ListingView
+from framework.hudi.view.listing_view import ListingView
 from framework.spark import read
 from framework.spark.reading import snapshot
 from framework.spark.reading.adopted import scan_adopted

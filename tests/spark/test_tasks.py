@@ -15,7 +15,7 @@ from framework.errors import (
     TaskError,
     Where,
 )
-from framework.spark.carrier import name_of
+from framework.spark.task_worker import name_of
 from framework.spark.tasks import SparkTasks
 from tests.support import spark_jobs
 

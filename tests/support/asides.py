@@ -14,21 +14,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from framework.engine.audit.carried import CARRIED_FILE, CARRIED_ROW
+from framework.engine.audit.provenance import CARRIED_FILE, CARRIED_ROW
 from framework.engine.audit.subject import Judged
 from framework.engine.audit.verdicts import outcome_of
 from framework.engine.places import canonical
-from framework.engine.prepare import Bench, Request, prepare
-from framework.engine.quarantine.aside import Aside
+from framework.engine.prepare import PlanningContext, Request, prepare
+from framework.engine.quarantine.batch_names import gathering_place, name_batch
 from framework.engine.quarantine.datasets import waiting
-from framework.engine.quarantine.naming import gathering_place, settle_aside
+from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
 from framework.engine.quarantine.record import read_record
-from framework.engine.releasing import finish_release, prepare_release
+from framework.engine.release import finish_release, prepare_release
 from framework.engine.results import CheckResult
 from framework.engine.runner import RunResult, run
 from framework.engine.tasks import InProcessTasks
 from framework.hudi.timeline.clock import SystemClock
-from framework.plan.releasing import FILE, INSTANT, ROW, RULES, RUN_ID
+from framework.plan.release import FILE, INSTANT, ROW, RULES, RUN_ID
 from tests.support.writing import rows_of
 
 if TYPE_CHECKING:
@@ -218,11 +218,11 @@ class Shop:
         with ExitStack() as stack:
             return _carry_out(prepare(Request(path=self.spec), _bench(stack)))
 
-    def waiting(self) -> tuple[Aside, ...]:
+    def waiting(self) -> tuple[QuarantinedBatch, ...]:
         """Return the data sets that wait."""
         return waiting(str(self.table))
 
-    def prepare(self, aside: Aside, stack: ExitStack) -> Prepared:
+    def prepare(self, aside: QuarantinedBatch, stack: ExitStack) -> Prepared:
         """Plan a release."""
         return prepare_release(Request(path=self.spec), aside, _bench(stack))
 
@@ -258,10 +258,10 @@ class Shop:
         return {path.name for path in place.iterdir()} if place.exists() else set()
 
 
-def _bench(stack: ExitStack) -> Bench:
+def _bench(stack: ExitStack) -> PlanningContext:
     """Return a bench whose scratch folder goes with the stack."""
     scratch = Path(stack.enter_context(TemporaryDirectory()))
-    return Bench(tasks=InProcessTasks(1), scratch=scratch)
+    return PlanningContext(tasks=InProcessTasks(1), scratch=scratch)
 
 
 def _carry_out(prepared: Prepared) -> RunResult:
@@ -278,7 +278,7 @@ def published_run(table: Path) -> tuple[str, str]:
 
 def hand_made(
     place: Path, table: Path, instant: str, run_id: str, rows: pa.Table | None = None
-) -> Aside:
+) -> QuarantinedBatch:
     """Set rows aside as a run does that is about to publish, and return their record."""
     columns = rows if rows is not None else pa.table({"id": [1, 2, 3]})
     count = columns.num_rows
@@ -291,7 +291,7 @@ def hand_made(
     }
     whole = pa.table({**{name: columns[name] for name in columns.schema.names}, **told})
     _write_as_spark(whole, Path(gathering_place(str(place), str(table), run_id)))
-    aside = Aside(
+    aside = QuarantinedBatch(
         table=canonical(str(table)),
         instant=instant,
         run_id=run_id,
@@ -300,13 +300,15 @@ def hand_made(
         at="2026-11-22T16:00:00Z",
         operation="upsert",
     )
-    settle_aside(str(place), aside)
+    name_batch(str(place), aside)
     files = sorted((place / f"instant={instant}").glob("*.parquet"))
     size = sum(file.stat().st_size for file in files)
     return replace(aside, location=str(place), files=tuple(map(str, files)), bytes=size)
 
 
-def rows_aside(asides: Sequence[Aside]) -> Iterator[tuple[int, tuple[str, ...], str, int]]:
+def rows_aside(
+    asides: Sequence[QuarantinedBatch],
+) -> Iterator[tuple[int, tuple[str, ...], str, int]]:
     """Yield id, rules, name of the first file and row there of each row of data sets."""
     for aside in asides:
         for file in aside.files:

@@ -18,8 +18,8 @@ import pytest
 
 from framework.engine.events import Audited
 from framework.engine.history import history
-from framework.engine.prepare import Bench, Request, prepare
-from framework.engine.runner import run as carry_out
+from framework.engine.prepare import PlanningContext, Request, prepare
+from framework.engine.runner import run as execute_spec
 from framework.errors import AuditFailedError
 from framework.spark import read, run
 from framework.spark.checking.checker import SparkChecker
@@ -241,9 +241,9 @@ def gate_report(spark: SparkSession, spec: Path) -> AuditReport:
 
     tasks = SparkTasks(spark)
     with TemporaryDirectory() as scratch, suppress(AuditFailedError):
-        plan = prepare(Request(path=spec), Bench(tasks=tasks, scratch=Path(scratch))).plan
+        plan = prepare(Request(path=spec), PlanningContext(tasks=tasks, scratch=Path(scratch))).plan
         checker, reader = SparkChecker(spark), SparkInput(spark)
-        carry_out(plan, tasks, reader=reader, checker=checker, events=listen)
+        execute_spec(plan, tasks, reader=reader, checker=checker, events=listen)
     return heard[-1]
 
 

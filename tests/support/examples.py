@@ -6,13 +6,13 @@ import json
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from framework.engine.examples.comparing import Difference
+from framework.engine.examples.comparison import Difference
 from framework.engine.examples.ready import made_ready
 from framework.engine.examples.trial import Trial
 from framework.errors import PlanError
 from framework.plan.examples.columns import RowColumns
 from framework.plan.examples.example import ExampleRows, examples_of
-from framework.spec.loading import load_spec
+from framework.spec.loader import load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from framework.hudi.commit.segments import SegmentRef, read_segment
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from tests.support.scenes import a_document, a_scene, adopt, snapshot
 from tests.support.stitching import pieces_of, read_table
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from framework.errors import AuditFailedError
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.vocabulary import KeyScope, PartitionType, TableType, WriteOperation
 from tests.support.writing import Lake, load, rows_of
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from framework.hudi.commit.files import AuditedFiles, written_files
 from framework.hudi.commit.intent import Intent
-from framework.hudi.commit.linking import check_listing, link_files
+from framework.hudi.commit.links import check_listing, link_files
 from framework.hudi.commit.segments import SEGMENT_SCHEMA, SegmentRef, write_segment
 from framework.hudi.commit.transaction import Publication, begin, finish, publish
 from framework.hudi.filegroup.log_changes import LogPart, read_changes
@@ -19,7 +19,7 @@ from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, MetaField, join
 from framework.hudi.timeline.instant import Action
 from framework.hudi.timeline.timeline import load_timeline
-from framework.hudi.view.listing import ListingView
+from framework.hudi.view.listing_view import ListingView
 from tests.support.storage_suite import put, read
 from tests.support.transactions import a_status
 

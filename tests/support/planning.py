@@ -21,7 +21,7 @@ from framework.plan.observation import (
     TableState,
 )
 from framework.plan.target import target_of
-from framework.spec.loading import load_spec
+from framework.spec.loader import load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from framework.engine.prepare import Bench, Prepared, Request, prepare
+from framework.engine.prepare import PlanningContext, Prepared, Request, prepare
 from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
 from framework.errors import Finding, FrameworkError, SpecError
@@ -150,7 +150,7 @@ def plan(scene: Scene, *, earlier: Earlier = Earlier.AUTO, tasks: Tasks | None =
     """Return the plan of the scene's spec."""
     scratch = scene.folder.parent / f"{scene.folder.name}-scratch-{next(_NUMBERS)}"
     scratch.mkdir()
-    bench = Bench(tasks=tasks or InProcessTasks(2), scratch=scratch)
+    bench = PlanningContext(tasks=tasks or InProcessTasks(2), scratch=scratch)
     return prepare(Request(path=scene.spec, earlier=earlier), bench)
 
 

@@ -18,7 +18,7 @@ from framework.hudi.table.layout import PARTITION_METADATA, PROPERTIES
 from framework.hudi.table.partition_metadata import PartitionMetadata
 from framework.hudi.table.properties import new_table_properties
 from framework.hudi.timeline.commit_metadata import CommitHead, WriteStat, write_commit
-from framework.timeline_service.serving import ServiceOrder, serving
+from framework.timeline_service.host import ServiceOrder, serving
 from framework.vocabulary import TableType
 from tests.support.asking import ask_server
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from framework.timeline_service.serving import Served
+    from framework.timeline_service.host import Served
     from tests.support.asking import Told
 
 __all__ = ["WrittenTable", "a_file", "a_served", "ask", "file_id"]

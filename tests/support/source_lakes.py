@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from framework.engine.prepare import Bench, Request, prepare
+from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
 from framework.hudi.table.partition_path import escape
@@ -109,7 +109,7 @@ def adopt(lake: SourceLake, folder: Path) -> Path:
     spec = folder / "lake.pipeline.yml"
     spec.write_text(json.dumps(lake.spec(source, table), indent=1))
     tasks = InProcessTasks(2)
-    run(prepare(Request(path=spec), Bench(tasks=tasks, scratch=scratch)).plan, tasks)
+    run(prepare(Request(path=spec), PlanningContext(tasks=tasks, scratch=scratch)).plan, tasks)
     return table
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from framework.plan.observation import SourceInventory
 
 __all__ = [
-    "Bench",
+    "SourceContext",
     "a_bench",
     "a_fingerprint",
     "a_rule",
@@ -86,7 +86,7 @@ def a_fingerprint(storage: Storage, path: str) -> Fingerprint:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bench:
+class SourceContext:
     """A source with its inventory, and a job that writes next to it."""
 
     rule: KeyRule
@@ -118,7 +118,7 @@ def a_bench(
     parallelism: int = 1,
     bloom: BloomKind = BloomKind.SIMPLE,
     **options: Any,
-) -> Bench:
+) -> SourceContext:
     """Write a source below `root`, take its inventory and prepare a job."""
     rule = rule or a_rule()
     source = a_source(root / "source", files, **options)
@@ -138,4 +138,4 @@ def a_bench(
         avro_schema="{}",
         bits=bits,
     )
-    return Bench(rule=rule, inventory=inventory, job=job, tasks=tasks)
+    return SourceContext(rule=rule, inventory=inventory, job=job, tasks=tasks)

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.codecs.bloom import BloomFilter
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.vocabulary import BloomKind
 
 if TYPE_CHECKING:

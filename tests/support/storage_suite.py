@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework.errors import StorageError
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Entry, Move, Storage
 
 if TYPE_CHECKING:

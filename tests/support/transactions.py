@@ -11,7 +11,7 @@ import pyarrow as pa
 from framework.hudi.commit.files import AuditedFiles, written_files
 from framework.hudi.commit.intent import Intent, Transaction
 from framework.hudi.commit.lease import Owner, acquire, release
-from framework.hudi.commit.linking import check_listing, link_files, place_files
+from framework.hudi.commit.links import check_listing, link_files, place_files
 from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.commit.recovery import roll_back, roll_forward
 from framework.hudi.commit.segments import SEGMENT_SCHEMA, SegmentRef, write_segment
@@ -28,7 +28,7 @@ from framework.hudi.table.layout import (
 from framework.hudi.timeline.clock import ManualClock
 from framework.hudi.timeline.instant import Action
 from framework.hudi.timeline.timeline import load_timeline
-from framework.hudi.view.listing import ListingView
+from framework.hudi.view.listing_view import ListingView
 from tests.support.storage_suite import put, read
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import load_timeline
 from framework.hudi.view.checkpoint import Refusal, reopen, write_checkpoint
 from framework.hudi.view.incremental import IncrementalView
-from framework.hudi.view.listing import ListingView, partition_order
+from framework.hudi.view.listing_view import ListingView, partition_order
 from framework.hudi.view.port import Query, Selection
-from framework.hudi.view.selecting import answer
+from framework.hudi.view.selection import answer
 from framework.hudi.view.stores.memory import MemoryStore
 from tests.support.view_faults import FAULTS
 from tests.support.view_races import RACES

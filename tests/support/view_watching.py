@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from framework.hudi.filegroup.group import FileGroup
     from framework.hudi.storage.port import Storage
     from framework.hudi.view.facts import TableFacts
-    from framework.hudi.view.listing import ListingView
+    from framework.hudi.view.listing_view import ListingView
     from framework.hudi.view.stores.port import GroupStore, StoreUsage
 
 __all__ = ["CompletedStorage", "Listed", "WatchedStorage", "WatchedStore"]

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from framework.engine.events import silent
 from framework.engine.load.existing import latest_slices
-from framework.engine.prepare import Bench, Request, prepare
+from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.reading.slice_rows import SliceTable, describe, slice_rows
 from framework.engine.reading.table import open_table
 from framework.engine.runner import RunResult, run
@@ -22,7 +22,7 @@ from framework.engine.views import LISTED
 from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.filegroup.merge_rule import MergeRule
 from framework.hudi.keygen.rule import choose_rule
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import PROPERTIES
 from framework.hudi.table.partition_path import PartitionField, partition_values
 from framework.plan.build import Earlier
@@ -31,7 +31,7 @@ from framework.plan.estimate import Estimate
 from framework.plan.gate import gate
 from framework.plan.input import InputRequest
 from framework.plan.load import LoadPlan
-from framework.plan.loading import load_stages
+from framework.plan.load_stages import load_stages
 from framework.plan.target import Target
 from framework.vocabulary import (
     BootstrapMode,
@@ -205,5 +205,5 @@ def run_spec(
     request = Request(path=spec, run_id=run_id, earlier=Earlier.FRESH if fresh else Earlier.AUTO)
     with TemporaryDirectory() as scratch:
         tasks = InProcessTasks(1)
-        plan = prepare(request, Bench(tasks=tasks, scratch=Path(scratch))).plan
+        plan = prepare(request, PlanningContext(tasks=tasks, scratch=Path(scratch))).plan
         return run(plan, tasks) if plan.has_changes else RunResult.unchanged(plan)

@@ -10,7 +10,7 @@ import typer
 
 from framework.cli.options import Format, JsonFormat, Target, Variables, pairs
 from framework.cli.places import table_of
-from framework.cli.quarantine.choosing import (
+from framework.cli.quarantine.selection import (
     NOTHING,
     InstantOption,
     PlaceOrSpec,
@@ -19,13 +19,13 @@ from framework.cli.quarantine.choosing import (
 )
 from framework.cli.render.console import out, write
 from framework.cli.usage import usage_error
-from framework.engine.quarantine.dropping import drop
+from framework.engine.quarantine.drop import drop
 from framework.hudi.timeline.clock import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from framework.engine.quarantine.aside import Aside
+    from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
 
 __all__ = ["command"]
 
@@ -61,7 +61,7 @@ def command(
     return 0
 
 
-def _agreed(found: Sequence[Aside]) -> bool:
+def _agreed(found: Sequence[QuarantinedBatch]) -> bool:
     """Ask on the terminal.
 
     Raises:
@@ -75,7 +75,7 @@ def _agreed(found: Sequence[Aside]) -> bool:
     return sys.stdin.readline().strip().lower() in _YES
 
 
-def _tell(location: str, dropped: Sequence[Aside], form: JsonFormat) -> None:
+def _tell(location: str, dropped: Sequence[QuarantinedBatch], form: JsonFormat) -> None:
     """Say what is gone."""
     if form is JsonFormat.TEXT:
         write(out(), f"dropped {sums(dropped)}" if dropped else NOTHING)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from framework.cli.options import Format, JsonFormat, Place, Target, Variables, pairs
 from framework.cli.places import tables_of
-from framework.cli.quarantine.choosing import NOTHING, chosen, sums
+from framework.cli.quarantine.selection import NOTHING, chosen, sums
 from framework.cli.render.columns import laid_in_columns
 from framework.cli.render.console import clean, out, write
 from framework.plan.words import listing, number_text, size_text
@@ -18,7 +18,7 @@ from framework.plan.words import listing, number_text, size_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from framework.engine.quarantine.aside import Aside
+    from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
 
 __all__ = ["command"]
 
@@ -48,7 +48,7 @@ def command(
     return 0
 
 
-def _write_json(location: str, found: Sequence[Aside]) -> None:
+def _write_json(location: str, found: Sequence[QuarantinedBatch]) -> None:
     document = {
         "location": location,
         "rows": sum(each.rows for each in found),
@@ -58,13 +58,13 @@ def _write_json(location: str, found: Sequence[Aside]) -> None:
     sys.stdout.write(json.dumps(document) + "\n")
 
 
-def _as_json(aside: Aside) -> dict[str, Any]:
+def _as_json(aside: QuarantinedBatch) -> dict[str, Any]:
     names = ("instant", "at", "run_id", "operation", "rows", "bytes", "location")
     by_rule = dict(aside.by_rule)
     return {**{n: getattr(aside, n) for n in names}, "by_rule": by_rule, "files": [*aside.files]}
 
 
-def _write_rows(found: Sequence[Aside]) -> None:
+def _write_rows(found: Sequence[QuarantinedBatch]) -> None:
     """Write a header, one row a data set, and sums."""
     if not found:
         write(out(), NOTHING)
@@ -77,6 +77,6 @@ def _write_rows(found: Sequence[Aside]) -> None:
     write(out(), Text(f"{sums(found)} in {clean(listing(places))}", style="dim"), hang=2)
 
 
-def _cells(aside: Aside) -> tuple[str, ...]:
+def _cells(aside: QuarantinedBatch) -> tuple[str, ...]:
     rules = ", ".join(f"{name} {number_text(count)}" for name, count in aside.by_rule.items())
     return (aside.instant, aside.at, number_text(aside.rows), size_text(aside.bytes), rules)

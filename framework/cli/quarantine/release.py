@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from framework.cli.execution import RunOptions, interruptible
 from framework.cli.exits import gravest
 from framework.cli.options import (
     Conf,
@@ -26,18 +27,17 @@ from framework.cli.options import (
     pairs,
 )
 from framework.cli.places import NamedTable, table_of
-from framework.cli.preparing import in_process
-from framework.cli.quarantine.choosing import NOTHING, InstantOption, chosen
+from framework.cli.quarantine.selection import NOTHING, InstantOption, chosen
 from framework.cli.render.console import clean, out, write
-from framework.cli.render.errors import Voice, fail
+from framework.cli.render.errors import OutputOptions, fail
 from framework.cli.render.progress import reporting
-from framework.cli.running import Order, interruptible
 from framework.cli.spark_session import opened_backend
+from framework.cli.spec_files import in_process
 from framework.cli.usage import usage_error
 from framework.engine.events import Note
-from framework.engine.prepare import Bench, Request
+from framework.engine.prepare import PlanningContext, Request
 from framework.engine.quarantine.record import read_record
-from framework.engine.releasing import finish_release, prepare_release
+from framework.engine.release import finish_release, prepare_release
 from framework.engine.runner import RunResult
 from framework.errors import FrameworkError
 from framework.hudi.timeline.clock import SystemClock
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from framework.engine.backend import Backend
     from framework.engine.events import Events
     from framework.engine.prepare import Prepared
-    from framework.engine.quarantine.aside import Aside
+    from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
 
 __all__ = ["command"]
 
@@ -80,11 +80,13 @@ def command(
     work = _Releasing(
         table=table,
         request=Request(path=spec, target=target, variables=variables),
-        order=Order(
+        order=RunOptions(
             master=master,
             conf=pairs(conf, "--conf"),
             in_process=False,
-            voice=Voice(json_result=form is JsonFormat.JSON, json_log=log_format is LogFormat.JSON),
+            voice=OutputOptions(
+                json_result=form is JsonFormat.JSON, json_log=log_format is LogFormat.JSON
+            ),
         ),
     )
     earlier = read_record(table.location).released
@@ -112,11 +114,11 @@ class _Releasing:
 
     table: NamedTable
     request: Request
-    order: Order
+    order: RunOptions
     done: list[str] = field(default_factory=list)
     _backend: Backend | None = None
 
-    def release_all(self, found: Sequence[Aside]) -> int:
+    def release_all(self, found: Sequence[QuarantinedBatch]) -> int:
         """Release data sets and return the gravest exit code.
 
         Raises:
@@ -137,11 +139,11 @@ class _Releasing:
                     raise
         return gravest(codes)
 
-    def _release(self, aside: Aside, scratch: Path, stack: ExitStack) -> int:
+    def _release(self, aside: QuarantinedBatch, scratch: Path, stack: ExitStack) -> int:
         """Release one data set."""
         with reporting(self.order.log_format, str(self.request.path)) as told:
             events = interruptible(told)
-            bench = Bench(tasks=in_process(), scratch=scratch, events=events)
+            bench = PlanningContext(tasks=in_process(), scratch=scratch, events=events)
             prepared = prepare_release(self.request, aside, bench)
             result = RunResult.unchanged(prepared.plan)
             if prepared.plan.has_changes:
@@ -173,7 +175,7 @@ def _write_idle(work: _Releasing, text: str) -> None:
         write(out(), text)
 
 
-def _tell(work: _Releasing, aside: Aside, result: RunResult, prepared: Prepared) -> None:
+def _tell(work: _Releasing, aside: QuarantinedBatch, result: RunResult, prepared: Prepared) -> None:
     """Say what became of the rows of one data set."""
     if work.order.voice.json_result:
         head = {"spec": str(work.request.path), "released": aside.instant}

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from framework.cli.options import Format, JsonFormat, Target, Variables, pairs
 from framework.cli.places import table_of
-from framework.cli.quarantine.choosing import (
+from framework.cli.quarantine.selection import (
     NOTHING,
     InstantOption,
     PlaceOrSpec,
@@ -27,7 +27,7 @@ from framework.engine.quarantine.rows import rows_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from framework.engine.quarantine.aside import Aside
+    from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
     from framework.engine.quarantine.rows import AsideRow
 
 __all__ = ["command"]
@@ -65,7 +65,7 @@ def command(
     return 0
 
 
-def _check_rule(rule: str, found: Sequence[Aside]) -> None:
+def _check_rule(rule: str, found: Sequence[QuarantinedBatch]) -> None:
     """Refuse a rule that took out no row.
 
     Raises:
@@ -76,7 +76,7 @@ def _check_rule(rule: str, found: Sequence[Aside]) -> None:
         raise usage_error("unknown-rule", f"no row was set aside by {rule}", meant(rule, rules))
 
 
-def _write_rows(rows: Iterable[AsideRow], found: Sequence[Aside]) -> None:
+def _write_rows(rows: Iterable[AsideRow], found: Sequence[QuarantinedBatch]) -> None:
     """Write two lines a row, below a line for each data set."""
     if not found:
         write(out(), NOTHING)

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
     from framework.errors import FrameworkError
 
-__all__ = ["Voice", "fail", "fail_unexpected", "tell_interrupted"]
+__all__ = ["OutputOptions", "fail", "fail_unexpected", "tell_interrupted"]
 
 _PLACES: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Voice:
+class OutputOptions:
     """How a command speaks.
 
     Attributes:
@@ -43,7 +43,7 @@ class Voice:
     json_log: bool = False
 
 
-def fail(error: FrameworkError, voice: Voice) -> int:
+def fail(error: FrameworkError, voice: OutputOptions) -> int:
     """Draw an error on stderr and return its exit code; JSON on stdout too where that was asked."""
     _for_machines(error_as_json(error), voice, notes=_notes(error))
     if not voice.json_log:
@@ -51,7 +51,7 @@ def fail(error: FrameworkError, voice: Voice) -> int:
     return error.exit_code
 
 
-def fail_unexpected(error: Exception, voice: Voice) -> int:
+def fail_unexpected(error: Exception, voice: OutputOptions) -> int:
     """Say that this is a fault of ours, keep the traceback in a file, and return 70."""
     with tempfile.NamedTemporaryFile(
         "w", prefix="run-pipeline-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
@@ -78,7 +78,7 @@ def fail_unexpected(error: Exception, voice: Voice) -> int:
     return UNEXPECTED
 
 
-def tell_interrupted(word: str, code: int, notes: list[str], voice: Voice) -> int:
+def tell_interrupted(word: str, code: int, notes: list[str], voice: OutputOptions) -> int:
     """Say in one line what happened, what is left, and how to go on; return the code."""
     text = " ".join(notes) or "Nothing was changed."
     document = {"condition": f"interrupted/{word}", "message": text, "exit_code": code}
@@ -88,7 +88,7 @@ def tell_interrupted(word: str, code: int, notes: list[str], voice: Voice) -> in
     return code
 
 
-def _for_machines(document: Mapping[str, Any], voice: Voice, *, notes: list[str]) -> None:
+def _for_machines(document: Mapping[str, Any], voice: OutputOptions, *, notes: list[str]) -> None:
     described = {**document, **({"notes": notes} if notes else {})}
     if voice.json_result:
         sys.stdout.write(json.dumps({"error": described}) + "\n")

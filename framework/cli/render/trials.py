@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from framework.engine.examples.comparing import Difference, Row
+    from framework.engine.examples.comparison import Difference, Row
     from framework.engine.examples.trial import Trial
     from framework.errors import FrameworkError
 

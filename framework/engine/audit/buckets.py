@@ -17,7 +17,7 @@ import numpy as np
 
 from framework.engine.audit.spill import SpillReader
 from framework.engine.tasks import decode, encode
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import join
 
 if TYPE_CHECKING:

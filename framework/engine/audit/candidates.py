@@ -16,7 +16,7 @@ import numpy as np
 from framework.engine.audit.keys import KeySource, source_keys, staged_keys
 from framework.engine.audit.spill import is_among, partition_mix
 from framework.engine.tasks import decode, encode
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import join
 
 if TYPE_CHECKING:

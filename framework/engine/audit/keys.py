@@ -19,7 +19,7 @@ from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.keygen.text import NULL_PART, null_rows, record_keys
 from framework.hudi.keygen.value_hash import value_hashes
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import MetaField
 from framework.hudi.table.partition_path import partition_values
 

@@ -12,7 +12,7 @@ from framework.vocabulary import CheckKind, OnFail, Outcome
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from framework.engine.audit.screening import Screened
+    from framework.engine.audit.screen import Screened
     from framework.engine.results import CheckResult
     from framework.plan.quality import Check
 

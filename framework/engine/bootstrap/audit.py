@@ -12,7 +12,7 @@ from framework.errors import CorruptFileError, Where
 from framework.hudi.table.layout import join
 
 if TYPE_CHECKING:
-    from framework.engine.audit.screening import Screened
+    from framework.engine.audit.screen import Screened
     from framework.engine.bootstrap.begin import Begun
     from framework.engine.run.context import RunContext
     from framework.engine.run.state import RunState

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 from framework.engine.audit.spill import bucket_bits
 from framework.engine.bootstrap.job import BootstrapJob, key_source
 from framework.engine.bootstrap.ranges import table_schemas
-from framework.engine.bootstrap.resuming import usable_segments
+from framework.engine.bootstrap.usable_segments import usable_segments
 from framework.hudi.bootstrap.source_schema import encode_schema
 from framework.hudi.commit.intent import Intent, Transaction
 from framework.hudi.commit.journal import Journal
 from framework.hudi.commit.segments import SegmentRef
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.schema import with_meta_columns
 from framework.hudi.timeline.clock import next_instant
 from framework.hudi.timeline.instant import Action

@@ -10,9 +10,9 @@ from framework.engine.bootstrap.drift_check import check_drift
 from framework.engine.bootstrap.index_groups import index_groups
 from framework.engine.bootstrap.ranges import source_uri, table_schemas, work_ranges
 from framework.engine.run.context import Committed
-from framework.engine.run.quarantined_rows import settle_rows_aside
+from framework.engine.run.quarantined_rows import name_quarantined_rows
 from framework.hudi.bootstrap.index import write_index
-from framework.hudi.commit.linking import check_listing, link_files, place_files
+from framework.hudi.commit.links import check_listing, link_files, place_files
 from framework.hudi.commit.transaction import Publication, finish, publish
 from framework.hudi.table.layout import (
     BOOTSTRAP_FILEIDS_INDEX,
@@ -25,7 +25,7 @@ from framework.plan.partitions import totals
 from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
-    from framework.engine.audit.screening import Screened
+    from framework.engine.audit.screen import Screened
     from framework.engine.bootstrap.begin import Begun
     from framework.engine.run.state import RunState
     from framework.hudi.commit.files import AuditedFiles, WrittenFiles
@@ -79,7 +79,7 @@ def commit_bootstrap(  # noqa: PLR0913, PLR0917  what the steps before it return
     """Give the files their names, compare the source once more, publish, clean up."""
     ctx, transaction, segments = run.ctx, begun.transaction, audited.written.segments
     with run.stage(stage) as report:
-        settle_rows_aside(ctx, begun.intent, screened)
+        name_quarantined_rows(ctx, begun.intent, screened)
         link_files(transaction, segments)
         made_full = _made_full(ctx.plan, screened)
         skeletons = totals(ctx.plan.of_mode(BootstrapMode.METADATA_ONLY)).files - made_full

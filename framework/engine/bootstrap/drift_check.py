@@ -10,7 +10,7 @@ from framework.engine.bootstrap.job import WorkRange
 from framework.engine.tasks import decode, encode
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.bootstrap.source_file import check_unchanged
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

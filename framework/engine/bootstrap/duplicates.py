@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 
 from framework.engine.audit.buckets import compare_buckets
 from framework.engine.audit.keys import KeySource, key_batches
-from framework.engine.audit.screening import gone_rows
+from framework.engine.audit.screen import excluded_rows
 from framework.engine.audit.spill import partition_mix
-from framework.engine.bootstrap.proving import hash_texts
+from framework.engine.bootstrap.key_proof import hash_texts
 from framework.engine.tasks import decode, encode
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.bootstrap.source_schema import (
@@ -30,14 +30,14 @@ from framework.hudi.bootstrap.source_schema import (
 )
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.keygen.text import record_keys
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import join
 from framework.vocabulary import KeyScope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from framework.engine.audit.screening import Gone
+    from framework.engine.audit.screen import ExcludedRows
     from framework.engine.bootstrap.job import WorkRange
     from framework.engine.tasks import Tasks
     from framework.hudi.storage.port import Storage
@@ -99,7 +99,7 @@ class KeyedFiles:
 
 
 def losers(
-    tasks: Tasks, files: KeyedFiles, storage: Storage, folder: str, gone: Mapping[int, Gone]
+    tasks: Tasks, files: KeyedFiles, storage: Storage, folder: str, gone: Mapping[int, ExcludedRows]
 ) -> pa.Table:
     """Return `number` and `row` of rows that give way to another row with their key, sorted.
 
@@ -190,7 +190,7 @@ def _repeated(
     partition = next(read_files(keys.handle, number, number + 1)).partition_path
     scope = partition if rule.scope is KeyScope.PARTITION else ""
     mix = np.uint64(partition_mix(scope) if rule.scope is KeyScope.PARTITION else 0)
-    gone = gone_rows(storage, task.gone.get(str(number), ""))
+    gone = excluded_rows(storage, task.gone.get(str(number), ""))
     before = 0
     for batch, values in key_batches(keys, number):
         texts = record_keys(rule, batch, values)

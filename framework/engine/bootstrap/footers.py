@@ -13,7 +13,7 @@ from framework.engine.tasks import decode
 from framework.hudi.bootstrap.fingerprint import read_footer
 from framework.hudi.bootstrap.inventory import INVENTORY_SCHEMA
 from framework.hudi.bootstrap.source_schema import SchemaCache, SchemaFacts, encode_schema
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import join
 from framework.vocabulary import SourceTrait
 

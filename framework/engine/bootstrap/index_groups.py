@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow.compute as pc
 
 from framework.hudi.bootstrap.index_values import FileMapping, IndexGroup, fileids_key
-from framework.hudi.commit.linking import by_partition
+from framework.hudi.commit.links import by_partition
 from framework.hudi.commit.segments import merge_segments
 from framework.vocabulary import FileKind
 

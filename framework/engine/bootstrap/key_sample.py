@@ -11,7 +11,7 @@ from framework.hudi.bootstrap.key_pass import key_columns
 from framework.hudi.bootstrap.key_sample import sample_keys
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.keygen.rule import key_faults
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.partition_path import partition_values
 
 if TYPE_CHECKING:

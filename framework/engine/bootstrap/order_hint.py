@@ -12,7 +12,7 @@ import numpy as np
 
 from framework.hudi.bootstrap.inventory import InventoryFile, read_files
 from framework.hudi.bootstrap.source_file import open_source
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.vocabulary import KeyScope
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from framework.engine.tasks import decode, encode
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.inventory import InventoryHandle, read_files
 from framework.hudi.bootstrap.source_file import open_source
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.vocabulary import FileKind
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from framework.hudi.bootstrap.source_file import SourceReader, open_source
 from framework.hudi.bootstrap.source_schema import decode_schema
 from framework.hudi.commit.segments import write_segment
 from framework.hudi.keygen.ordering import FollowedOrder
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, join
 from framework.hudi.table.partition_path import partition_values
 from framework.vocabulary import KeyScope

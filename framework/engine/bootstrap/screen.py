@@ -10,12 +10,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from framework.engine.audit.screening import NOTHING, Screened, ScreenPlace, screen
+from framework.engine.audit.screen import NOTHING, Screened, ScreenPlace, screen
 from framework.engine.audit.subject import InputRows
 from framework.engine.bootstrap.duplicates import KeyedFiles, losers
 from framework.engine.bootstrap.ranges import table_schemas, work_ranges
 from framework.engine.run.inspection import needed_checker, understand_checks
-from framework.engine.run.quarantined_rows import place_for_rows_aside
+from framework.engine.run.quarantined_rows import quarantine_place
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.table.layout import join
 from framework.plan.words import count_text
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from framework.engine.audit.screening import Gone
+    from framework.engine.audit.screen import ExcludedRows
     from framework.engine.bootstrap.begin import Begun
     from framework.engine.bootstrap.job import WorkRange
     from framework.engine.run.context import RunContext
@@ -63,7 +63,7 @@ def screen_source(run: RunState, begun: Begun, stage: Screen | None) -> Screened
     return screened
 
 
-def with_gone(ranges: Iterable[WorkRange], gone: Mapping[int, Gone]) -> Iterator[WorkRange]:
+def with_gone(ranges: Iterable[WorkRange], gone: Mapping[int, ExcludedRows]) -> Iterator[WorkRange]:
     """Yield the ranges, in which each file that loses rows is one of its own, written in full."""
     losing = sorted(gone)
     for each in ranges:
@@ -102,7 +102,7 @@ def _screened(ctx: RunContext, begun: Begun, stage: Screen) -> Screened:
     place = ScreenPlace(
         storage=ctx.storage,
         folder=join(intent.staging.root, "screen"),
-        aside=place_for_rows_aside(ctx, intent),
+        aside=quarantine_place(ctx, intent),
         run_id=intent.write_id,
         instant=intent.requested_time,
         total=plan.taken.rows,
@@ -112,7 +112,7 @@ def _screened(ctx: RunContext, begun: Begun, stage: Screen) -> Screened:
     return screen(checker, rows, stage.quality, place, duplicates)
 
 
-def _losers(ctx: RunContext, begun: Begun, gone: Mapping[int, Gone]) -> pa.Table:
+def _losers(ctx: RunContext, begun: Begun, gone: Mapping[int, ExcludedRows]) -> pa.Table:
     """Return the rows that give way to others with their key."""
     plan = ctx.plan
     ordering = plan.target.ordering

@@ -16,7 +16,7 @@ from framework.engine.tasks import encode
 from framework.hudi.bootstrap.discovery import Ignored, discover
 from framework.hudi.bootstrap.inventory import InventoryWriter
 from framework.hudi.bootstrap.source_schema import decode_schema
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.schema import unify
 from framework.plan.observation import (
     PartitionSummary,

@@ -17,13 +17,13 @@ from framework.engine.tasks import LimitedTasks, decode, encode
 from framework.hudi.commit.files import WrittenFiles, written_files
 from framework.hudi.commit.journal import Journal
 from framework.hudi.commit.segments import SegmentRef, merge_segments
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.vocabulary import FileKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from framework.engine.audit.screening import Screened
+    from framework.engine.audit.screen import Screened
     from framework.engine.bootstrap.begin import Begun
     from framework.engine.events import Events
     from framework.engine.run.state import RunState

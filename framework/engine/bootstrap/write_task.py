@@ -13,11 +13,11 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
-from framework.engine.audit.screening import gone_rows
+from framework.engine.audit.screen import excluded_rows
 from framework.engine.audit.spill import SpillWriter, partition_mix
 from framework.engine.bootstrap.job import BootstrapJob, WorkRange, WriteTask
 from framework.engine.bootstrap.statuses import Statuses, status_of
-from framework.engine.storing import FileStore
+from framework.engine.durable_files import FileStore
 from framework.engine.tasks import decode, encode
 from framework.hudi.bootstrap.folder_values import check_folder_values
 from framework.hudi.bootstrap.full_record import write_full_record
@@ -28,7 +28,7 @@ from framework.hudi.bootstrap.source_file import SourceReader, open_source
 from framework.hudi.bootstrap.source_schema import decode_schema
 from framework.hudi.commit.fenced import FencedStorage
 from framework.hudi.commit.segments import SEGMENT_SCHEMA, write_segment
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import join
 from framework.hudi.table.partition_path import partition_values
 from framework.vocabulary import FileKind, KeyScope
@@ -89,7 +89,7 @@ class _Worker:
 
     def write(self, work: WorkRange) -> None:
         """Write the files of a range."""
-        kind, gone = FileKind(work.kind), gone_rows(self._table, work.gone)
+        kind, gone = FileKind(work.kind), excluded_rows(self._table, work.gone)
         for file in read_files(self._handle, work.start, work.stop):
             target = self._target(file, kind)
             with open_source(self._source, file.fingerprint) as reader:

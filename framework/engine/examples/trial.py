@@ -7,7 +7,7 @@ from enum import StrEnum, unique
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from framework.engine.examples.comparing import Difference
+    from framework.engine.examples.comparison import Difference
     from framework.errors import FrameworkError
 
 __all__ = ["Trial", "TrialOutcome"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from framework.engine.audit.gate import LoadPlace, audit_load
 from framework.engine.audit.subject import WrittenRows
 from framework.engine.load.begin import load_plan
-from framework.engine.load.replacing import replaced_groups
+from framework.engine.load.replaced_groups import replaced_groups
 from framework.engine.load.values import AuditedLoad
 from framework.engine.run.inspection import inspect_rows, report_passed
 from framework.errors import CorruptFileError, Where

@@ -11,12 +11,12 @@ from framework.hudi.codecs.bloom import BloomBuilder
 from framework.hudi.filegroup.base_file import META_FIELDS, BaseFileBytes, varied
 from framework.hudi.filegroup.key_footer import BLOOM, BLOOM_TYPE, MAX_KEY, MIN_KEY
 from framework.hudi.filegroup.read_back import check_keys, key_digest
-from framework.hudi.table.rebasing import GREGORIAN
+from framework.hudi.table.calendar import GREGORIAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from framework.engine.load.combining import Combined
+    from framework.engine.load.group_rows import Combined
     from framework.engine.load.job import LoadJob
 
 __all__ = ["base_bytes", "bloom_of", "footers_of", "held_schema", "written_rows"]

@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING
 
 from framework.engine.load.begin import load_plan
-from framework.engine.loaded import load_facts
+from framework.engine.load_history import load_facts
 from framework.engine.run.context import Committed
-from framework.engine.run.quarantined_rows import settle_rows_aside
-from framework.hudi.commit.linking import check_listing, link_files
+from framework.engine.run.quarantined_rows import name_quarantined_rows
+from framework.hudi.commit.links import check_listing, link_files
 from framework.hudi.commit.transaction import Publication, finish, publish
 from framework.hudi.table.properties import new_table_properties, table_names
 from framework.hudi.table.schema import avro_schema
@@ -29,7 +29,7 @@ def commit_load(
     """Give the files their names, publish, clean up."""
     ctx, transaction, segments = run.ctx, opened.transaction, audited.files.written.segments
     with run.stage(stage) as report:
-        settle_rows_aside(ctx, opened.intent, audited.screened)
+        name_quarantined_rows(ctx, opened.intent, audited.screened)
         link_files(transaction, segments)
         check_listing(transaction, segments)
         files = ctx.timed(audited.files)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from framework.engine.load.incoming import KEY
-from framework.engine.load.tagging import bucket_rows, read_hits
+from framework.engine.load.key_input import KEY
+from framework.engine.load.tag_task import bucket_rows, read_hits
 from framework.errors import PlanError, Where
 from framework.vocabulary import KeyScope, WriteOperation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from framework.engine.load.comparing import Compared
+    from framework.engine.load.index_lookup import Compared
     from framework.engine.load.job import LoadJob
     from framework.engine.load.refusals import TakenKey
     from framework.engine.reading.table import Table

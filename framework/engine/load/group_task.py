@@ -16,16 +16,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.engine.audit.spill import SpillWriter, partition_mix
+from framework.engine.durable_files import FileStore
 from framework.engine.load.base_bytes import base_bytes
-from framework.engine.load.combining import KEPT_META, Changes, NewFile, combined
-from framework.engine.load.gathering import Bucket
-from framework.engine.load.incoming import KEY
+from framework.engine.load.classify import read_inserts
+from framework.engine.load.dedup import Bucket
+from framework.engine.load.group_rows import KEPT_META, Changes, NewFile, combined
 from framework.engine.load.job import LoadJob
-from framework.engine.load.patching import patched
-from framework.engine.load.settling import read_inserts
-from framework.engine.load.tagging import HITS_SCHEMA, read_hits, taken_rows
+from framework.engine.load.key_input import KEY
+from framework.engine.load.patch import patched
+from framework.engine.load.tag_task import HITS_SCHEMA, read_hits, taken_rows
 from framework.engine.reading.slice_rows import slice_rows
-from framework.engine.storing import FileStore
 from framework.engine.tasks import decode, encode
 from framework.engine.views import looked_up
 from framework.hudi.bootstrap.row_numbers import RowNumbers

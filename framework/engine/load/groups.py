@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from uuid import NAMESPACE_URL, uuid5
 
 from framework.engine.events import Progress, silent
-from framework.engine.load.assigning import assign
+from framework.engine.load.assignment import assign
 from framework.engine.load.group_task import GroupTask, GroupWork, group_task
-from framework.engine.load.sharing import shared
+from framework.engine.load.split_by_cost import shared
 from framework.engine.tasks import decode, encode
 from framework.engine.views import asked
 from framework.hudi.commit.files import written_files
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from framework.engine.events import Events
-    from framework.engine.load.assigning import GroupShare, Sizing
-    from framework.engine.load.comparing import Compared
+    from framework.engine.load.assignment import GroupShare, Sizing
+    from framework.engine.load.index_lookup import Compared
     from framework.engine.load.job import LoadJob
     from framework.engine.tasks import Tasks
     from framework.hudi.commit.files import WrittenFiles

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from framework.engine.load.evolving import (
+from framework.engine.load.schema_evolution import (
     Following,
     InputSchema,
     check_holds,

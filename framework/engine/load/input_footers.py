@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from framework.engine.load.evolving import InputSchema
 from framework.engine.load.job import InputFile
+from framework.engine.load.schema_evolution import InputSchema
 from framework.errors import CorruptFileError, SourceDriftError, Where
 from framework.hudi.codecs.parquet_seal import UNREADABLE
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import name_of, parent_of
 from framework.hudi.table.schema import parquet_schema, unify
 

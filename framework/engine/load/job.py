@@ -11,7 +11,7 @@ from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.bootstrap.source_schema import decode_schema
 from framework.hudi.commit.fenced import FencedStorage
 from framework.hudi.keygen.rule import KeyRule
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.vocabulary import WriteOperation
 
 if TYPE_CHECKING:

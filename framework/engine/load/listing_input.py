@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Final
 
-from framework.engine.loaded import file_hash, load_state
+from framework.engine.load_history import file_hash, load_state
 from framework.engine.places import canonical
 from framework.errors import PlanError, Where
 from framework.hudi.bootstrap.discovery import Ignored, discover
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import name_of, parent_of
 from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.load import InputListing

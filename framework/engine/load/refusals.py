@@ -9,7 +9,7 @@ from framework.errors import AuditFailedError, Where
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from framework.engine.load.gathering import Bucket
+    from framework.engine.load.dedup import Bucket
     from framework.engine.load.job import InputFile, LoadJob
 
 __all__ = ["TakenKey", "refuse_duplicates", "refuse_nulls", "refuse_taken"]

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from framework.engine.audit.account import Account
-from framework.engine.audit.screening import NOTHING, Screened, ScreenPlace, screen
+from framework.engine.audit.screen import NOTHING, Screened, ScreenPlace, screen
 from framework.engine.audit.subject import InputRows
 from framework.engine.load.begin import load_plan
 from framework.engine.load.values import WrittenLoad
 from framework.engine.run.inspection import Intake, needed_checker, understand_checks
-from framework.engine.run.quarantined_rows import place_for_rows_aside
+from framework.engine.run.quarantined_rows import quarantine_place
 from framework.errors import AuditFailedError, Where
 from framework.hudi.commit.files import written_files
 from framework.hudi.table.layout import join
@@ -105,7 +105,7 @@ def _screened(ctx: RunContext, opened: Opened, pinned: Pinned, stage: Screen) ->
     place = ScreenPlace(
         storage=ctx.storage,
         folder=join(intent.staging.root, "screen"),
-        aside=place_for_rows_aside(ctx, intent),
+        aside=quarantine_place(ctx, intent),
         run_id=intent.write_id,
         instant=intent.requested_time,
         total=pinned.rows,

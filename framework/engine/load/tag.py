@@ -6,15 +6,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from framework.engine.events import Note
-from framework.engine.load.comparing import compare
 from framework.engine.load.existing import existing_slices, taken_keys
+from framework.engine.load.index_lookup import compare
 from framework.engine.load.refusals import refuse_taken
 from framework.plan.words import count_text
 from framework.vocabulary import WriteOperation
 
 if TYPE_CHECKING:
     from framework.engine.events import Events
-    from framework.engine.load.comparing import Compared
+    from framework.engine.load.index_lookup import Compared
     from framework.engine.load.values import Opened, Pinned
     from framework.engine.run.state import RunState
     from framework.plan.stages import TagRows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from framework.engine.audit.account import Account
-from framework.engine.load.assigning import Sizing
+from framework.engine.load.assignment import Sizing
 from framework.engine.load.groups import group_works, write_groups
 from framework.engine.load.values import WrittenLoad
 from framework.engine.run.inspection import Intake
@@ -16,8 +16,8 @@ from framework.vocabulary import TableType, WriteOperation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from framework.engine.load.comparing import Compared
     from framework.engine.load.group_task import GroupWork
+    from framework.engine.load.index_lookup import Compared
     from framework.engine.load.values import Pinned
     from framework.engine.run.state import RunState
     from framework.plan.stages import WriteRows

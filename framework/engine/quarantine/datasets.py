@@ -10,28 +10,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from framework.engine.quarantine.aside import (
+from framework.engine.quarantine.quarantined_batch import (
     GATHERED,
     discard,
     instant_of_folder,
     of_another_table,
-    read_aside,
+    read_batch,
     table_mark,
 )
 from framework.engine.quarantine.record import read_record
 from framework.errors import CorruptFileError
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from framework.engine.quarantine.aside import Aside
+    from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
     from framework.engine.quarantine.record import Record
 
 __all__ = ["clear_place", "datasets", "remove", "sweep", "waiting"]
 
 
-def waiting(table: str, location: str | None = None) -> tuple[Aside, ...]:
+def waiting(table: str, location: str | None = None) -> tuple[QuarantinedBatch, ...]:
     """Return the data sets of a table that wait for somebody, oldest first.
 
     Looks at every location that a commit of the table names, and at `location`. Costs the head of
@@ -43,7 +43,7 @@ def waiting(table: str, location: str | None = None) -> tuple[Aside, ...]:
     return datasets(read_record(table), () if location is None else (location,))
 
 
-def datasets(record: Record, locations: Iterable[str] = ()) -> tuple[Aside, ...]:
+def datasets(record: Record, locations: Iterable[str] = ()) -> tuple[QuarantinedBatch, ...]:
     """Return the data sets that count, oldest first, of the places that are known and these.
 
     Raises:
@@ -76,7 +76,7 @@ def sweep(table: str, location: str | None = None) -> None:
         _sweep(record, place, None)
 
 
-def remove(aside: Aside, table: str) -> None:
+def remove(aside: QuarantinedBatch, table: str) -> None:
     """Delete a data set of a table, and the location if nothing else is there."""
     storage = open_storage(aside.location)
     discard(storage, aside, table)
@@ -89,22 +89,22 @@ def _places(record: Record, locations: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(places))
 
 
-def _all(location: str) -> Iterator[Aside]:
+def _all(location: str) -> Iterator[QuarantinedBatch]:
     """Yield every data set at a location."""
     storage = open_storage(location)
     for entry in storage.list(""):
         if instant_of_folder(entry) is not None:
-            yield read_aside(storage, entry.path)
+            yield read_batch(storage, entry.path)
 
 
-def _readable(location: str) -> Iterator[Aside]:
+def _readable(location: str) -> Iterator[QuarantinedBatch]:
     """Yield those that say what they are; of the others nobody can tell whose they are."""
     storage = open_storage(location)
     for entry in list(storage.list("")):
         if instant_of_folder(entry) is None:
             continue
         try:
-            yield read_aside(storage, entry.path)
+            yield read_batch(storage, entry.path)
         except CorruptFileError:
             continue
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from framework.engine.loaded import read_load
+from framework.engine.load_history import read_load
 from framework.engine.places import canonical
 from framework.errors import CorruptFileError, Where
 from framework.hudi.commit.intent import AUDIT_KEY, WRITE_ID_KEY
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import ARCHIVED
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
@@ -20,7 +20,7 @@ from framework.hudi.timeline.timeline import Timeline, load_timeline
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from framework.engine.quarantine.aside import Aside
+    from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
 
 __all__ = ["PLACE", "Record", "read_record"]
 
@@ -48,7 +48,7 @@ class Record:
     places: tuple[str, ...] = ()
     has_archive: bool = False
 
-    def is_published(self, aside: Aside) -> bool:
+    def is_published(self, aside: QuarantinedBatch) -> bool:
         """Whether the very run that set these rows aside has published.
 
         Of an instant in the archive only the time is known; then the data set's own word for its
@@ -59,7 +59,7 @@ class Record:
         is_archived = self.has_archive and self.timeline.is_completed(aside.instant)
         return is_archived and aside.table == self.table
 
-    def is_waiting(self, aside: Aside) -> bool:
+    def is_waiting(self, aside: QuarantinedBatch) -> bool:
         """Whether a data set counts: its run has published, and it was not released since."""
         return self.is_published(aside) and aside.instant not in self.released
 

@@ -15,14 +15,14 @@ import pyarrow.parquet as pq
 from framework.engine.results import REDACTED
 from framework.errors import CorruptFileError, Where
 from framework.hudi.codecs.parquet_seal import UNREADABLE
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import name_of, parent_of
-from framework.plan.releasing import FILE, PLACE_COLUMNS, ROW, RULES
+from framework.plan.release import FILE, PLACE_COLUMNS, ROW, RULES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from framework.engine.quarantine.aside import Aside
+    from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
 
 __all__ = ["AsideRow", "rows_of"]
 
@@ -51,7 +51,7 @@ class AsideRow:
 
 
 def rows_of(
-    asides: Sequence[Aside], *, rule: str | None = None, redacted: Collection[str] = ()
+    asides: Sequence[QuarantinedBatch], *, rule: str | None = None, redacted: Collection[str] = ()
 ) -> Iterator[AsideRow]:
     """Yield the rows of data sets, in order; only those that failed `rule` where one is given.
 

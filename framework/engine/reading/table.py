@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from framework.errors import CorruptFileError, UnsupportedTableError, Where
 from framework.hudi.keygen.rule import KeyRule
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, META_COLUMNS, TABLE_VERSION
 from framework.hudi.table.partition_path import PartitionField
 from framework.hudi.table.properties import read_properties
 from framework.hudi.table.schema import arrow_schema
 from framework.hudi.table.schema_check import is_internal_column
 from framework.hudi.table.supported import META_FIELDS, unsupported_entries
-from framework.hudi.timeline.cleaning import check_not_cleaned
+from framework.hudi.timeline.clean_history import check_not_cleaned
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.moments import instant_of

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from framework.engine.audit.inspection import Inspection
-from framework.engine.audit.screening import NOTHING
+from framework.engine.audit.screen import NOTHING
 from framework.engine.audit.subject import Judged, Looking
 from framework.engine.audit.verdicts import with_screened
 from framework.engine.events import Audited
@@ -16,14 +16,14 @@ from framework.engine.quarantine.record import PLACE
 from framework.engine.reporting.summary import commit_summary
 from framework.engine.results import AuditReport, CheckResult, Fate
 from framework.errors import AuditFailedError, NotYetBuiltError, Where
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.plan.contract import quality_faults
 from framework.plan.faults import refuse
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from framework.engine.audit.screening import Screened
+    from framework.engine.audit.screen import Screened
     from framework.engine.audit.subject import Checker, WrittenRows
     from framework.engine.run.context import RunContext
     from framework.engine.run.state import RunState

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from framework.errors import FrameworkError
 from framework.hudi.commit.pending import PendingKind, find_pending
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.timeline import load_timeline
 
 if TYPE_CHECKING:

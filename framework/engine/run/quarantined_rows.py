@@ -7,22 +7,22 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from framework.engine.places import canonical
-from framework.engine.quarantine.aside import Aside
+from framework.engine.quarantine.batch_names import gathering_place, name_batch, withdraw
 from framework.engine.quarantine.datasets import clear_place
-from framework.engine.quarantine.naming import gathering_place, settle_aside, withdraw
+from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
 from framework.errors import FrameworkError
 
 if TYPE_CHECKING:
-    from framework.engine.audit.screening import Screened
+    from framework.engine.audit.screen import Screened
     from framework.engine.run.context import RunContext
     from framework.hudi.commit.intent import Intent
 
-__all__ = ["place_for_rows_aside", "settle_rows_aside", "withdraw_rows_aside"]
+__all__ = ["name_quarantined_rows", "quarantine_place", "withdraw_quarantined_rows"]
 
 _BOOTSTRAP: Final = "bootstrap"
 
 
-def place_for_rows_aside(ctx: RunContext, intent: Intent) -> str:
+def quarantine_place(ctx: RunContext, intent: Intent) -> str:
     """Return where a run gathers rows, after what earlier ones left is gone; "" where none are.
 
     Raises:
@@ -36,17 +36,17 @@ def place_for_rows_aside(ctx: RunContext, intent: Intent) -> str:
     return gathering_place(location, table, intent.write_id)
 
 
-def settle_rows_aside(ctx: RunContext, intent: Intent, screened: Screened) -> None:
+def name_quarantined_rows(ctx: RunContext, intent: Intent, screened: Screened) -> None:
     """Give the rows that were set aside their name; does nothing where there are none.
 
     Raises:
-        StorageError, CorruptFileError, PlanError: as of `settle_aside`; nothing is to be published.
+        StorageError, CorruptFileError, PlanError: as of `name_batch`; nothing is to be published.
     """
     quality, load = ctx.plan.target.quality, ctx.plan.load
     if quality.quarantine is None or not screened.quarantined:
         return
     at = datetime.fromtimestamp(ctx.clock.now_ms() / 1000, tz=UTC)
-    told = Aside(
+    told = QuarantinedBatch(
         table=canonical(ctx.storage.location),
         instant=intent.requested_time,
         run_id=intent.write_id,
@@ -56,10 +56,10 @@ def settle_rows_aside(ctx: RunContext, intent: Intent, screened: Screened) -> No
         operation=_BOOTSTRAP if load is None else load.operation.value,
         redacted=quality.redacted,
     )
-    settle_aside(quality.quarantine, told)
+    name_batch(quality.quarantine, told)
 
 
-def withdraw_rows_aside(ctx: RunContext, intent: Intent) -> None:
+def withdraw_quarantined_rows(ctx: RunContext, intent: Intent) -> None:
     """Remove what a run set aside that publishes nothing; what stays is swept by the next run."""
     location = ctx.plan.target.quality.quarantine
     if location is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from framework.engine.events import StageFinished, StageStarted
 from framework.engine.memory import lean_arrow
-from framework.engine.run.quarantined_rows import withdraw_rows_aside
+from framework.engine.run.quarantined_rows import withdraw_quarantined_rows
 from framework.errors import (
     FrameworkError,
     LeaseHeldError,
@@ -113,7 +113,7 @@ class RunState:
         if self._lease is None:
             return None
         if self.transaction is not None:
-            withdraw_rows_aside(self.ctx, self.transaction.intent)
+            withdraw_quarantined_rows(self.ctx, self.transaction.intent)
         storage, lost = self.ctx.storage, None
         with suppress(FrameworkError):
             try:

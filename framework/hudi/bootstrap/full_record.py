@@ -12,7 +12,7 @@ from framework.hudi.bootstrap.key_pass import KeyPass
 from framework.hudi.bootstrap.skeleton import WrittenBaseFile
 from framework.hudi.filegroup.base_file import BaseFileBytes, constant
 from framework.hudi.filegroup.read_back import KeyDigest, check_keys, key_digest
-from framework.hudi.table.rebasing import GREGORIAN
+from framework.hudi.table.calendar import GREGORIAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.fingerprint import Fingerprint
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

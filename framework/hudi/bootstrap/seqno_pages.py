@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from framework.hudi.bootstrap.delta_packing import PackedNumbers
+from framework.hudi.bootstrap.delta_encoding import PackedNumbers
 
 __all__ = ["PAGE_ROWS", "seqno_page"]
 

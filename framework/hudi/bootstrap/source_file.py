@@ -13,8 +13,8 @@ from framework.errors import CorruptFileError, StorageError, Where
 from framework.hudi.bootstrap.fingerprint import Fingerprint, drift, read_footer
 from framework.hudi.codecs.bad_chunks import naming_bad_chunks
 from framework.hudi.codecs.parquet_seal import UNREADABLE
-from framework.hudi.table.fitting import fitted_column
-from framework.hudi.table.rebasing import LegacyCalendar
+from framework.hudi.table.calendar import LegacyCalendar
+from framework.hudi.table.schema_fit import fitted_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

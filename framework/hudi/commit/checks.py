@@ -12,7 +12,7 @@ from framework.errors import (
     Where,
 )
 from framework.hudi.commit.lease import renew
-from framework.hudi.commit.placing import read_bytes
+from framework.hudi.commit.placement import read_bytes
 from framework.hudi.table.layout import HOODIE, METADATA_TABLE, PROPERTIES, PROPERTIES_BACKUP
 from framework.hudi.timeline.timeline import load_timeline
 

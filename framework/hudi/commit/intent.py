@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from framework.errors import CorruptFileError, Where
-from framework.hudi.commit.placing import read_bytes
+from framework.hudi.commit.placement import read_bytes
 from framework.hudi.commit.staging import Staging
 from framework.hudi.table.layout import join
 from framework.hudi.timeline.commit_metadata import CommitHead, write_commit

@@ -16,7 +16,7 @@ from framework.hudi.commit.intent import PROPERTIES_KEY, WRITE_ID_KEY, read_inte
 from framework.hudi.commit.lease import require
 from framework.hudi.commit.own_logs import own_logs
 from framework.hudi.commit.pending import Pending, PendingKind
-from framework.hudi.commit.placing import place_bytes, read_bytes
+from framework.hudi.commit.placement import place_bytes, read_bytes
 from framework.hudi.commit.staging import Staging, dead_folders
 from framework.hudi.filegroup.names import instant_of
 from framework.hudi.table.layout import (

@@ -27,8 +27,8 @@ from framework.errors import (
 from framework.hudi.commit.checks import check_clear, check_empty, check_unmoved
 from framework.hudi.commit.intent import AUDIT_KEY, PROPERTIES_KEY, WRITE_ID_KEY, Transaction
 from framework.hudi.commit.lease import release, require
-from framework.hudi.commit.linking import by_partition
-from framework.hudi.commit.placing import place_bytes
+from framework.hudi.commit.links import by_partition
+from framework.hudi.commit.placement import place_bytes
 from framework.hudi.commit.segments import merge_segments
 from framework.hudi.commit.write_stats import stats_of
 from framework.hudi.storage.port import Move

@@ -33,10 +33,10 @@ from framework.hudi.codecs.log_records import (
     decode_records,
 )
 from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter
-from framework.hudi.table.fitting import fitted
+from framework.hudi.table.calendar import LegacyCalendar
 from framework.hudi.table.layout import MetaField
-from framework.hudi.table.rebasing import LegacyCalendar
 from framework.hudi.table.schema import arrow_schema
+from framework.hudi.table.schema_fit import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -17,8 +17,8 @@ from framework.hudi.codecs.log_format import BlockKind, HeaderKey, encode_block
 from framework.hudi.codecs.log_records import encode_deletes
 from framework.hudi.codecs.parquet_seal import blank_seal, sealed
 from framework.hudi.filegroup.base_file import leaf_paths
+from framework.hudi.table.calendar import GREGORIAN
 from framework.hudi.table.layout import META_COLUMNS
-from framework.hudi.table.rebasing import GREGORIAN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from framework.hudi.filegroup.slices import LogFile
     from framework.hudi.storage.port import Entry
     from framework.hudi.view.facts import TableFacts
-    from framework.hudi.view.listing import ListingView
+    from framework.hudi.view.listing_view import ListingView
 
 __all__ = ["file_id_of", "is_skeleton", "load_records"]
 

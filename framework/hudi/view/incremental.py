@@ -25,9 +25,9 @@ from framework.hudi.view.changes import read_changes
 from framework.hudi.view.counted import file_id_of, is_skeleton, load_records
 from framework.hudi.view.facts import TableFacts, read_facts
 from framework.hudi.view.known import Known, Step, look, step
-from framework.hudi.view.listing import ListingView, partition_order
+from framework.hudi.view.listing_view import ListingView, partition_order
 from framework.hudi.view.port import Query, Selection
-from framework.hudi.view.selecting import answer, select
+from framework.hudi.view.selection import answer, select
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

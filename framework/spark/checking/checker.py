@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import types as t
 from pyspark.sql.functions import broadcast, coalesce, col, expr, lit
 
-from framework.engine.audit.carried import CARRIED_FILE, CARRIED_ROW
+from framework.engine.audit.provenance import CARRIED_FILE, CARRIED_ROW
 from framework.engine.audit.subject import Judged
 from framework.hudi.keygen.spark_sql import quote_literal
-from framework.plan.releasing import INSTANT, RULES, RUN_ID
-from framework.spark.checking.judging import judge_frame, naming_checks
+from framework.plan.release import INSTANT, RULES, RUN_ID
+from framework.spark.checking.check_validation import refuse_unclear
+from framework.spark.checking.evaluation import judge_frame, naming_checks
 from framework.spark.checking.places import checking_session, input_frame
 from framework.spark.checking.predicates import bad_sql, counting
-from framework.spark.checking.understanding import refuse_unclear
 from framework.spark.checking.written import WrittenFrames
 from framework.spark.jobs import run_job
 from framework.spark.reading.adopted import FILE, ROW

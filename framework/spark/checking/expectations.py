@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException
 
 from framework.errors import TaskError
 from framework.spark.checking import great_expectations as gx
-from framework.spark.checking.comparing import incomparable
+from framework.spark.checking.comparability import incomparable
 from framework.spark.checking.engine import SparkDFExecutionEngine, SuiteStoppedError
 from framework.spark.checking.gx_results import (
     columns_of,

@@ -12,9 +12,9 @@ from pyspark.sql.functions import expr
 from framework.engine.audit.subject import InputRows, Looking
 from framework.engine.audit.verdicts import as_screened, refusal_of
 from framework.engine.bootstrap.ranges import table_schemas, work_ranges
+from framework.engine.key_proof import prove_source
 from framework.engine.load.input_columns import input_columns
 from framework.engine.load.input_footers import input_footers
-from framework.engine.proving import prove_source
 from framework.engine.reading.table import open_table
 from framework.engine.results import AuditReport
 from framework.engine.run.context import PinnedInput
@@ -22,9 +22,9 @@ from framework.errors import AuditFailedError, PlanError, Where
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.commit.staging import new_write_id
 from framework.hudi.table.layout import META_COLUMNS, MetaField
-from framework.spark.checking.judging import judge_frame
+from framework.spark.checking.check_validation import refuse_unclear
+from framework.spark.checking.evaluation import judge_frame
 from framework.spark.checking.places import Placed, checking_session, input_frame, without_places
-from framework.spark.checking.understanding import refuse_unclear
 from framework.spark.jobs import run_job
 from framework.spark.loading.reader import SparkInput
 from framework.spark.reading.adopted import FILE, ROW
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, Row, SparkSession
 
-    from framework.engine.prepare import Bench, Prepared
+    from framework.engine.prepare import PlanningContext, Prepared
     from framework.plan.definition import Plan
     from framework.plan.target import Target
 
@@ -87,7 +87,7 @@ def check_table(
 def check_source(
     spark: SparkSession,
     prepared: Prepared,
-    bench: Bench,
+    bench: PlanningContext,
     *,
     figures: bool = False,
     fraction: float = 1.0,
@@ -120,7 +120,7 @@ def check_source(
     return _report(plan.target, subject, figures=figures, fraction=fraction)
 
 
-def _load_rows(spark: SparkSession, plan: Plan, bench: Bench) -> InputRows | None:
+def _load_rows(spark: SparkSession, plan: Plan, bench: PlanningContext) -> InputRows | None:
     """Return the rows that a load would take in, None where there is none."""
     load = plan.load
     request = load.request if load else None

@@ -16,12 +16,12 @@ from framework.hudi.commit.segments import merge_segments
 from framework.hudi.filegroup.names import LogFileName
 from framework.hudi.filegroup.slices import FileGroupId, FileSlice, LogFile
 from framework.hudi.keygen.rule import KeyRule
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import MetaField, join
 from framework.hudi.table.partition_path import parse_partition
 from framework.hudi.timeline.instant import Instant
 from framework.hudi.timeline.timeline import Timeline
-from framework.hudi.view.listing import ListingView
+from framework.hudi.view.listing_view import ListingView
 from framework.spark.checking.places import Placed, scanning, together, without_places
 from framework.spark.reading.adopted import FILE, ROW, scan_with_places
 from framework.spark.reading.columns import META_SCHEMA, quoted, struct_of

@@ -16,7 +16,7 @@ from pyarrow import orc
 
 from framework.engine.load.input_footers import input_footers
 from framework.errors import CorruptFileError, PlanError, Where
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import name_of, parent_of
 from framework.vocabulary import MissingColumns
 

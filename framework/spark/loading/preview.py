@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from framework.spark.loading.column_types import refuse_columns
 from framework.spark.loading.determinism import nondeterministic
 from framework.spark.loading.frames import open_input
-from framework.spark.querying import answer_of
 from framework.spark.reading.jvm import Jvm
 from framework.spark.spark_faults import typed
+from framework.spark.sql_query import answer_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

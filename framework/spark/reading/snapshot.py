@@ -19,7 +19,7 @@ from framework.errors import PlanError
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.table.layout import join
-from framework.hudi.view.listing import ListingView
+from framework.hudi.view.listing_view import ListingView
 from framework.spark.reading.adopted import in_table_types, scan_adopted
 from framework.spark.reading.columns import META_SCHEMA, partition_schema, struct_of
 from framework.spark.reading.drift import verify_sources

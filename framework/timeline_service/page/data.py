@@ -15,8 +15,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from framework.timeline_service.messages import JSON, Answer, RequestRefusedError, parameters
-from framework.timeline_service.page.asking import Part
-from framework.timeline_service.page.told_table import ToldTable
+from framework.timeline_service.page.parameters import Part
+from framework.timeline_service.page.table_summary import ToldTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

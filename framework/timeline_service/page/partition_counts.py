@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from framework.hudi.filegroup.slices import FileSlice
     from framework.hudi.view.incremental import IncrementalView
-    from framework.timeline_service.page.asking import Part
+    from framework.timeline_service.page.parameters import Part
 
 __all__ = ["PartitionCounts"]
 

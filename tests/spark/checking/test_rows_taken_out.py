@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from framework.engine.history import history
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.timeline import load_timeline
 from framework.vocabulary import TableType, WriteOperation

@@ -26,8 +26,8 @@ import pyarrow.parquet as pq
 import pyspark
 from pyspark.sql import SparkSession
 
-from framework.engine.load import comparing
-from framework.engine.prepare import Bench, Request, prepare
+from framework.engine.load import index_lookup
+from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.runner import run
 from framework.spark.loading.reader import SparkInput
 from framework.spark.tasks import SparkTasks
@@ -47,7 +47,7 @@ IDS, DAYS = 6_000, 3
 
 def main(folder: Path, kind: str) -> None:
     """Load twice and tell what happened."""
-    setattr(comparing, "_NEAR_ROWS", 0)  # noqa: B010 - Spark is to carry even so few rows
+    setattr(index_lookup, "_NEAR_ROWS", 0)  # noqa: B010 - Spark is to carry even so few rows
     with session_on_executors(folder / "events") as spark:
         land(folder / "landing", "a", range(IDS), version=1)
         with _killing_while_fetching(spark) as killed:
@@ -149,7 +149,7 @@ def _load(spark: SparkSession, folder: Path, kind: str, tasks: Tasks) -> Any:
         )
     )
     with TemporaryDirectory() as scratch:
-        plan = prepare(Request(path=spec), Bench(tasks=tasks, scratch=Path(scratch))).plan
+        plan = prepare(Request(path=spec), PlanningContext(tasks=tasks, scratch=Path(scratch))).plan
         return run(plan, tasks, reader=SparkInput(spark)).proof["account"]
 
 

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from framework.engine.events import StageStarted
-from framework.engine.prepare import Bench, Request, prepare
+from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.runner import run
 from framework.spark.checking.checker import SparkChecker
 from framework.spark.loading.reader import SparkInput
@@ -61,7 +61,9 @@ def main(folder: Path) -> None:
     with session_on_executors(folder / "events") as spark, _Killer(spark).at_work() as killer:
         tasks = SparkTasks(spark)
         with TemporaryDirectory() as scratch:
-            plan = prepare(Request(path=spec), Bench(tasks=tasks, scratch=Path(scratch))).plan
+            plan = prepare(
+                Request(path=spec), PlanningContext(tasks=tasks, scratch=Path(scratch))
+            ).plan
             result = run(
                 plan,
                 tasks,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from framework.engine.bootstrap import write_task
 from framework.engine.bootstrap.write_task import write_files_task
 from framework.errors import FrameworkError
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from tests.support.fault_storage import FaultStorage
 
 if TYPE_CHECKING:

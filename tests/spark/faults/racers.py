@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from framework.engine.prepare import Bench, Request, prepare
+from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
 from framework.errors import FrameworkError
@@ -66,7 +66,7 @@ def adopt(spec: Path, earlier: Earlier, tasks: Tasks | None = None) -> str:
     """Adopt as the command does."""
     tasks = tasks or InProcessTasks(1)
     with TemporaryDirectory() as scratch:
-        bench = Bench(tasks=tasks, scratch=Path(scratch))
+        bench = PlanningContext(tasks=tasks, scratch=Path(scratch))
         plan = prepare(Request(path=spec, earlier=earlier), bench).plan
         if not plan.has_changes:
             return _NOTHING

@@ -17,7 +17,7 @@ import pytest
 
 from framework.errors import FrameworkError
 from framework.hudi.commit.lease import current_lease
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.spark import run
 from tests.spark.faults.gate_executor_loss import BAD, ROWS
 from tests.support.checks import Gate, aside_of, good_rows

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework.hudi.commit.lease import current_lease
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from tests.support.lakes import FILES, Lake
 from tests.support.started import Started, started_pipeline
 

@@ -17,7 +17,7 @@ from framework.engine.status import table_status
 from framework.engine.tasks import InProcessTasks
 from framework.errors import SourceDriftError
 from framework.hudi.commit.staging import Staging, new_write_id
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.plan.build import Earlier
 from framework.spark.tasks import SparkTasks
 from tests.spark.faults.late import Shadowed, attempt

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework.hudi.commit.lease import current_lease
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from tests.support.started import started_pipeline
 
 if TYPE_CHECKING:

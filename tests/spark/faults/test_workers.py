@@ -8,7 +8,7 @@ import pytest
 
 from framework.errors import TaskError
 from framework.hudi.commit.lease import current_lease
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.spark.tasks import SparkTasks
 from tests.spark.faults.faulty import Fault, FaultyTasks
 from tests.support.lakes import PARTITIONS, Lake

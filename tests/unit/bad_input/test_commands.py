@@ -10,7 +10,7 @@ import pytest
 
 from framework.cli.app import main
 from framework.hudi.commit.lease import Owner, acquire
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.clock import SystemClock
 from tests.support.scenes import Scene, a_document, a_scene, adopt, snapshot
 from tests.support.sources import ids

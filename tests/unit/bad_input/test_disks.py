@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.engine.prepare import Bench, Request, prepare
+from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
 from framework.errors import StorageError
@@ -88,7 +88,7 @@ def test_full_scratch_disk_fails_before_the_target_is_touched(
 ) -> None:
     """The inventory needs room too."""
     scene = a_scene(tmp_path, FILES)
-    bench = Bench(tasks=InProcessTasks(1), scratch=small_disk / "scratch")
+    bench = PlanningContext(tasks=InProcessTasks(1), scratch=small_disk / "scratch")
     with pytest.raises(StorageError) as caught:
         prepare(Request(path=scene.spec), bench)
     assert caught.value.condition == "storage/full"

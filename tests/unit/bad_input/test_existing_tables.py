@@ -18,7 +18,7 @@ from framework.errors import (
     UnsupportedTableError,
 )
 from framework.hudi.commit.lease import Owner, acquire
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.clock import SystemClock
 from tests.golden.tables.opening import open_golden
 from tests.support.meddling import WRITING, Meddling

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 
-from framework.engine.prepare import Bench, Prepared, prepare_saved
+from framework.engine.prepare import PlanningContext, Prepared, prepare_saved
 from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
 from framework.errors import (
@@ -207,7 +207,7 @@ def _prepared(scene: Scene, path: Path) -> Prepared:
     scratch.mkdir(exist_ok=True)
     for old in scratch.iterdir():
         old.unlink()
-    return prepare_saved(path, Bench(tasks=InProcessTasks(1), scratch=scratch))
+    return prepare_saved(path, PlanningContext(tasks=InProcessTasks(1), scratch=scratch))
 
 
 def _refused(scene: Scene, path: Path, condition: str) -> FrameworkError:

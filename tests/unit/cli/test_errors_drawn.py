@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from framework.cli.render.errors import Voice, fail, fail_unexpected, tell_interrupted
+from framework.cli.render.errors import OutputOptions, fail, fail_unexpected, tell_interrupted
 from framework.errors import EngineError, Finding, SpecError, Where
 from tests.support.scenes import Scene, a_document, a_scene
 from tests.support.sources import ids
@@ -73,7 +73,7 @@ def test_unexpected_error_keeps_its_traceback_in_a_file(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Exit 70, and the file is named in words and in JSON."""
-    assert fail_unexpected(ZeroDivisionError("oops"), Voice(json_result=True)) == 70
+    assert fail_unexpected(ZeroDivisionError("oops"), OutputOptions(json_result=True)) == 70
     told = capsys.readouterr()
     error = json.loads(told.out)["error"]
     report = Path(error["traceback"])
@@ -87,11 +87,11 @@ def test_notes_of_an_error_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     """Such as where Spark's log lies."""
     error = EngineError("spark/not-started", "it did not start")
     error.add_note("Spark's log: /somewhere/spark.log")
-    assert fail(error, Voice(json_log=True, json_result=True)) == 5
+    assert fail(error, OutputOptions(json_log=True, json_result=True)) == 5
     told = capsys.readouterr()
     assert json.loads(told.out)["error"]["notes"] == ["Spark's log: /somewhere/spark.log"]
     assert json.loads(told.err)["event"] == "error"
-    assert fail(error, Voice()) == 5
+    assert fail(error, OutputOptions()) == 5
     assert "/somewhere/spark.log" in capsys.readouterr().err
 
 
@@ -99,7 +99,7 @@ def test_control_characters_of_a_message_cannot_steer_the_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Keys and file names are foreign text."""
-    fail(EngineError("source/odd", "a\x1b]0;title\x07b", remedy="c\x9bd"), Voice())
+    fail(EngineError("source/odd", "a\x1b]0;title\x07b", remedy="c\x9bd"), OutputOptions())
     told = capsys.readouterr().err
     assert "\x1b" not in told
     assert "\x9b" not in told
@@ -116,7 +116,7 @@ def test_caret_stands_below_wide_characters(capsys: pytest.CaptureFixture[str]) 
         source_line="表 : x",
         length=1,
     )
-    fail(SpecError((finding,)), Voice())
+    fail(SpecError((finding,)), OutputOptions())
     lines = capsys.readouterr().err.splitlines()
     assert "3 | 表 : x" in lines
     assert lines[lines.index("3 | 表 : x") + 1] == "  |     ^"
@@ -124,7 +124,7 @@ def test_caret_stands_below_wide_characters(capsys: pytest.CaptureFixture[str]) 
 
 def test_interruption_is_one_line_with_its_code(capsys: pytest.CaptureFixture[str]) -> None:
     """In words by default, else as JSON."""
-    assert tell_interrupted("terminated", 143, ["Nothing was published."], Voice()) == 143
+    assert tell_interrupted("terminated", 143, ["Nothing was published."], OutputOptions()) == 143
     assert len(capsys.readouterr().err.splitlines()) == 1
-    tell_interrupted("interrupted", 130, [], Voice(json_log=True))
+    tell_interrupted("interrupted", 130, [], OutputOptions(json_log=True))
     assert json.loads(capsys.readouterr().err)["exit_code"] == 130

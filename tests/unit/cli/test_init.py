@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from framework.spec.loading import load_spec
+from framework.spec.loader import load_spec
 from framework.vocabulary import PartitionType, SourceLayout
 from tests.support.sources import a_source, ids
 

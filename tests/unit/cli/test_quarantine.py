@@ -9,7 +9,7 @@ import pytest
 
 from framework.hudi.commit.lease import Owner, acquire
 from framework.hudi.commit.staging import new_write_id
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.clock import SystemClock
 from tests.support.asides import Shop
 

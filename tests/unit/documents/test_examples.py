@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework.cli.app import main
-from framework.spec.loading import load_spec
+from framework.spec.loader import load_spec
 from tools.demo import lay_flights
 
 if TYPE_CHECKING:

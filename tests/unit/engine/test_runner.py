@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework.engine.events import Progress, StageFinished, StageStarted
-from framework.engine.prepare import Bench
-from framework.engine.proving import prove_source
+from framework.engine.key_proof import prove_source
+from framework.engine.prepare import PlanningContext
 from framework.engine.runner import RunResult, run
 from framework.engine.tasks import InProcessTasks
 from framework.errors import AuditFailedError, PlanError, StorageError
@@ -105,7 +105,7 @@ def test_proof_on_the_source_writes_to_the_scratch_folder_only(
     before = snapshot(scene.folder)
     scratch = tmp_path / "proof"
     scratch.mkdir()
-    proof = prove_source(found, Bench(tasks=InProcessTasks(1), scratch=scratch))
+    proof = prove_source(found, PlanningContext(tasks=InProcessTasks(1), scratch=scratch))
     assert (proof["unique"], proof["not_null"], proof["rows"]) == (True, True, 3)
     assert snapshot(scene.folder) == before
 
@@ -114,7 +114,7 @@ def test_proof_on_the_source_refuses_duplicates(twice: Scene, tmp_path: Path) ->
     """Before anything is written."""
     found = plan(twice).plan
     with pytest.raises(AuditFailedError) as caught:
-        prove_source(found, Bench(tasks=InProcessTasks(1), scratch=tmp_path))
+        prove_source(found, PlanningContext(tasks=InProcessTasks(1), scratch=tmp_path))
     assert caught.value.condition == "audit/duplicate-keys"
     assert snapshot(twice.location) == {}
 
@@ -123,5 +123,5 @@ def test_proof_needs_a_source_that_was_looked_at(scene: Scene, tmp_path: Path) -
     """A table that exists was proven when it began."""
     adopt(scene)
     with pytest.raises(PlanError) as caught:
-        prove_source(plan(scene).plan, Bench(tasks=InProcessTasks(1), scratch=tmp_path))
+        prove_source(plan(scene).plan, PlanningContext(tasks=InProcessTasks(1), scratch=tmp_path))
     assert caught.value.condition == "plan/nothing-to-prove"

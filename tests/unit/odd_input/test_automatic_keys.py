@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from framework.hudi.commit.lease import current_lease
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.plan.build import Earlier
 from tests.support.scenes import a_document, a_scene, adopt, plan, snapshot
 from tests.support.sources import ids

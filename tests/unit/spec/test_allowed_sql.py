@@ -12,7 +12,7 @@ from framework.errors import SpecError
 from framework.spec.allowed_functions import function_fault, refused_functions
 from framework.spec.allowed_sql import expression_faults, query_faults
 from framework.spec.functions import AGGREGATES
-from framework.spec.loading import load_spec
+from framework.spec.loader import load_spec
 from framework.spec.statement import StatementError, finished_statement
 from tests.support.spec_sql import (
     ATTACKS,

@@ -10,7 +10,7 @@ import pytest
 from framework.errors import SpecError
 from framework.plan.contract import column_faults
 from framework.plan.quality_of import quality_of
-from framework.spec.loading import load_spec
+from framework.spec.loader import load_spec
 
 pytest.importorskip("framework.spec.expectations", reason="the catalogue is not there yet")
 

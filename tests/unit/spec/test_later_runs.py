@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework.errors import PlanError
-from framework.spec.loading import load_spec
+from framework.spec.loader import load_spec
 from framework.spec.secret import Secret
 from framework.spec.source_spec import SourceLoad
 from framework.spec.table_spec import OrderingSpec

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from framework.errors import Finding, SpecError
-from framework.spec.loading import load_spec
+from framework.spec.loader import load_spec
 from framework.spec.project import find_project_file
 from framework.vocabulary import TableType
 

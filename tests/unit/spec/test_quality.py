@@ -9,7 +9,7 @@ import pytest
 
 from framework.cli.app import main
 from framework.errors import Finding, SpecError
-from framework.spec.loading import load_spec
+from framework.spec.loader import load_spec
 from framework.vocabulary import CheckedRows, CheckKind, OnFail
 
 Write = Callable[..., Path]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework.errors import PlanError, SpecError
-from framework.spec.loading import load_spec
+from framework.spec.loader import load_spec
 from framework.spec.project import PROJECT_FILE
 from framework.spec.regular_file import NotRegularError, TooBigError, read_regular
 from framework.spec.secret import Secret, SecretName

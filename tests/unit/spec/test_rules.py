@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from framework.errors import Finding, SpecError
-from framework.spec.loading import load_spec
+from framework.spec.loader import load_spec
 from tests.unit.spec.fault_cases import CASES, MARK, PROJECT, WARNINGS, WHOLE, Case
 from tests.unit.spec.load_cases import LOAD_CASES, LOAD_WARNINGS
 from tests.unit.spec.quality_cases import QUALITY_CASES, QUALITY_WARNINGS

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework.errors import Finding, SpecError
-from framework.spec.loading import load_spec
+from framework.spec.loader import load_spec
 
 if TYPE_CHECKING:
     from framework.spec.transform_spec import TransformSpec

@@ -17,7 +17,7 @@ from framework.engine.bootstrap.write import Ledger, write_files
 from framework.errors import AuditFailedError
 from framework.hudi.bootstrap import key_pass
 from framework.vocabulary import FileKind, KeyScope, PartitionType
-from tests.support.sources import Bench, a_bench, a_rule, ids
+from tests.support.sources import SourceContext, a_bench, a_rule, ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PARTITION = a_rule(scope=KeyScope.PARTITION)
 
 
-def proof(bench: Bench, kind: FileKind = FileKind.SKELETON) -> dict[str, Any]:
+def proof(bench: SourceContext, kind: FileKind = FileKind.SKELETON) -> dict[str, Any]:
     """Write all files and audit them."""
     written = write_files(
         bench.tasks, bench.job, bench.ranges(kind), Ledger(journal=lambda _: None)
@@ -36,7 +36,7 @@ def proof(bench: Bench, kind: FileKind = FileKind.SKELETON) -> dict[str, Any]:
     return dict(audited.proof)
 
 
-def refusal(bench: Bench, kind: FileKind = FileKind.SKELETON) -> tuple[str, dict[str, Any]]:
+def refusal(bench: SourceContext, kind: FileKind = FileKind.SKELETON) -> tuple[str, dict[str, Any]]:
     """Write all files, expect the audit to refuse them; return condition and report."""
     with pytest.raises(AuditFailedError) as caught:
         proof(bench, kind)
@@ -281,7 +281,7 @@ def test_audit_agrees_with_a_plain_count(
     assert (report["groups"], report["rows"]) == (len(repeated), sum(repeated))
 
 
-def _without_bloom(bench: Bench) -> Any:
+def _without_bloom(bench: SourceContext) -> Any:
     """Return the job without a filter, whose builder hashes by itself."""
     fields = {name: getattr(bench.job, name) for name in type(bench.job).__slots__}
     return type(bench.job)(**{**fields, "bloom": {"kind": "none"}})

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from framework.engine.audit.screening import Gone
+from framework.engine.audit.screen import ExcludedRows
 from framework.engine.bootstrap import duplicates
 from framework.engine.bootstrap.duplicates import KeyedFiles, losers
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.vocabulary import KeyScope, PartitionType
 from tests.support.sources import a_bench, a_rule
 from tests.support.storage_suite import put
@@ -41,10 +41,10 @@ def losing(
     bench = a_bench(root, files, rule or a_rule())
     storage = open_storage(bench.table)
     paths = sorted(files, key=lambda path: (path.rpartition("/")[0].encode(), path.encode()))
-    out: dict[int, Gone] = {}
+    out: dict[int, ExcludedRows] = {}
     for path, rows in (gone or {}).items():
         put(storage, f"gone/{path}", np.array(sorted(rows), np.int64).tobytes())
-        out[paths.index(path)] = Gone(path=f"gone/{path}", rows=len(rows))
+        out[paths.index(path)] = ExcludedRows(path=f"gone/{path}", rows=len(rows))
     schema = bench.inventory.schema
     assert schema is not None
     keyed = KeyedFiles(

@@ -13,7 +13,7 @@ import pytest
 from framework.engine.bootstrap.page_check import check_pages
 from framework.engine.tasks import InProcessTasks
 from framework.errors import CorruptFileError, SourceDriftError
-from tests.support.sources import Bench, a_bench
+from tests.support.sources import SourceContext, a_bench
 from tests.support.torn import TEARS, pages_of, tear
 
 if TYPE_CHECKING:
@@ -40,12 +40,14 @@ def rows(start: int = 0) -> pa.Table:
 FILES = {"p=1/a": rows(), "p=1/b": rows(60), "p=2/a": rows(120)}
 
 
-def bench_of(tmp_path: Path, files: Mapping[str, pa.Table] = FILES, **options: Any) -> Bench:
+def bench_of(
+    tmp_path: Path, files: Mapping[str, pa.Table] = FILES, **options: Any
+) -> SourceContext:
     """Return a source with two row groups in each file."""
     return a_bench(tmp_path, files, row_group_size=30, **options)
 
 
-def check(bench: Bench, parallelism: int = 1) -> PageShare:
+def check(bench: SourceContext, parallelism: int = 1) -> PageShare:
     """Read all pages of all files."""
     source = bench.inventory
     return check_pages(InProcessTasks(parallelism), source.location, source.handle, bench.ranges())

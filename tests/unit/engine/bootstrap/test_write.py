@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framework.engine import storing
+from framework.engine import durable_files
 from framework.engine.bootstrap.drift_check import check_drift
 from framework.engine.bootstrap.job import WorkRange
-from framework.engine.bootstrap.resuming import usable_segments
+from framework.engine.bootstrap.usable_segments import usable_segments
 from framework.engine.bootstrap.write import Ledger, write_files
 from framework.engine.events import Progress
 from framework.errors import SourceDriftError, StorageError
@@ -21,7 +21,7 @@ from framework.hudi.storage.checksum import file_crc32c
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.port import Move
 from framework.vocabulary import FileKind
-from tests.support.sources import Bench, a_bench, a_source, ids
+from tests.support.sources import SourceContext, a_bench, a_source, ids
 
 if TYPE_CHECKING:
     from framework.engine.events import Event
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 FILES = {"p=1/a": ids(1, 2), "p=1/b": ids(3), "p=2/a": ids(), "p=2/b": ids(9, 8)}
 
 
-def write(bench: Bench, kind: FileKind = FileKind.SKELETON) -> WrittenFiles:
+def write(bench: SourceContext, kind: FileKind = FileKind.SKELETON) -> WrittenFiles:
     """Write all files."""
     return write_files(bench.tasks, bench.job, bench.ranges(kind), Ledger(journal=lambda _: None))
 
 
-def statuses(bench: Bench, segments: tuple[SegmentRef, ...]) -> list[dict[str, object]]:
+def statuses(bench: SourceContext, segments: tuple[SegmentRef, ...]) -> list[dict[str, object]]:
     """Return all statuses by number."""
     batches = merge_segments(LocalStorage(bench.table), segments)
     return [row for batch in batches for row in batch.to_pylist()]
@@ -80,8 +80,8 @@ def test_write_files_many_files_are_stored_by_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Checksums stay with their files, and few wait at a time."""
-    monkeypatch.setattr(storing, "_MOST_WAITING", 3)
-    monkeypatch.setattr(storing, "_INLINE_FILES", 2)
+    monkeypatch.setattr(durable_files, "_MOST_WAITING", 3)
+    monkeypatch.setattr(durable_files, "_INLINE_FILES", 2)
     bench = a_bench(tmp_path, {f"p=1/{n:03}": ids(n, n + 1000) for n in range(40)})
     for row in statuses(bench, write(bench).segments):
         assert file_crc32c(LocalStorage(bench.table), str(row["staged"])) == row["crc32c"]
@@ -91,7 +91,7 @@ def test_write_files_failing_store_is_raised(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A full disk in a thread ends the task with its own error."""
-    monkeypatch.setattr(storing, "_INLINE_FILES", 0)
+    monkeypatch.setattr(durable_files, "_INLINE_FILES", 0)
     bench = a_bench(tmp_path, FILES)
     (Path(bench.table)).mkdir()
     (Path(bench.table) / "attempts").write_text("in the way")

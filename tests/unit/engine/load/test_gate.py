@@ -9,7 +9,7 @@ import pytest
 
 from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.timeline import load_timeline
 from framework.vocabulary import TableType, WriteOperation

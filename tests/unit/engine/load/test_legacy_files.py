@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framework.hudi.table.rebasing import GREGORIAN
+from framework.hudi.table.calendar import GREGORIAN
 from tests.support.legacy import JULIAN, LATE, MEANT, UTC_MARKS, write_legacy
 from tests.support.writing import rows_of, run_spec
 

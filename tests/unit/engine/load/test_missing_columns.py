@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from framework.engine.load.evolving import Following, InputSchema, evolved
+from framework.engine.load.schema_evolution import Following, InputSchema, evolved
 from framework.errors import PlanError
 from framework.hudi.table.schema import absent_fields
 from framework.vocabulary import (

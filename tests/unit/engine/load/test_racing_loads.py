@@ -12,7 +12,7 @@ import pytest
 
 from framework.errors import RetryableError
 from framework.hudi.commit.lease import current_lease
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.vocabulary import KeyScope, TableType, WriteOperation
 from tests.support.writing import Lake, load, rows_of
 

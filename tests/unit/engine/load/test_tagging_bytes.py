@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from framework.engine import tasks as running
-from framework.engine.load.tagging import tag_task
+from framework.engine.load.tag_task import tag_task
 from framework.hudi.storage.local import LocalStorage
 from tests.support.writing import run_spec
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.engine.quarantine.aside import gathering_folders
 from framework.engine.quarantine.datasets import clear_place, remove, sweep, waiting
+from framework.engine.quarantine.quarantined_batch import gathering_folders
 from framework.engine.quarantine.record import Record, read_record
 from framework.errors import CorruptFileError, PlanError
 from framework.hudi.timeline.instant import Instant

@@ -17,7 +17,7 @@ from framework.errors import CorruptFileError, FrameworkError, RetryableError
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.timeline.instant import Action
 from framework.hudi.timeline.timeline import load_timeline
-from framework.hudi.view.listing import ListingView
+from framework.hudi.view.listing_view import ListingView
 from framework.hudi.view.recorded import RecordedFiles
 from framework.vocabulary import TableType, WriteOperation
 from tests.golden.tables.opening import golden_names, open_golden

@@ -20,9 +20,9 @@ from framework.engine.reading.table import open_table
 from framework.errors import SourceDriftError, StorageError
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.filegroup.merge_rule import MergeRule
-from framework.hudi.storage.opening import open_storage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import META_COLUMNS
-from framework.hudi.view.listing import ListingView
+from framework.hudi.view.listing_view import ListingView
 from framework.vocabulary import TableType, WriteOperation
 from tests.golden.tables.opening import golden_names, open_golden
 from tests.interop.canonical import canonical_rows

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from framework.hudi.bootstrap.fingerprint import read_footer
-from framework.hudi.table.rebasing import GREGORIAN
+from framework.hudi.table.calendar import GREGORIAN
 from framework.vocabulary import SourceTrait
 from tests.support.legacy import UTC_MARKS
 

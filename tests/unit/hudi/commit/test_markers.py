@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from framework.errors import CorruptFileError
-from framework.hudi.commit.linking import link_files
+from framework.hudi.commit.links import link_files
 from framework.hudi.commit.markers import MarkerType, marker_type, read_markers, write_markers
 from framework.hudi.commit.transaction import begin
 from framework.hudi.storage.memory import MemoryStorage

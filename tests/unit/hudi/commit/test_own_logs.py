@@ -10,7 +10,7 @@ import pytest
 from framework.errors import CommitConflictError, UnsupportedTableError
 from framework.hudi.codecs.log_format import BlockKind, encode_block
 from framework.hudi.commit.lease import acquire
-from framework.hudi.commit.linking import check_listing, link_files
+from framework.hudi.commit.links import check_listing, link_files
 from framework.hudi.commit.markers import MarkerType, write_markers
 from framework.hudi.commit.own_logs import is_own_log, own_logs
 from framework.hudi.commit.pending import find_pending

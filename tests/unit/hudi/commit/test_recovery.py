@@ -10,7 +10,7 @@ import pytest
 from framework.errors import CommitConflictError, CorruptFileError, UnsupportedTableError
 from framework.hudi.codecs.avro import write_container
 from framework.hudi.commit.lease import acquire, release
-from framework.hudi.commit.linking import link_files
+from framework.hudi.commit.links import link_files
 from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.commit.recovery import roll_back, roll_forward
 from framework.hudi.commit.transaction import begin

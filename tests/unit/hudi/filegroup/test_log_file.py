@@ -20,8 +20,8 @@ from framework.hudi.codecs.parquet_seal import SEAL
 from framework.hudi.filegroup.log_changes import LogChange, LogPart, read_changes
 from framework.hudi.filegroup.log_file import log_file_bytes
 from framework.hudi.storage.memory import MemoryStorage
+from framework.hudi.table.calendar import GREGORIAN
 from framework.hudi.table.layout import META_COLUMNS, MetaField
-from framework.hudi.table.rebasing import GREGORIAN
 from framework.hudi.table.schema import avro_schema, with_meta_columns
 from tests.support.storage_suite import put
 

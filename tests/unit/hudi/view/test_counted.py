@@ -15,7 +15,7 @@ from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.hudi.timeline.timeline import load_timeline
 from framework.hudi.view.counted import load_records
-from framework.hudi.view.listing import ListingView
+from framework.hudi.view.listing_view import ListingView
 from tests.support.storage_suite import put
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.timeline.timeline import load_timeline
-from framework.hudi.view.listing import ListingView
+from framework.hudi.view.listing_view import ListingView
 from framework.hudi.view.recorded import RecordedFiles
 from tests.support.view_services import SERVICES
 from tests.support.view_table import ViewedTable

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from framework.timeline_service.serving import Served
+    from framework.timeline_service.host import Served
 
 FIRST = "20261101000000000"
 SECOND = "20261102000000000"

@@ -16,7 +16,7 @@ from tests.support.served_page import WrittenTable, a_file, a_served, ask, file_
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from framework.timeline_service.serving import Served
+    from framework.timeline_service.host import Served
 
 PAGE = "/v1/lakestrap/page/tables"
 FIRST = "20261101000000000"

@@ -12,7 +12,7 @@ import framework.timeline_service.page
 from tests.support.served_page import ask
 
 if TYPE_CHECKING:
-    from framework.timeline_service.serving import Served
+    from framework.timeline_service.host import Served
 
 SCRIPTS = sorted((Path(framework.timeline_service.page.__file__).parent / "static").glob("*.js"))
 

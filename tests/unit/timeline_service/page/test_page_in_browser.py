@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from framework.timeline_service.serving import Served
+    from framework.timeline_service.host import Served
 
 pytestmark = [
     pytest.mark.browser,

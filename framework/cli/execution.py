@@ -1,0 +1,148 @@
+"""What run and resume share: prepare, open Spark only where there is work, carry out, report."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import tempfile
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from framework.cli.interrupts import raise_if_lost
+from framework.cli.options import LogFormat
+from framework.cli.render.console import clean, out, write
+from framework.cli.render.errors import OutputOptions
+from framework.cli.render.plan import write_outcome
+from framework.cli.render.progress import reporting
+from framework.cli.reports import ReportFiles, kept_reports
+from framework.cli.spark_session import opened_backend
+from framework.cli.spec_files import in_process
+from framework.engine.backend import Backend
+from framework.engine.events import Note
+from framework.engine.prepare import PlanningContext, Prepared, Request, prepare, prepare_saved
+from framework.engine.quarantine.record import PLACE
+from framework.engine.run.interruption import aftermath
+from framework.engine.runner import RunResult
+from framework.plan.explain import explain_text
+from framework.plan.words import count_text, size_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+
+    from framework.engine.events import Event, Events
+
+__all__ = ["RunOptions", "execute_saved_plan", "execute_spec", "interruptible"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How a run is carried out and told of."""
+
+    master: str | None
+    conf: Mapping[str, str]
+    in_process: bool
+    voice: OutputOptions
+    reports: ReportFiles = field(default_factory=ReportFiles)
+    lineage: str | None = None
+
+    @property
+    def log_format(self) -> LogFormat:
+        """The form of progress."""
+        return LogFormat.JSON if self.voice.json_log else LogFormat.TEXT
+
+
+def execute_spec(request: Request, order: RunOptions) -> int:
+    """Prepare and carry out one spec; the exit code is 0, all else is an error."""
+    return _carry_out(lambda bench: prepare(request, bench), order, str(request.path))
+
+
+def execute_saved_plan(path: Path, order: RunOptions) -> int:
+    """Carry out a saved plan, if it is what would be planned now."""
+    return _carry_out(lambda bench: prepare_saved(path, bench), order, str(path))
+
+
+def _carry_out(
+    preparing: Callable[[PlanningContext], Prepared], order: RunOptions, name: str
+) -> int:
+    with tempfile.TemporaryDirectory() as scratch, reporting(order.log_format, name) as told:
+        events = interruptible(told)
+        bench = PlanningContext(tasks=in_process(), scratch=Path(scratch), events=events)
+        prepared = preparing(bench)
+        shows = not order.voice.json_log
+        with kept_reports(order.reports, order.lineage, prepared, events, shows=shows) as listening:
+            result = _run(prepared, order, listening) if prepared.plan.has_changes else None
+    _tell(result, prepared, order)
+    return 0
+
+
+def interruptible(told: Events) -> Events:
+    """Return who is told, and asks each time whether a signal was lost."""
+
+    def events(event: Event) -> None:
+        raise_if_lost()
+        told(event)
+
+    return events
+
+
+def _run(prepared: Prepared, order: RunOptions, events: Events) -> RunResult:
+    """Carry out the plan; an interruption is told what it left behind."""
+    plan = prepared.plan
+    events(Note(level="info", message=explain_text(plan)[0].text))
+    try:
+        with _backend(prepared, order, events) as backend:
+            figures = bool(order.reports)
+            return backend.run(plan, figures=figures, events=events, begun=prepared.begun)
+    except KeyboardInterrupt as stop:
+        left = aftermath(plan.target.location, prepared.observation.table.completed)
+        stop.add_note(left.sentence(str(prepared.request.path)))
+        raise
+
+
+def _backend(
+    prepared: Prepared, order: RunOptions, events: Events
+) -> AbstractContextManager[Backend]:
+    """Return the backend on Spark, or threads of this process where that was asked for."""
+    if order.in_process:
+        return nullcontext(Backend(tasks=in_process()))
+    return opened_backend(prepared.spec, events, master=order.master, conf=order.conf)
+
+
+def _tell(result: RunResult | None, prepared: Prepared, order: RunOptions) -> None:
+    if order.voice.json_result:
+        document = asdict(result or RunResult.unchanged(prepared.plan))
+        spec = str(prepared.request.path)
+        sys.stdout.write(json.dumps({"spec": spec, **document}) + "\n")
+    elif result is None:
+        write_outcome(out(), prepared.plan)
+    else:
+        _say(result, clean(prepared.plan.target.name))
+        _say_aside(result, str(prepared.request.path))
+
+
+def _say(result: RunResult, name: str) -> None:
+    if result.instant is None:
+        write(out(), Text.assemble((f"{name}: ", "bold"), "the earlier run is settled"))
+        return
+    done = (
+        f"{result.rows:,} rows in {result.files:,} files, "
+        f"{size_text(result.bytes_written)} written, "
+        f"published at {result.instant} in {result.seconds:.1f} s"
+    )
+    write(out(), Text.assemble((f"{name}: ", "bold"), done), hang=2)
+
+
+def _say_aside(result: RunResult, spec: str) -> None:
+    """Say how many rows are not in the table, and where they are."""
+    fate = result.proof.get("fate")
+    rows = fate.get("quarantined", 0) if isinstance(fate, dict) else 0
+    if rows:
+        show = f"run-pipeline quarantine show {shlex.quote(spec)}"
+        text = f"  {count_text(rows, 'row')} set aside in {result.proof.get(PLACE)}; see `{show}`"
+        write(out(), clean(text), hang=4)

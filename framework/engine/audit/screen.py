@@ -1,0 +1,331 @@
+"""Taking rows out before anything is written: those of checks that quarantine or drop.
+
+Places of bad rows come from whoever can read SQL, once for all checks. What is left of each file is
+told to the writing tasks as a list of rows to leave out; the gate then looks at the written files
+all the same.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from framework.engine.audit.provenance import with_places
+from framework.engine.audit.subject import SetAside
+from framework.errors import AuditFailedError, CorruptFileError, Where
+from framework.hudi.commit.placement import read_bytes
+from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Move
+from framework.hudi.table.layout import join, name_of, parent_of
+from framework.vocabulary import OnFail
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from framework.engine.audit.subject import Checker, InputRows
+    from framework.hudi.storage.port import Storage
+    from framework.plan.quality import Check, Quality
+
+    Duplicates = Callable[[Mapping[int, "ExcludedRows"]], pa.Table]
+
+__all__ = [
+    "DUPLICATE",
+    "NOTHING",
+    "ExcludedRows",
+    "ScreenPlace",
+    "Screened",
+    "excluded_rows",
+    "screen",
+]
+
+DUPLICATE: Final = "duplicate-key"
+"""The rule of rows that gave way to another row with their key."""
+
+_TOLD: Final = "screened.json"
+_BAD, _GONE, _EARLY, _POSITIONS = "bad", "gone", "early", "aside.parquet"
+_PLACES: Final = pa.schema([("number", pa.int64()), ("row", pa.int64()), ("mask", pa.int64())])
+_ORDER: Final = [("number", "ascending"), ("row", "ascending")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExcludedRows:
+    """Rows of one file that are not written: where their places are, and how many."""
+
+    path: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screened:
+    """What was taken out.
+
+    Attributes:
+        quarantined: rows that are set aside.
+        dropped: rows that are left out.
+        by_rule: bad rows by check; one row may be bad by several.
+        looked: rows that each check looked at.
+        gone: for each file that loses rows, by its number.
+        aside: absolute folder of the rows set aside, "" where there are none.
+    """
+
+    quarantined: int = 0
+    dropped: int = 0
+    by_rule: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    looked: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    gone: Mapping[int, ExcludedRows] = field(default_factory=lambda: MappingProxyType({}))
+    aside: str = ""
+
+    @property
+    def rows(self) -> int:
+        """Rows taken out."""
+        return self.quarantined + self.dropped
+
+
+NOTHING: Final = Screened()
+"""Nothing was taken out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScreenPlace:
+    """Where a screening works.
+
+    Attributes:
+        storage: the table's.
+        folder: in it, of this run; local, and seen by every task.
+        aside: absolute folder to be made for the rows set aside.
+        run_id: the run.
+        instant: its instant.
+        total: rows that come in.
+        origins: what each numbered file is called, for people.
+        carries_places: whether the files say themselves where each row came from, as those of rows
+            set aside do.
+    """
+
+    storage: Storage
+    folder: str
+    aside: str
+    run_id: str
+    instant: str
+    total: int
+    origins: Mapping[int, str]
+    carries_places: bool = False
+
+
+def screen(
+    checker: Checker,
+    rows: InputRows,
+    quality: Quality,
+    place: ScreenPlace,
+    duplicates: Duplicates | None = None,
+) -> Screened:
+    """Find the rows that do not get in, set aside those of quarantining checks, and tell where.
+
+    `duplicates` is asked for rows that give way to others, given those that are out already; they
+    are set aside by the rule `DUPLICATE`.
+
+    Done again by a resumed run it returns what was found before. Holds 24 bytes a bad row.
+
+    Raises:
+        AuditFailedError: `audit/too-many-set-aside`, `audit/over-budget`.
+        TaskError: `audit/check-not-run`.
+    """
+    storage, told = place.storage, join(place.folder, _TOLD)
+    if storage.stat(told) is not None:
+        return _read(storage, told)
+    storage.delete(place.folder)
+    rules = _Rules.of(quality.splitting, keeps_one=duplicates is not None)
+    folder = Path(storage.location, place.folder)
+    folder.mkdir(parents=True)
+    places = _PLACES.empty_table()
+    looked = {each.name: place.total for each in quality.splitting}
+    if quality.splitting:
+        looked |= checker.find_bad(rows, quality.splitting, str(folder / _BAD))
+        places = _places(str(folder / _BAD))
+    if duplicates is not None:
+        places = _joined(places, duplicates(dict(_write_gone(places, place, _EARLY))), rules)
+    found = replace(_screened(rules, places, place), looked=looked)
+    _refuse(quality, found, place)
+    if found.quarantined:
+        _set_aside(checker, rows, rules, places, place)
+    _write(storage, told, found)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rules:
+    """Names of rules by their bits, and the bits of those that set rows aside."""
+
+    names: tuple[str, ...]
+    quarantining: int
+
+    @classmethod
+    def of(cls, checks: Sequence[Check], *, keeps_one: bool) -> _Rules:
+        """Return the rules of some checks, and that of rows that give way."""
+        bits = [each.on_fail is OnFail.QUARANTINE for each in checks]
+        names = [each.name for each in checks]
+        if keeps_one:
+            bits, names = [*bits, True], [*names, DUPLICATE]
+        return cls(names=tuple(names), quarantining=sum(b << at for at, b in enumerate(bits)))
+
+
+def excluded_rows(storage: Storage, path: str) -> np.ndarray:
+    """Return the places of rows of one file that are not written, ascending; none for ""."""
+    if not path:
+        return np.empty(0, np.int64)
+    return np.frombuffer(read_bytes(storage, path), np.int64)
+
+
+def _places(folder: str) -> pa.Table:
+    """Return the bad rows by file and row."""
+    files = sorted(Path(folder).glob("*.parquet"))
+    tables = [
+        pq.read_table(file, columns=_PLACES.names, page_checksum_verification=True)
+        for file in files
+    ]
+    whole = pa.concat_tables([_PLACES.empty_table(), *(each.cast(_PLACES) for each in tables)])
+    return whole.sort_by(_ORDER)
+
+
+def _joined(places: pa.Table, losers: pa.Table, rules: _Rules) -> pa.Table:
+    """Return the places with those of rows that give way, which are other rows."""
+    bit = pa.scalar(1 << rules.names.index(DUPLICATE), pa.int64())
+    more = losers.append_column("mask", pa.repeat(bit, losers.num_rows)).cast(_PLACES)
+    return pa.concat_tables([places, more]).sort_by(_ORDER)
+
+
+def _screened(rules: _Rules, places: pa.Table, place: ScreenPlace) -> Screened:
+    """Return what is taken out, after each file's places are written."""
+    masks = places["mask"].to_numpy()
+    quarantined = int(np.count_nonzero(masks & rules.quarantining))
+    by_rule = {
+        name: int(np.count_nonzero(masks & (1 << bit))) for bit, name in enumerate(rules.names)
+    }
+    return Screened(
+        quarantined=quarantined,
+        dropped=masks.size - quarantined,
+        by_rule=by_rule,
+        gone=dict(_write_gone(places, place, _GONE)),
+        aside=place.aside if quarantined else "",
+    )
+
+
+def _write_gone(
+    places: pa.Table, place: ScreenPlace, folder: str
+) -> Iterator[tuple[int, ExcludedRows]]:
+    """Write the places of each file's rows; yield its number and where they are."""
+    numbers, rows = places["number"].to_numpy(), places["row"].to_numpy()
+    different, starts = np.unique(numbers, return_index=True)
+    ends = np.append(starts, numbers.size)[1:]
+    for number, start, end in zip(different.tolist(), starts.tolist(), ends.tolist(), strict=True):
+        path = join(place.folder, folder, str(number))
+        with place.storage.create(path, durable=False) as out:
+            out.write(np.ascontiguousarray(rows[start:end]).tobytes())
+        yield number, ExcludedRows(path=path, rows=end - start)
+
+
+def _refuse(quality: Quality, found: Screened, place: ScreenPlace) -> None:
+    """Raise where more rows would be taken out than the spec allows."""
+    for check in quality.splitting:
+        failed, looked = found.by_rule[check.name], found.looked[check.name]
+        bounded = check.budget.rows or check.budget.share is not None
+        if bounded and not check.budget.allows(failed, looked):
+            raise _refusal(
+                "over-budget",
+                f"`{check.name}` would take out {failed:,} of {looked:,} rows,"
+                f" more than `max_failed: {check.budget}`",
+                found,
+                place,
+                name=check.name,
+            )
+    if place.total and found.rows / place.total > quality.max_ratio:
+        raise _refusal(
+            "too-many-set-aside",
+            f"{found.rows:,} of {place.total:,} rows would be set aside or dropped,"
+            f" more than `max_ratio: {quality.max_ratio:g}`",
+            found,
+            place,
+        )
+
+
+def _refusal(
+    condition: str, message: str, found: Screened, place: ScreenPlace, *, name: str = ""
+) -> AuditFailedError:
+    """Return the error for a screening that takes out too much; `name` is the check's."""
+    return AuditFailedError(
+        f"audit/{condition}",
+        message,
+        report={
+            "check": condition,
+            **({"name": name} if name else {}),
+            "rows": place.total,
+            "quarantined": found.quarantined,
+            "dropped": found.dropped,
+            "by_rule": dict(found.by_rule),
+        },
+        where=Where(table=place.storage.location),
+        remedy="Nothing was published. Look at the source, or at the checks that fail.",
+    )
+
+
+def _set_aside(
+    checker: Checker,
+    rows: InputRows,
+    rules: _Rules,
+    places: pa.Table,
+    place: ScreenPlace,
+) -> None:
+    """Write the rows that are set aside."""
+    chosen = (places["mask"].to_numpy() & rules.quarantining) != 0
+    positions = str(Path(place.storage.location, place.folder, _POSITIONS))
+    places = places.filter(pa.array(chosen))
+    if place.carries_places:
+        places = with_places(places, dict(zip(rows.numbers, rows.paths, strict=True)))
+    pq.write_table(places, positions, write_page_checksum=True)
+    storage = open_storage(parent_of(place.aside))
+    storage.delete(name_of(place.aside))  # what an earlier process of the run began
+    checker.set_aside(
+        rows,
+        SetAside(
+            positions=positions,
+            rules=rules.names,
+            folder=place.aside,
+            run_id=place.run_id,
+            instant=place.instant,
+            origins=place.origins,
+        ),
+    )
+
+
+def _write(storage: Storage, path: str, found: Screened) -> None:
+    """Write what was found; the name never stands for less than the whole of it."""
+    unnamed = f"{path}.new"
+    with storage.create(unnamed) as out:
+        out.write(json.dumps(asdict(found, dict_factory=_plain)).encode())
+    storage.move([Move(source=unnamed, target=path)])
+
+
+def _read(storage: Storage, path: str) -> Screened:
+    """Return what an earlier process of the run found."""
+    try:
+        fields: dict[str, Any] = json.loads(read_bytes(storage, path))
+        gone = {int(number): ExcludedRows(**each) for number, each in fields.pop("gone").items()}
+        return Screened(**fields, gone=gone)
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptFileError(
+            "audit/screening-not-readable",
+            "what an earlier process of this run set aside cannot be read",
+            where=Where(file=path),
+            remedy="Run again with --fresh.",
+        ) from error
+
+
+def _plain(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return fields with their mappings as they are."""
+    return dict(pairs)

@@ -1,0 +1,180 @@
+"""Proving a source's keys without writing a table: the audit of a bootstrap that stays on paper.
+
+Nobody will ask for the keys' texts, so none are made: order is told from typed values, and so are
+hashes wherever equal texts surely have equal values (`framework.hudi.keygen.value_hash`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
+
+from framework.engine.audit.gate import AuditPlace, compare, proof_of, surveyed
+from framework.engine.audit.spill import bucket_bits
+from framework.engine.bootstrap.job import WorkRange
+from framework.engine.bootstrap.order_hint import may_be_ordered
+from framework.engine.bootstrap.packing import pack_scans
+from framework.engine.bootstrap.proof_task import (
+    ProofJob,
+    ProofShare,
+    ProofTask,
+    prove_files_task,
+)
+from framework.engine.events import Note, Progress, silent
+from framework.engine.tasks import decode, encode
+from framework.hudi.bootstrap.source_schema import (
+    decode_schema,
+    encode_schema,
+    with_partition_columns,
+)
+from framework.hudi.commit.files import WrittenFiles, written_files
+from framework.hudi.commit.segments import SegmentRef
+from framework.hudi.keygen.value_hash import has_value_hashes
+from framework.hudi.storage.locations import open_storage
+from framework.hudi.table.layout import join
+from framework.vocabulary import FileKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from framework.engine.audit.keys import KeySource
+    from framework.engine.events import Events
+    from framework.engine.tasks import Tasks
+    from framework.hudi.commit.files import WrittenFiles
+
+__all__ = ["hash_texts", "prove_keys"]
+
+_FOLDER = "keys"
+
+
+def prove_keys(
+    tasks: Tasks,
+    keys: KeySource,
+    ranges: Sequence[WorkRange],
+    work: str,
+    *,
+    events: Events = silent,
+) -> dict[str, object]:
+    """Return the proof that the keys of these files are unique in their scope and not null.
+
+    Reads the key columns once. Where footers speak for order but the keys do not, files whose keys
+    increase are read a second time; where texts turn out to be ambiguous, all files are. Writes
+    statuses and, of files that order does not prove, hashes (8 bytes a row).
+
+    Args:
+        tasks: carries the reading.
+        keys: how keys are made, and from what.
+        ranges: which files.
+        work: location of a fresh folder that tasks can write to; the caller deletes it.
+        events: hears of progress, as stage `audit`.
+
+    Raises:
+        AuditFailedError: `audit/duplicate-keys`, `audit/null-keys`.
+        SourceDriftError: a source file is not the one in the inventory.
+    """
+    proving = _Proving(tasks, keys, work, events)
+    job = proving.job(hash_ordered=not may_be_ordered(keys, ranges))
+    looked = proving.look(job, ranges)
+    place = AuditPlace(table=work, folder="audit", keys=keys, by_value=job.by_value)
+    found = surveyed(looked.written, place)
+    collisions = 0
+    if not found.disjoint:
+        if looked.left and not looked.ambiguous:
+            looked = looked.with_more(proving.look(replace(job, hash_ordered=True), looked.left))
+        if looked.ambiguous:
+            place = replace(place, by_value=False)
+            looked = proving.look(replace(job, hash_ordered=True, by_value=False), ranges)
+        events(Note(level="info", message=f"audit: {found.rows:,} keys by hash-buckets"))
+        collisions = compare(tasks, looked.written, place, looked.spills)
+    return proof_of(place, found, collisions=collisions)
+
+
+def hash_texts(
+    tasks: Tasks, keys: KeySource, ranges: Sequence[WorkRange], work: str
+) -> tuple[str, ...]:
+    """Return paths, below a fresh folder `work`, of the hashes of the texts of all keys.
+
+    Arguments and errors as of `prove_keys`; rows without a key have a hash too.
+    """
+    proving = _Proving(tasks, keys, work, silent)
+    job = replace(proving.job(hash_ordered=True), by_value=False)
+    return proving.look(job, ranges).spills
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Looked:
+    """What tasks found.
+
+    Attributes:
+        written: statuses of the files that were looked at; nothing is written but them.
+        spills: paths of the hashes.
+        left: files that were not hashed.
+        ambiguous: hashes of values say nothing.
+    """
+
+    written: WrittenFiles
+    spills: tuple[str, ...]
+    left: tuple[WorkRange, ...]
+    ambiguous: bool
+
+    def with_more(self, other: _Looked) -> _Looked:
+        """Return the same files, now with the hashes of those that were left."""
+        return replace(
+            self,
+            spills=(*self.spills, *other.spills),
+            left=other.left,
+            ambiguous=self.ambiguous or other.ambiguous,
+        )
+
+
+class _Proving:
+    """Sends tasks to look at files."""
+
+    def __init__(self, tasks: Tasks, keys: KeySource, work: str, events: Events) -> None:
+        self._tasks = tasks
+        self._keys = keys
+        self._work = work
+        self._events = events
+
+    def job(self, *, hash_ordered: bool) -> ProofJob:
+        """Return what tasks are told at first, and make the folder that they write to."""
+        key_schema = decode_schema(self._keys.key_schema)
+        rule = self._keys.key_rule
+        with open_storage(self._work).create(join(_FOLDER, "begun"), durable=False):
+            pass
+        return ProofJob(
+            keys=asdict(self._keys),
+            work=self._work,
+            folder=_FOLDER,
+            schema=encode_schema(with_partition_columns(key_schema, rule.partition)),
+            bits=bucket_bits(self._keys.handle.rows),
+            by_value=has_value_hashes(rule, key_schema),
+            hash_ordered=hash_ordered,
+        )
+
+    def look(self, job: ProofJob, ranges: Sequence[WorkRange]) -> _Looked:
+        """Look at the files of some ranges.
+
+        Raises:
+            SourceDriftError, CorruptFileError, StorageError: as of `prove_files_task`.
+        """
+        fields = asdict(job)
+        work = [
+            encode(ProofTask(job=fields, ranges=[asdict(each) for each in share]))
+            for share in pack_scans(self._keys.handle, ranges, self._tasks.parallelism)
+        ]
+        shares: list[tuple[SegmentRef, ProofShare]] = []
+        for status in self._tasks.run(prove_files_task, work):
+            share = decode(ProofShare, status)
+            segment = SegmentRef(**share.segment)
+            shares.append((segment, share))
+            self._events(Progress(stage="audit", files=segment.files, rows=segment.rows))
+        return _Looked(
+            written=written_files(segment for segment, _ in shares),
+            spills=tuple(share.spill for _, share in shares if share.spill),
+            left=tuple(
+                WorkRange(start=start, stop=stop, kind=FileKind.SKELETON.value)
+                for start, stop in sorted(tuple(pair) for _, share in shares for pair in share.left)
+            ),
+            ambiguous=any(share.ambiguous for _, share in shares),
+        )

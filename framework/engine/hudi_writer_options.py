@@ -1,0 +1,172 @@
+"""What an Apache Hudi job must set to write on beside us, and how Spark SQL declares the table."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum, unique
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from framework.engine.load_history import LOAD_KEY
+from framework.engine.reading.table import open_table
+from framework.errors import PlanError, Where
+from framework.hudi.keygen.rule import KeyGenerator, KeyRule
+from framework.hudi.storage.locations import open_storage
+from framework.hudi.table.properties import read_properties
+from framework.hudi.timeline.commit_metadata import read_commit_head
+from framework.hudi.timeline.instant import DATA_ACTIONS
+from framework.hudi.timeline.timeline import load_timeline
+from framework.plan.facts import FACTS_KEY, BootstrapFacts
+from framework.plan.gate import gate
+from framework.plan.reader_exceptions import EXCEPTIONS, Trait
+from framework.plan.readers import Ability
+from framework.vocabulary import KeyScope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from framework.hudi.storage.port import Storage
+    from framework.hudi.table.properties import TableProperties
+
+__all__ = ["OptionsForm", "hudi_options", "table_ddl"]
+
+_SESSION: Final = "spark."
+
+
+@unique
+class OptionsForm(StrEnum):
+    """How options are written: for a DataFrame writer, for Spark SQL, as a properties file."""
+
+    SPARK_CONF = "spark-conf"
+    SQL = "sql"
+    PROPERTIES = "properties"
+
+
+_LINES = {
+    OptionsForm.SPARK_CONF: ("#", "{key} {value}"),
+    OptionsForm.SQL: ("--", "SET {key}={value};"),
+    OptionsForm.PROPERTIES: ("#", "{key}={value}"),
+}
+
+
+def hudi_options(location: str, form: OptionsForm) -> str:
+    """Return the options under which an Apache Hudi job may write on, with their warnings.
+
+    Raises:
+        PlanError: there is no table (`table/missing`).
+    """
+    storage = open_storage(location)
+    properties = _properties(storage)
+    rule = _key_rule(storage)
+    comment, line = _LINES[form]
+    notes = [
+        "Never run an Apache Hudi writer while a run of run-pipeline is under way:",
+        "it does not see our lease, and would roll our instant back.",
+    ]
+    if form is OptionsForm.SQL and rule and rule.generator is KeyGenerator.CUSTOM:
+        notes.append("Spark SQL cannot write this table at version 6: use the DataFrame writer.")
+    options = _options(properties, rule) | _session_options(open_table(location).schema)
+    if any(name.startswith(_SESSION) for name in options):
+        notes.append(f"Options that begin with {_SESSION} are set when the session starts.")
+    notes += _limits(storage)
+    lines = [f"{comment} {note}" for note in notes]
+    lines += [line.format(key=key, value=options[key]) for key in sorted(options)]
+    return "\n".join(lines) + "\n"
+
+
+def _session_options(schema: pa.Schema) -> dict[str, str]:
+    """Return what a session needs for values that the columns may have.
+
+    Lists whose elements may be null: the old structure, Apache Hudi's default, has no place for
+    them. Days and timestamps: Spark 3 fails on early ones in files that no Spark wrote.
+    """
+    found: dict[str, str] = {}
+    kinds = [kind for field in schema for kind in _kinds(field.type)]
+    if any(pa.types.is_list(kind) and kind.value_field.nullable for kind in kinds):
+        found[f"{_SESSION}hadoop.parquet.avro.write-old-list-structure"] = "false"
+    if any(pa.types.is_date(kind) or pa.types.is_timestamp(kind) for kind in kinds):
+        found["spark.sql.parquet.datetimeRebaseModeInRead"] = "CORRECTED"
+        found["spark.sql.parquet.int96RebaseModeInRead"] = "CORRECTED"
+    return found
+
+
+def _kinds(kind: pa.DataType) -> Iterator[pa.DataType]:
+    """Yield a type and all types in it."""
+    yield kind
+    for place in range(kind.num_fields):
+        yield from _kinds(kind.field(place).type)
+
+
+def _limits(storage: Storage) -> Iterator[str]:
+    """Yield what no option mends: writes that fail or spoil rows, as the reader gate names them."""
+    data = [e for e in load_timeline(storage).completed if e.action in DATA_ACTIONS]
+    text = read_commit_head(storage, data[0].path).extra.get(FACTS_KEY) if data else None
+    if text is None:
+        return
+    facts = BootstrapFacts.from_json(text)
+    found = gate({trait: facts.traits[trait] for trait in Trait if trait in facts.traits})
+    stopping = {each.name for each in EXCEPTIONS if each.continues is Ability.NO}
+    for each in found.exceptions:
+        if each.name in stopping:
+            yield f"{each.name} ({each.who}): {each.message}"
+
+
+def table_ddl(location: str) -> str:
+    """Return the statement with which Spark SQL, with Apache Hudi, declares the table.
+
+    Columns and properties are read from the table itself.
+
+    Raises:
+        PlanError: there is no table (`table/missing`).
+    """
+    storage = open_storage(location)
+    properties = _properties(storage)
+    names = [n for n in (properties.database, properties.name) if n]
+    quoted = ".".join(f"`{n}`" for n in names)
+    place = storage.location.replace("\\", "\\\\").replace("'", "\\'")
+    return f"CREATE TABLE {quoted} USING hudi LOCATION '{place}';\n"
+
+
+def _properties(storage: Storage) -> TableProperties:
+    found = read_properties(storage)
+    if found is None:
+        raise PlanError(
+            "table/missing",
+            "there is no table",
+            where=Where(table=storage.location),
+            remedy="Make it with `run-pipeline run`.",
+        )
+    return found
+
+
+def _key_rule(storage: Storage) -> KeyRule | None:
+    """The rule in the commit that began the table; None where it was not ours."""
+    data = [e for e in load_timeline(storage).completed if e.action in DATA_ACTIONS]
+    extra = read_commit_head(storage, data[0].path).extra if data else {}
+    facts = extra.get(FACTS_KEY) or extra.get(LOAD_KEY)
+    return KeyRule.from_json(json.loads(facts)["key_rule"]) if facts else None
+
+
+def _options(properties: TableProperties, rule: KeyRule | None) -> dict[str, str]:
+    options = {
+        "hoodie.table.name": properties.name,
+        "hoodie.datasource.write.table.type": properties.table_type.value.upper(),
+        "hoodie.write.table.version": "6",
+        "hoodie.write.auto.upgrade": "false",
+        "hoodie.metadata.enable": "false",
+        "hoodie.index.type": "SIMPLE",
+    }
+    if properties.bootstrap_base_path:
+        # 1.2.0 fails where an insert is put into the file group of a skeleton without reading it
+        options["hoodie.merge.allow.duplicate.on.inserts"] = "false"
+    if properties.ordering_field:
+        options["hoodie.datasource.write.precombine.field"] = properties.ordering_field
+    else:
+        options["hoodie.combine.before.upsert"] = "false"
+    if rule is None:
+        return options
+    if rule.scope is KeyScope.TABLE and rule.partition:
+        options["hoodie.index.type"] = "GLOBAL_SIMPLE"
+        options["hoodie.simple.index.update.partition.path"] = "true"
+    return options | rule.writer_options()

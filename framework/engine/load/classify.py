@@ -1,0 +1,128 @@
+"""Which rows of a bucket are new: those that no existing row has the key of."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from framework.engine.load.dedup import Bucket
+from framework.engine.load.job import LoadJob
+from framework.engine.load.tag_task import HITS_SCHEMA, read_hits
+from framework.engine.tasks import decode
+from framework.hudi.table.layout import join
+from framework.vocabulary import WriteOperation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from framework.hudi.storage.port import Storage
+
+__all__ = ["SettleTask", "Settled", "read_inserts", "settle_task"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettleTask:
+    """A bucket with its number and all files of hits; `bucket` are fields of `Bucket`."""
+
+    job: dict[str, Any]
+    number: int
+    bucket: dict[str, Any]
+    hits: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What becomes of a bucket's rows, as JSON-able fields; each row counts once.
+
+    Attributes:
+        number: the bucket.
+        path: where the rows to insert are: places in the bucket as int64, ascending.
+        parts: [partition path, start, stop] of each partition's stretch of them.
+        inserted: rows to insert.
+        updated: rows whose key is there in their partition.
+        moved: rows to insert whose key is in another partition, where it is deleted.
+        superseded: rows left out, since a row in another partition has a greater ordering value.
+        deleted: rows of a delete whose key is there.
+        absent: rows of a delete whose key is not there.
+    """
+
+    number: int
+    path: str
+    parts: list[tuple[str, int, int]]
+    inserted: int = 0
+    updated: int = 0
+    moved: int = 0
+    superseded: int = 0
+    deleted: int = 0
+    absent: int = 0
+
+
+def settle_task(descriptor: str) -> str:
+    """Settle the bucket of a `SettleTask`; return the `Settled` as JSON.
+
+    Holds a byte or two per row of the bucket in memory.
+
+    Raises:
+        CommitConflictError: `commit/fenced`.
+    """
+    task = decode(SettleTask, descriptor)
+    job = LoadJob(**task.job)
+    storage = job.storage()
+    bucket = Bucket(**task.bucket)
+    hits = _hits(storage, task)
+    stays = _marked(bucket, hits, pc.invert(hits["moves"]))
+    moves = _marked(bucket, hits, pc.and_(hits["moves"], hits["wins"])) & ~stays
+    loses = _marked(bucket, hits, pc.and_(hits["moves"], pc.invert(hits["wins"]))) & ~stays
+    if job.operates is WriteOperation.DELETE:
+        found = int(np.count_nonzero(stays))
+        counts = {"deleted": found, "absent": bucket.rows - found}
+        fresh = np.zeros(bucket.rows, dtype=bool)
+    else:
+        fresh = ~stays & ~loses
+        counts = {
+            "updated": int(np.count_nonzero(stays)),
+            "moved": int(np.count_nonzero(moves & ~loses)),
+            "superseded": int(np.count_nonzero(loses)),
+            "inserted": int(np.count_nonzero(fresh)),
+        }
+    places = np.flatnonzero(fresh).astype(np.int64)
+    path = join(job.folder, f"{uuid4().hex}.inserts")
+    with storage.create(path, durable=False) as out:
+        out.write(places.tobytes())
+    parts = list(_parts(bucket, places))
+    return json.dumps({"number": task.number, "path": path, "parts": parts, **counts})
+
+
+def read_inserts(storage: Storage, path: str, start: int, stop: int) -> np.ndarray:
+    """Return a stretch of the places of rows to insert; `stop` is not included."""
+    with storage.open_input(path) as stream:
+        stream.seek(start * 8)
+        return np.frombuffer(stream.read((stop - start) * 8), np.int64)
+
+
+def _hits(storage: Storage, task: SettleTask) -> pa.Table:
+    """Return all hits of the bucket."""
+    found = (read_hits(storage, path) for path in task.hits)
+    mine = [each.filter(pc.equal(each["bucket"], task.number)) for each in found]
+    return pa.concat_tables([HITS_SCHEMA.empty_table(), *mine])
+
+
+def _marked(bucket: Bucket, hits: pa.Table, chosen: Any) -> np.ndarray:
+    """Return which rows of the bucket have one of the chosen hits."""
+    found = np.zeros(bucket.rows, dtype=bool)
+    found[hits["row"].filter(chosen).to_numpy()] = True
+    return found
+
+
+def _parts(bucket: Bucket, places: np.ndarray) -> Iterator[tuple[str, int, int]]:
+    """Yield where each partition's places are, without partitions that have none."""
+    for path, first, last in bucket.starts():
+        start, stop = np.searchsorted(places, [first, last]).tolist()
+        if start < stop:
+            yield path, start, stop

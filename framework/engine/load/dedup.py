@@ -1,0 +1,278 @@
+"""Shares of the input, put together: each key is left once, by the ordering or refused.
+
+A bucket names record batches of Arrow files, each with rows of one partition, so that whoever needs
+the rows of one partition reads no others. Rows are numbered through all batches of a bucket. Rows
+are written again only where some of a batch give way to others with their key.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from framework.engine.audit.spill import partition_mix
+from framework.engine.load.job import LoadJob
+from framework.engine.load.key_input import FILE, KEY, PATH, ROW, incoming_schema
+from framework.engine.tasks import decode
+from framework.hudi.codecs.murmur import key_hashes
+from framework.hudi.filegroup.merge import ranks
+from framework.hudi.table.layout import join
+from framework.vocabulary import KeyScope, WriteOperation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from framework.hudi.storage.port import Storage
+
+__all__ = ["Bucket", "GatherTask", "Part", "gather_task", "read_parts"]
+
+_SAMPLES: Final = 50
+_KEEPS_ONE: Final = frozenset({WriteOperation.UPSERT, WriteOperation.DELETE})
+
+Part = tuple[str, int, str, int]
+"""Partition path and number of rows of a record batch, its file and its place in the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatherTask:
+    """Shares that become one bucket: for each its parts, in the order of the input."""
+
+    job: dict[str, Any]
+    shares: list[list[Part]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bucket:
+    """Rows of the input in which no key of a scope occurs twice, as JSON-able fields.
+
+    Attributes:
+        parts: the record batches; columns are those of `incoming_schema`.
+        dropped: rows that gave way to another row with their key.
+        duplicates: for operations that refuse them: [key, rows, [[file, row], …]] of some keys.
+        repeated: how many keys occurred more than once.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    dropped: int = 0
+    duplicates: list[list[Any]] = field(default_factory=list)
+    repeated: int = 0
+
+    @property
+    def rows(self) -> int:
+        """Rows of all parts."""
+        return sum(part[1] for part in self.parts)
+
+    def starts(self) -> Iterator[tuple[str, int, int]]:
+        """Yield (partition path, first row, row after the last) of each part."""
+        at = 0
+        for path, rows, *_ in self.parts:
+            yield path, at, at + rows
+            at += rows
+
+
+def gather_task(descriptor: str) -> str:
+    """Gather the shares of a `GatherTask`; return the `Bucket` as JSON.
+
+    Of rows with one key, upserts and deletes keep the one with the greatest ordering value, of
+    equal ones the last in the input. Holds one share's hashes of keys in memory, twice, of keys
+    that occur more than once all that decides, and one batch.
+
+    Raises:
+        CommitConflictError: `commit/fenced`.
+    """
+    task = decode(GatherTask, descriptor)
+    job = LoadJob(**task.job)
+    storage = job.storage()
+    found = _Found()
+    for share in task.shares:
+        found.parts += _once(job, storage, share, found)
+    return json.dumps(
+        {
+            "parts": found.parts,
+            "dropped": found.dropped,
+            "duplicates": found.duplicates,
+            "repeated": found.repeated,
+        }
+    )
+
+
+def read_parts(storage: Storage, parts: Sequence[Part], names: Sequence[str]) -> pa.Table:
+    """Return some columns of the rows of some parts, of which there is at least one."""
+    return pa.Table.from_batches(list(_batches(storage, parts, names)))
+
+
+def _batches(
+    storage: Storage, parts: Sequence[Part], names: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """Yield some columns of the rows of each part; opens each file once."""
+    files: dict[str, tuple[Any, Any]] = {}
+    try:
+        for _, _, path, number in parts:
+            if path not in files:
+                stream = storage.open_input(path)
+                files[path] = stream, _reader(stream, names)
+            yield files[path][1].get_batch(number).select(names)
+    finally:
+        for stream, _ in files.values():
+            stream.close()
+
+
+def _reader(stream: Any, names: Sequence[str]) -> Any:
+    """Return a reader of some columns of an Arrow file; what others have is not read."""
+    whole = pa.ipc.open_file(stream)
+    places = sorted(whole.schema.get_field_index(name) for name in names)
+    options = pa.ipc.IpcReadOptions(included_fields=places)
+    return pa.ipc.open_file(stream, options=options)
+
+
+class _Found:
+    """What is told of a bucket."""
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self.dropped = 0
+        self.repeated = 0
+        self.duplicates: list[list[Any]] = []
+
+
+def _once(job: LoadJob, storage: Storage, share: Sequence[Part], found: _Found) -> Sequence[Part]:
+    """Return the parts of a share in which each key occurs once; note keys that occur more."""
+    places, codes = _repeated(job, storage, share)
+    if not places.size:
+        return share
+    found.repeated += np.unique(codes).size
+    if job.operates not in _KEEPS_ONE:
+        _note_duplicates(_rows_at(storage, share, [KEY, FILE, ROW], places), codes, found)
+        return share
+    keep = np.ones(sum(part[1] for part in share), dtype=bool)
+    keep[places] = _best(job, storage, share, places, codes)
+    found.dropped += int(np.count_nonzero(~keep))
+    return _kept(job, storage, share, keep)
+
+
+def _repeated(
+    job: LoadJob, storage: Storage, share: Sequence[Part]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places of rows whose key occurs more than once, and a number for each key.
+
+    Rows of equal hashes are found first; only these rows' keys are held and compared.
+    """
+    batches = zip(share, _batches(storage, share, [KEY]), strict=True)
+    hashes = np.concatenate([_hashes(job, part[0], rows.column(KEY)) for part, rows in batches])
+    ordered = np.sort(hashes)
+    twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    if not twice.size:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    near = np.searchsorted(twice, hashes).clip(max=twice.size - 1)
+    places = np.flatnonzero(twice[near] == hashes)
+    codes = _codes(job, _rows_at(storage, share, [KEY, PATH], places))
+    repeated = np.bincount(codes)[codes] > 1
+    return places[repeated], codes[repeated]
+
+
+def _hashes(job: LoadJob, path: str, keys: pa.Array) -> np.ndarray:
+    """Return a hash for each key of a partition, the same for one key in one scope."""
+    hashes = key_hashes(keys)
+    if job.key_rule.scope is KeyScope.TABLE:
+        return hashes
+    mixed: np.ndarray = hashes ^ np.uint64(partition_mix(path))
+    return mixed
+
+
+def _rows_at(
+    storage: Storage, share: Sequence[Part], names: Sequence[str], places: np.ndarray
+) -> pa.Table:
+    """Return some columns of the rows at ascending places of a share, of which there is one."""
+    parts: list[Part] = []
+    mine: list[np.ndarray] = []
+    at = 0
+    for part in share:
+        first, last = np.searchsorted(places, [at, at + part[1]]).tolist()
+        if first < last:
+            parts.append(part)
+            mine.append(places[first:last] - at)
+        at += part[1]
+    batches = zip(_batches(storage, parts, names), mine, strict=True)
+    return pa.Table.from_batches([rows.take(pa.array(some)) for rows, some in batches])
+
+
+def _best(
+    job: LoadJob,
+    storage: Storage,
+    share: Sequence[Part],
+    places: np.ndarray,
+    codes: np.ndarray,
+) -> np.ndarray:
+    """Return which of some rows stay: one of each code."""
+    ordering = None if job.operates is WriteOperation.DELETE else job.ordering
+    names = [FILE, ROW, *([ordering] if ordering else [])]
+    rows = _rows_at(storage, share, names, places)
+    rank = np.zeros(places.size, np.int64)
+    if ordering:
+        rank = ranks(rows[ordering].combine_chunks())
+    order = np.lexsort([rows[ROW].to_numpy(), rows[FILE].to_numpy(), rank, codes])
+    ordered = codes[order]
+    best = np.zeros(places.size, dtype=bool)
+    best[order] = np.append(ordered[1:] != ordered[:-1], np.ones(1, dtype=bool))
+    return best
+
+
+def _kept(
+    job: LoadJob, storage: Storage, share: Sequence[Part], keep: np.ndarray
+) -> Sequence[Part]:
+    """Return the parts without the rows that do not stay; only parts that lose some are written."""
+    path = join(job.folder, f"{uuid4().hex}.rows")
+    schema = incoming_schema(job)
+    kept: list[Part] = []
+    at = written = 0
+    with storage.create(path, durable=False) as out, pa.ipc.new_file(out, schema) as writer:
+        for part in share:
+            stays = keep[at : at + part[1]]
+            at += part[1]
+            if stays.all():
+                kept.append(part)
+                continue
+            rows = read_parts(storage, [part], schema.names).filter(pa.array(stays))
+            if rows.num_rows:
+                writer.write_batch(rows.combine_chunks().to_batches()[0])
+                kept.append((part[0], rows.num_rows, path, written))
+                written += 1
+    return kept
+
+
+def _codes(job: LoadJob, rows: pa.Table) -> np.ndarray:
+    """Return a number for each row, the same for rows with one key in one scope."""
+    codes = _encoded(rows[KEY])
+    if job.key_rule.scope is KeyScope.TABLE:
+        return codes
+    paths = _encoded(rows[PATH])
+    if not paths.size or not paths.any():
+        return codes
+    _, together = np.unique(codes * (int(paths.max()) + 1) + paths, return_inverse=True)
+    return together
+
+
+def _encoded(column: pa.ChunkedArray) -> np.ndarray:
+    """Return a number for each text, the same for equal ones."""
+    encoded: Any = pc.dictionary_encode(column.combine_chunks())
+    found: np.ndarray = encoded.indices.to_numpy().astype(np.int64)
+    return found
+
+
+def _note_duplicates(rows: pa.Table, codes: np.ndarray, found: _Found) -> None:
+    """Remember some keys that occur more than once, with some of their rows."""
+    shown = np.unique(codes)[: max(0, _SAMPLES - len(found.duplicates))]
+    samples: Mapping[int, list[int]] = defaultdict(list)
+    for place in np.flatnonzero(np.isin(codes, shown)).tolist():
+        samples[int(codes[place])].append(place)
+    for group in samples.values():
+        some = rows.take(pa.array(group[:5]))
+        where = zip(some[FILE].to_pylist(), some[ROW].to_pylist(), strict=True)
+        found.duplicates.append([some[KEY][0].as_py(), len(group), [list(each) for each in where]])

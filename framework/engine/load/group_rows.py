@@ -1,0 +1,202 @@
+"""The rows of one file group after a load: old rows, changed ones in their places, new ones behind.
+
+Pure. Unchanged rows keep their commit time and sequence number; all rows get the new file's name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from framework.engine.load.key_input import KEY
+from framework.hudi.filegroup.base_file import constant
+from framework.hudi.filegroup.merge import ranks
+from framework.hudi.table.layout import MetaField
+
+if TYPE_CHECKING:
+    from framework.hudi.bootstrap.row_numbers import RowNumbers
+
+__all__ = ["KEPT_META", "Changes", "Combined", "NewFile", "combined"]
+
+KEPT_META: Final = (MetaField.COMMIT_TIME, MetaField.COMMIT_SEQNO, MetaField.RECORD_KEY)
+"""The meta columns of old rows that go into a new file."""
+
+_NUMBERED_ROWS: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What happens to a slice.
+
+    Attributes:
+        gone: places of rows that are deleted.
+        gone_keys: their keys, where only these are written; else none.
+        places: places of rows that an incoming row would replace, each once.
+        rows: those incoming rows, in step with `places`, then the new ones; columns are the key and
+            the table's.
+    """
+
+    gone: np.ndarray
+    gone_keys: pa.Array
+    places: np.ndarray
+    rows: pa.Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Combined:
+    """The rows of the new file, column by column.
+
+    Attributes:
+        columns: meta columns, then the table's.
+        keys: the record keys, as one array.
+        fresh: the keys of new rows.
+        updated: rows that were replaced.
+        superseded: rows that stayed, since their ordering value is greater than the incoming one's.
+    """
+
+    columns: list[Any]
+    keys: pa.Array
+    fresh: pa.Array
+    updated: int
+    superseded: int
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(self.keys)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewFile:
+    """The base file that is made.
+
+    Attributes:
+        name: its name.
+        partition_path: its partition.
+        numbers: commit and number of the file, which sequence numbers begin with.
+        first: rows before these that have a number already.
+    """
+
+    name: str
+    partition_path: str
+    numbers: RowNumbers
+    first: int = 0
+
+
+def combined(
+    old: pa.Table | None, changes: Changes, file: NewFile, *, ordering: str | None
+) -> Combined:
+    """Return the rows of a file group after `changes`.
+
+    Args:
+        old: the slice's rows as of `slice_rows`, with `KEPT_META`; None for a new group.
+        changes: what happens to them.
+        file: the base file that is made.
+        ordering: column whose greater value wins; the incoming row does where they are equal. None:
+            the incoming row wins.
+    """
+    new = changes.rows
+    base = old.num_rows if old is not None else 0
+    wins = wins_of(old, changes, ordering)
+    taken = taken_places(base, changes, wins)
+    keys = column_of(old, new, KEY, taken)
+    rows, count = len(taken), changes.places.size
+    columns = [
+        commit_times(old, file.numbers.instant, taken),
+        sequence_numbers(old, file, taken),
+        keys,
+        constant(file.partition_path, rows),
+        constant(file.name, rows),
+        *(column_of(old, new, name, taken) for name in new.column_names if name != KEY),
+    ]
+    updated = int(np.count_nonzero(wins))
+    return Combined(
+        columns=columns,
+        keys=keys,
+        fresh=new[KEY].combine_chunks().slice(count),
+        updated=updated,
+        superseded=count - updated,
+    )
+
+
+def wins_of(old: pa.Table | None, changes: Changes, ordering: str | None) -> np.ndarray:
+    """Return which of the places are taken by their incoming rows."""
+    count = changes.places.size
+    if ordering is None or old is None or not count:
+        return np.ones(count, dtype=bool)
+    before = _decoded(old[ordering]).take(pa.array(changes.places))
+    after = _decoded(changes.rows[ordering]).slice(0, count)
+    rank = ranks(pa.concat_arrays([before, after]))
+    found: np.ndarray = rank[count:] >= rank[:count]
+    return found
+
+
+def taken_places(base: int, changes: Changes, wins: np.ndarray) -> np.ndarray:
+    """Return for each row of the new file its place among old rows and incoming ones behind."""
+    places = np.arange(base)
+    places[changes.places[wins]] = base + np.flatnonzero(wins)
+    stays = np.ones(base, dtype=bool)
+    stays[changes.gone] = False
+    fresh = np.arange(changes.places.size, changes.rows.num_rows)
+    return np.concatenate([places[stays], base + fresh])
+
+
+def column_of(old: pa.Table | None, new: pa.Table, name: str, taken: np.ndarray) -> pa.Array:
+    """Return one column of the new file; texts that were encoded stay so."""
+    if old is None:
+        return _whole(new[name])
+    before, after = old[name], new[name]
+    if pa.types.is_dictionary(before.type):
+        after = after.dictionary_encode()
+    elif pa.types.is_dictionary(after.type):
+        after = after.cast(before.type)
+    return _whole(pa.chunked_array([*before.chunks, *after.chunks], before.type)).take(
+        pa.array(taken)
+    )
+
+
+def _decoded(column: pa.ChunkedArray) -> Any:
+    """Return a column as one array of its values, whether its texts were encoded or not."""
+    whole = _whole(column)
+    return whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
+
+
+def _whole(column: pa.ChunkedArray) -> Any:
+    """Return a column as one array."""
+    if pa.types.is_dictionary(column.type):
+        column = column.unify_dictionaries()
+    if not column.num_chunks:
+        return pa.array([], column.type)
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+
+
+def commit_times(old: pa.Table | None, instant: str, taken: np.ndarray) -> pa.DictionaryArray:
+    """Return the commit times: kept by rows that are not changed."""
+    if old is None:
+        return constant(instant, len(taken))
+    base = old.num_rows
+    encoded = _whole(old[MetaField.COMMIT_TIME].dictionary_encode())
+    texts = pa.concat_arrays([encoded.dictionary, pa.array([instant], pa.string())])
+    codes = np.full(len(taken), len(texts) - 1, np.int32)
+    kept = taken < base
+    codes[kept] = encoded.indices.to_numpy(zero_copy_only=False)[taken[kept]]
+    return pa.DictionaryArray.from_arrays(pa.array(codes), texts)
+
+
+def sequence_numbers(old: pa.Table | None, file: NewFile, taken: np.ndarray) -> pa.Array:
+    """Return the sequence numbers; changed rows are counted from the file's `first`."""
+    base = old.num_rows if old is not None else 0
+    is_new = taken >= base
+    count = int(np.count_nonzero(is_new))
+    stop = file.first + count
+    starts = range(file.first, stop, _NUMBERED_ROWS)
+    fresh = [file.numbers.texts(at, min(_NUMBERED_ROWS, stop - at)) for at in starts]
+    if old is None:
+        return pa.concat_arrays([pa.array([], pa.string()), *fresh])
+    chunks = [*old[MetaField.COMMIT_SEQNO].chunks, *fresh]
+    places = taken.copy()
+    places[is_new] = base + np.arange(count)
+    return pa.concat_arrays([pa.array([], pa.string()), *chunks]).take(pa.array(places))

@@ -1,0 +1,328 @@
+"""From pinned input files to keyed rows, cut into shares for whoever compares them.
+
+Every row gets its record key, its partition path and where it came from. A share is what is
+compared together: the rows of one partition, or of one range of key hashes where keys are unique in
+the whole table. A share's rows of one partition, up to a million at a time, are one record batch of
+an Arrow file.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from framework.engine.audit.screen import excluded_rows
+from framework.engine.load.job import InputFile, LoadJob
+from framework.engine.tasks import decode
+from framework.errors import CorruptFileError, SourceDriftError, Where
+from framework.hudi.bootstrap.row_numbers import RowNumbers
+from framework.hudi.codecs.bad_chunks import naming_bad_chunks
+from framework.hudi.codecs.murmur import key_hashes
+from framework.hudi.codecs.parquet_seal import UNREADABLE
+from framework.hudi.keygen.paths import partition_paths
+from framework.hudi.keygen.text import null_rows, record_keys
+from framework.hudi.storage.locations import open_storage
+from framework.hudi.table.calendar import LegacyCalendar
+from framework.hudi.table.layout import MetaField, join, name_of, parent_of
+from framework.hudi.table.schema_fit import fitted_column
+from framework.vocabulary import KeyScope, WriteOperation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+__all__ = ["FILE", "KEY", "PATH", "ROW", "IncomingTask", "incoming_schema", "incoming_task"]
+
+KEY: Final = MetaField.RECORD_KEY.value
+PATH: Final = MetaField.PARTITION_PATH.value
+FILE: Final = "_lakestrap_file"
+ROW: Final = "_lakestrap_row"
+
+_NULLS_SHOWN: Final = 50
+_NUMBERED_ROWS: Final = 1 << 20
+_CHUNK_ROWS: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncomingTask:
+    """Some input files to key; `job` are fields of `LoadJob`, `files` of `InputFile`."""
+
+    job: dict[str, Any]
+    files: list[dict[str, Any]]
+
+
+def incoming_schema(job: LoadJob) -> pa.Schema:
+    """Return the columns of keyed rows: key, partition path, file, row, then the table's."""
+    places = [pa.field(KEY, pa.string()), pa.field(PATH, pa.string())]
+    places += [pa.field(FILE, pa.int64()), pa.field(ROW, pa.int64())]
+    return pa.schema([*places, *(field.with_nullable(True) for field in job.table_schema)])
+
+
+def incoming_task(descriptor: str) -> str:
+    """Key the files of an `IncomingTask`; return where the rows are, as JSON.
+
+    `{"path", "rows", "first", "shares": {share: [[partition path, rows, batch]]}, "nulls": {"rows",
+    "places": [[file, row]]}}` where `first` is the number of the first file, batches of a share are
+    in the order of the input, and `places` are some rows without a key. Holds a million rows in
+    memory, or a row group where that has more.
+
+    Raises:
+        SourceDriftError: `input/drift`; an input file is not the one that was pinned.
+        CorruptFileError: `input/corrupt-file`, `input/value-does-not-fit`,
+            `partition/value-not-a-path`.
+        PlanError: `key/column-missing`, `partition/column-missing`.
+        CommitConflictError: `commit/fenced`.
+    """
+    task = decode(IncomingTask, descriptor)
+    job = LoadJob(**task.job)
+    nulls = _Nulls()
+    path = join(job.folder, f"{uuid4().hex}.rows")
+    with (
+        job.storage().create(path, durable=False) as out,
+        pa.ipc.new_file(out, incoming_schema(job)) as writer,
+    ):
+        sink = _Sink(job, writer)
+        for fields in task.files:
+            file = InputFile(**fields)
+            gone = excluded_rows(job.storage(), file.gone)
+            for start, raw in _chunks(file, [KEY, *job.table_schema.names]):
+                piece = _Piece.of(file, raw, start, gone)
+                sink.add(_keyed(job, piece, nulls))
+        sink.flush()
+    nulls_told = {"rows": nulls.rows, "places": nulls.places}
+    first = min((fields["number"] for fields in task.files), default=0)
+    told = {"path": path, "rows": sink.rows, "first": first}
+    return json.dumps({**told, "shares": sink.shares, "nulls": nulls_told})
+
+
+class _Sink:
+    """Writes keyed rows as batches of one share and one partition each; `rows` counts them."""
+
+    def __init__(self, job: LoadJob, writer: Any) -> None:
+        self.rows = 0
+        self.shares: dict[str, list[list[Any]]] = {}
+        self._job = job
+        self._writer = writer
+        self._batches = 0
+        self._held: list[pa.Table] = []
+        self._held_rows = 0
+
+    def add(self, rows: pa.Table) -> None:
+        """Take rows; they are written with those before them once they are many."""
+        self._held.append(rows)
+        self._held_rows += rows.num_rows
+        if self._held_rows >= _CHUNK_ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is held."""
+        rows = pa.concat_tables([incoming_schema(self._job).empty_table(), *self._held])
+        self.rows += rows.num_rows
+        self._held, self._held_rows = [], 0
+        for share, partition, places in _shares(self._job, rows):
+            part = rows if places is None else rows.take(pa.array(places))
+            self._writer.write_batch(_one_batch(part))
+            self.shares.setdefault(share, []).append([partition, part.num_rows, self._batches])
+            self._batches += 1
+
+
+class _Nulls:
+    """Rows without a key: how many, and the first of them as [file, row]."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.places: list[list[int]] = []
+
+    def add(self, number: int, rows: np.ndarray) -> None:
+        """Take in rows of one file."""
+        self.rows += rows.size
+        left = _NULLS_SHOWN - len(self.places)
+        self.places += [[number, row] for row in rows[:left].tolist()]
+
+
+def _keyed(job: LoadJob, piece: _Piece, nulls: _Nulls) -> pa.Table:
+    """Return rows of one input file with their keys."""
+    file = piece.file
+    columns = [fitted_column(piece.raw, field, _misfit(piece)) for field in job.table_schema]
+    data = pa.Table.from_arrays(columns, names=job.table_schema.names)
+    keys = _keys(job, piece, data, nulls)
+    rows = data.num_rows
+    return pa.Table.from_arrays(
+        [
+            keys,
+            _paths(job, data),
+            pa.repeat(pa.scalar(file.number, pa.int64()), rows),
+            pa.array(piece.places),
+            *data.columns,
+        ],
+        schema=incoming_schema(job),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Piece:
+    """Rows of an input file as they were read, and their places in it, ascending."""
+
+    file: InputFile
+    raw: pa.Table
+    places: np.ndarray
+
+    @classmethod
+    def of(cls, file: InputFile, raw: pa.Table, start: int, gone: np.ndarray) -> _Piece:
+        """Return neighbouring rows, of which `start` is the first, without those that are gone."""
+        end = start + raw.num_rows
+        places = np.arange(start, end)
+        first, last = np.searchsorted(gone, [start, end]).tolist()
+        if first == last:
+            return cls(file=file, raw=raw, places=places)
+        stays = np.ones(raw.num_rows, dtype=bool)
+        stays[gone[first:last] - start] = False
+        return cls(file=file, raw=raw.filter(pa.array(stays)), places=places[stays])
+
+
+def _keys(job: LoadJob, piece: _Piece, data: pa.Table, nulls: _Nulls) -> pa.ChunkedArray:
+    """Return the record keys of rows; automatic ones count the rows of the file."""
+    rule, file, raw = job.key_rule, piece.file, piece.raw
+    if not rule.is_automatic:
+        nulls.add(file.number, piece.places[null_rows(rule, data, {})])
+        found = record_keys(rule, data, {})
+        return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
+    if job.operates is WriteOperation.DELETE:
+        brought = fitted_column(raw, pa.field(KEY, pa.string()), _misfit(piece))
+        nulls.add(file.number, piece.places[pc.is_null(brought).to_numpy().nonzero()[0]])
+        return brought
+    numbers = RowNumbers(instant=job.instant, number=file.number)
+    numbered = _numbered(numbers, piece.places)
+    if not job.names_keys or KEY not in raw.schema.names:
+        return numbered
+    brought = fitted_column(raw, pa.field(KEY, pa.string()), _misfit(piece))
+    return pc.coalesce(brought, numbered)
+
+
+def _numbered(numbers: RowNumbers, places: np.ndarray) -> pa.ChunkedArray:
+    """Return the automatic keys of the rows at some places of a file, ascending."""
+    if not places.size:
+        return pa.chunked_array([], pa.string())
+    first, end = int(places[0]), int(places[-1]) + 1
+    starts = range(first, end, _NUMBERED_ROWS)
+    parts = [numbers.texts(at, min(_NUMBERED_ROWS, end - at)) for at in starts]
+    found = pa.chunked_array(parts, pa.string())
+    return found if len(found) == places.size else found.take(pa.array(places - first))
+
+
+def _paths(job: LoadJob, data: pa.Table) -> pa.Array:
+    """Return the partition path of each row; where deletes look everywhere, none is needed."""
+    rule = job.key_rule
+    anywhere = job.operates is WriteOperation.DELETE and rule.scope is KeyScope.TABLE
+    if anywhere or not rule.partition:
+        return pa.repeat(pa.scalar("", pa.string()), data.num_rows)
+    return partition_paths(rule, data).dictionary_decode()
+
+
+def _shares(job: LoadJob, rows: pa.Table) -> Iterator[tuple[str, str, np.ndarray | None]]:
+    """Yield (share, partition path, places of its rows, ascending); places None means all rows."""
+    if not rows.num_rows:
+        return
+    encoded = rows[PATH].combine_chunks().dictionary_encode()
+    paths, codes = encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
+    if job.buckets:
+        numbers = np.zeros(1, np.uint64)
+        if job.buckets > 1:
+            numbers = key_hashes(rows[KEY]) % np.uint64(job.buckets)
+        codes = codes + numbers.astype(np.int64) * len(paths)
+    groups = max(1, job.buckets) * len(paths)
+    if groups == 1:
+        yield _share(job, 0, paths[0]), paths[0], None
+        return
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=groups)).tolist()
+    for group, (start, stop) in enumerate(pairwise([0, *ends])):
+        if start < stop:
+            bucket, at = divmod(group, len(paths))
+            yield _share(job, bucket, paths[at]), paths[at], order[start:stop]
+
+
+def _share(job: LoadJob, bucket: int, path: str) -> str:
+    """Return the name of a share."""
+    return str(bucket) if job.buckets else path
+
+
+def _one_batch(rows: pa.Table) -> pa.RecordBatch:
+    """Return a table's rows as one record batch."""
+    columns = [
+        column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+        for column in rows.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=rows.schema)
+
+
+def _chunks(file: InputFile, names: Sequence[str]) -> Iterator[tuple[int, pa.Table]]:
+    """Yield those columns of an input file that it has, row groups at a time, and the first row.
+
+    The file must be the one that was pinned.
+    """
+    folder = open_storage(parent_of(file.path))
+    entry = folder.stat(name_of(file.path))
+    if entry is None or (entry.size, entry.mtime_ns) != (file.size, file.mtime_ns):
+        raise SourceDriftError(
+            "input/drift",
+            "an input file is gone" if entry is None else "an input file has changed",
+            where=Where(file=file.path),
+            remedy="Nothing was published. Run the same command again.",
+        )
+    try:
+        with folder.open_input(name_of(file.path)) as stream:
+            parquet = pq.ParquetFile(
+                stream, coerce_int96_timestamp_unit="us", page_checksum_verification=True
+            )
+            present = [name for name in parquet.schema_arrow.names if name in names]
+            calendar = LegacyCalendar.of(parquet, file.path)
+            start = 0
+            for groups in _row_groups(parquet.metadata):
+                with naming_bad_chunks(parquet, groups, present):
+                    rows = parquet.read_row_groups(groups, columns=present, use_threads=False)
+                yield start, rows if calendar is None else calendar.gregorian(rows)
+                start += rows.num_rows
+    except UNREADABLE as error:
+        raise CorruptFileError(
+            "input/corrupt-file",
+            f"an input file cannot be read: {error}",
+            where=Where(file=file.path),
+            remedy="Restore the file, or take it out of the source.",
+        ) from error
+
+
+def _row_groups(metadata: pq.FileMetaData) -> Iterator[list[int]]:
+    """Yield numbers of neighbouring row groups that are read together."""
+    groups: list[int] = []
+    rows = 0
+    for number in range(metadata.num_row_groups):
+        more = metadata.row_group(number).num_rows
+        if groups and rows + more > _CHUNK_ROWS:
+            yield groups
+            groups, rows = [], 0
+        groups.append(number)
+        rows += more
+    if groups:
+        yield groups
+
+
+def _misfit(piece: _Piece) -> Callable[[str, int], CorruptFileError]:
+    """Return what makes the error for a value that the table's type does not hold."""
+
+    def fault(message: str, row: int) -> CorruptFileError:
+        return CorruptFileError(
+            "input/value-does-not-fit",
+            f"row {piece.places[row]}, counted from 0: {message}",
+            where=Where(file=piece.file.path),
+            remedy="Correct the value, or leave the row out in a transform.",
+        )
+
+    return fault

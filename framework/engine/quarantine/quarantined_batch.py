@@ -1,0 +1,173 @@
+"""One data set of rows set aside: where it lies, and what is recorded of it.
+
+Below the location that a spec gives there is a folder `instant=<t>` for each run that set rows
+aside: Parquet files, and `_told.json`, which names the table and the run. A location is of one
+table; folders whose names begin with a dot are on their way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from framework.engine.places import canonical
+from framework.errors import CorruptFileError, PlanError, StorageError, Where
+from framework.hudi.commit.placement import read_bytes
+from framework.hudi.storage.port import Move
+from framework.hudi.table.layout import join
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from framework.hudi.storage.port import Entry, Storage
+
+__all__ = [
+    "GATHERED",
+    "TOLD",
+    "QuarantinedBatch",
+    "batch_record",
+    "discard",
+    "gathering_folders",
+    "instant_folder",
+    "instant_of_folder",
+    "is_data",
+    "of_another_table",
+    "read_batch",
+    "table_mark",
+]
+
+TOLD: Final = "_told.json"
+"""File of a data set that says what it is."""
+
+GATHERED: Final = re.compile(r"\.(?:staged|ready)-([0-9a-f]{16})-([0-9a-f]{32})")
+"""Folder of rows on their way: the mark of their table, and their run."""
+
+_NAME: Final = re.compile(r"instant=([0-9]{14,17})")
+_VERSION: Final = 1
+_FOUND: Final = ("location", "files", "bytes")
+"""What is seen where the data set lies, and not recorded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantinedBatch:
+    """Rows that one run set aside.
+
+    Attributes:
+        table: canonical location of the table.
+        instant: the run's.
+        run_id: the run.
+        rows: how many.
+        by_rule: rows by the rule that they fail; one may fail several.
+        at: when, UTC.
+        operation: what was to be done with them: `bootstrap`, or a value of `WriteOperation`.
+        redacted: columns whose values are never shown.
+        location: of all data sets of the table.
+        files: paths of the Parquet files, absolute.
+        bytes: their sizes, added.
+    """
+
+    table: str
+    instant: str
+    run_id: str
+    rows: int
+    by_rule: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    at: str = ""
+    operation: str = ""
+    redacted: tuple[str, ...] = ()
+    location: str = ""
+    files: tuple[str, ...] = ()
+    bytes: int = 0
+
+
+def instant_folder(instant: str) -> str:
+    """Return the name of a data set."""
+    return f"instant={instant}"
+
+
+def instant_of_folder(entry: Entry) -> str | None:
+    """Return the instant of a data set, None for what is none."""
+    found = _NAME.fullmatch(entry.name)
+    return found[1] if found and entry.is_folder else None
+
+
+def table_mark(table: str) -> str:
+    """Return what tells the folders of one table, on their way, from those of others."""
+    return hashlib.blake2b(canonical(table).encode(), digest_size=8).hexdigest()
+
+
+def gathering_folders(table: str, run_id: str) -> tuple[str, str]:
+    """Return where a run gathers rows, and where they are made ready for their name."""
+    mark = table_mark(table)
+    return f".staged-{mark}-{run_id}", f".ready-{mark}-{run_id}"
+
+
+def batch_record(aside: QuarantinedBatch) -> bytes:
+    """Return the record of a data set."""
+    fields = {k: v for k, v in asdict(aside, dict_factory=dict).items() if k not in _FOUND}
+    return json.dumps({**fields, "version": _VERSION}, sort_keys=True, ensure_ascii=False).encode()
+
+
+def read_batch(storage: Storage, folder: str) -> QuarantinedBatch:
+    """Return what the record of a data set says, and the files that there are.
+
+    Raises:
+        CorruptFileError: `quarantine/not-readable`.
+    """
+    path = join(folder, TOLD)
+    try:
+        fields: dict[str, Any] = json.loads(read_bytes(storage, path))
+        _check_version(fields.pop("version"))
+        files = [each for each in storage.list(folder) if is_data(each)]
+        return QuarantinedBatch(
+            **{**fields, "redacted": tuple(fields["redacted"])},
+            location=storage.location,
+            files=tuple(f"{storage.location}/{each.path}" for each in files),
+            bytes=sum(each.size for each in files),
+        )
+    except (ValueError, KeyError, TypeError, StorageError) as error:
+        raise CorruptFileError(
+            "quarantine/not-readable",
+            f"what was set aside cannot be read: {error}",
+            where=Where(file=f"{storage.location}/{path}"),
+            remedy="The folder was changed by hand; restore it, or delete it.",
+        ) from error
+
+
+def discard(storage: Storage, aside: QuarantinedBatch, table: str) -> None:
+    """Delete a data set; cut off at any step it leaves the whole of it, or nothing with its name.
+
+    It loses its name first, to one under which the next sweep of `table` removes what is left.
+    A data set that is gone already is success.
+    """
+    named, (_, nameless) = instant_folder(aside.instant), gathering_folders(table, aside.run_id)
+    storage.delete(nameless)
+    if storage.stat(named) is not None:
+        storage.move([Move(source=named, target=nameless)])
+        storage.delete(nameless)
+
+
+def is_data(entry: Entry) -> bool:
+    """Whether an entry of a data set holds rows."""
+    hidden = entry.name.startswith((".", "_"))
+    return entry.name.endswith(".parquet") and not (entry.is_folder or hidden)
+
+
+def of_another_table(found: QuarantinedBatch, location: str, table: str) -> PlanError:
+    """Return the error for a location that holds rows of another table."""
+    return PlanError(
+        "quarantine/of-another-table",
+        f"{location} holds rows that were set aside of {found.table}",
+        where=Where(file=f"{location}/{instant_folder(found.instant)}", table=table),
+        remedy="Nothing was published. Give each table a `quality.quarantine.location` of its own,"
+        " or move away what is there.",
+    )
+
+
+def _check_version(version: object) -> None:
+    """Raise for a record of another release."""
+    if version != _VERSION:
+        raise ValueError(f"it is of version {version}")

@@ -1,0 +1,67 @@
+"""Sending rows that were set aside through the gate again, as a load of their own."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from framework.engine.lease import leased
+from framework.engine.observe import observe
+from framework.engine.prepare import Prepared, load
+from framework.engine.quarantine.datasets import sweep
+from framework.errors import AfterCommitError, FrameworkError, Where
+from framework.hudi.storage.locations import open_storage
+from framework.plan.build import build
+from framework.plan.release import release_request
+from framework.plan.target import target_of
+
+if TYPE_CHECKING:
+    from framework.engine.prepare import PlanningContext, Request
+    from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
+    from framework.hudi.timeline.clock import Clock
+
+__all__ = ["finish_release", "prepare_release"]
+
+
+def prepare_release(request: Request, aside: QuarantinedBatch, bench: PlanningContext) -> Prepared:
+    """Return the plan that loads a data set into the table of a spec; changes nothing.
+
+    It has no stages, but for settling an earlier run, where the data set was released meanwhile.
+
+    Raises:
+        SpecError, PlanError: the spec is faulty, or does not fit what is there.
+        RetryableError, EngineError: see `observe` and `build`.
+    """
+    spec = load(request)
+    asked = release_request(
+        spec,
+        location=aside.location,
+        instant=aside.instant,
+        files=aside.files,
+        came_for=aside.operation,
+    )
+    begun = time.monotonic()
+    observation = observe(
+        target_of(spec), bench.tasks, bench.scratch, request=asked, events=bench.events
+    )
+    plan = build(spec, observation)
+    return Prepared(request=request, spec=spec, observation=observation, plan=plan, begun=begun)
+
+
+def finish_release(table: str, clock: Clock, *, location: str | None = None) -> None:
+    """Remove the data sets of a table that were released; done again it changes nothing.
+
+    Raises:
+        AfterCommitError: `quarantine/not-removed`; another run holds the table, or the disk fails.
+    """
+    try:
+        with leased(open_storage(table), clock):
+            sweep(table, location)
+    except FrameworkError as error:
+        raise AfterCommitError(
+            "quarantine/not-removed",
+            f"rows were released, but their data set is still there: {error.message}",
+            where=Where(table=table),
+            remedy="They are not released again. The next run that sets rows aside removes what is"
+            " left, and so does `run-pipeline quarantine release`.",
+        ) from error

@@ -1,0 +1,275 @@
+"""Staged files become files of the table, and what lies in the table is compared with them.
+
+Files are linked only from statuses that the driver received. Markers for a batch are durable before
+its first file has a name. Nothing here is visible to readers, as long as the instant is pending.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from framework.errors import CommitConflictError, CorruptFileError, Where
+from framework.hudi.commit.lease import require
+from framework.hudi.commit.markers import marker_type, read_markers, write_markers
+from framework.hudi.commit.own_logs import is_own_log
+from framework.hudi.commit.placement import Placement, place, place_bytes
+from framework.hudi.commit.segments import SEGMENT_SCHEMA, merge_segments
+from framework.hudi.filegroup.names import LogFileName, instant_of
+from framework.hudi.storage.checksum import file_crc32c
+from framework.hudi.table.layout import PARTITION_METADATA, crc_sidecar, join, name_of, parent_of
+from framework.hudi.table.partition_metadata import PartitionMetadata
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from framework.hudi.commit.intent import Transaction
+    from framework.hudi.commit.markers import MarkerType
+    from framework.hudi.commit.segments import SegmentRef
+    from framework.hudi.storage.port import Entry
+
+T = TypeVar("T")
+
+__all__ = ["by_partition", "check_listing", "link_files", "place_files"]
+
+_BATCH_FILES: Final = 1000
+_CHUNK_FILES: Final = 128
+_THREADS: Final = 8
+
+
+def link_files(
+    transaction: Transaction, segments: Sequence[SegmentRef], *, threads: int = _THREADS
+) -> None:
+    """Give every staged file of `segments` its name in its partition.
+
+    In batches by number: markers, metadata of partitions that are new, files. Done again after a
+    crash, files that have their name already are compared by size and checksum.
+
+    Raises:
+        CommitConflictError: `commit/name-taken`, `commit/staged-file-gone`.
+        LeaseHeldError: `commit/lease-lost`.
+    """
+    storage, intent = transaction.storage, transaction.intent
+    known: set[str] = set()
+    with ThreadPoolExecutor(threads) as pool:
+        for batch in _gathered(merge_segments(storage, segments)):
+            require(storage, transaction.lease)
+            placements = _placements(batch)
+            write_markers(storage, intent.staging, intent.requested_time, _markers(batch))
+            partitions = set(batch["partition_path"].unique().to_pylist()) - known
+            _each(pool, lambda path: _make_partition(transaction, path), sorted(partitions))
+            _each(pool, lambda chunk: place(storage, chunk), _chunks(placements))
+            known |= partitions
+
+
+def place_files(transaction: Transaction, files: Mapping[str, str]) -> None:
+    """Give staged files that are no data files, such as the index, their names.
+
+    Other bytes that an earlier attempt of this write left under a name are replaced: the instant is
+    pending, so nobody reads them.
+
+    Args:
+        transaction: the write.
+        files: staged path by the path it is to have.
+    """
+    storage = transaction.storage
+    for target, source in files.items():
+        entry = storage.stat(source)
+        if entry is None:
+            raise _conflict("staged-file-gone", "a file of this run is gone", source)
+        checksum = file_crc32c(storage, source)
+        if storage.stat(target) is not None and file_crc32c(storage, target) != checksum:
+            _check_ours(transaction)
+            storage.delete(target, crc_sidecar(target))
+        transaction.intent.staging.check_not_fenced(storage)
+        place(
+            storage,
+            [Placement(source=source, target=target, size=entry.size, crc32c=checksum)],
+        )
+
+
+def check_listing(
+    transaction: Transaction, segments: Sequence[SegmentRef], *, threads: int = _THREADS
+) -> int:
+    """List every touched partition and compare it with the statuses; return the files removed.
+
+    Files of this instant without a status are removed: readers would take them for rows. Log files
+    are known by marker and blocks, since their names say another instant. Holds the names of one
+    partition per thread in memory, and those of all log files.
+
+    Raises:
+        CommitConflictError: `commit/file-missing`, `commit/file-changed`; a status without its
+            file, or with a file of another size.
+        UnsupportedTableError: `commit/mixed-log`.
+    """
+    storage, intent = transaction.storage, transaction.intent
+    marked: set[str] = set()
+    logs: set[str] = set()
+    for path in read_markers(storage, intent.requested_time):
+        marked.add(parent_of(path))
+        if LogFileName.parse(name_of(path)) is not None:
+            logs.add(path)
+    listing = _Listing(transaction=transaction, logs=logs)
+    removed = 0
+    with ThreadPoolExecutor(threads) as pool:
+        window: list[tuple[str, dict[str, int]]] = []
+        for partition, batches in by_partition(merge_segments(storage, segments)):
+            marked.discard(partition)
+            window.append((partition, _sizes(batches)))
+            if len(window) == threads:
+                removed += sum(pool.map(lambda each: listing.check(*each), window))
+                window.clear()
+        window.extend((partition, {}) for partition in sorted(marked))
+        removed += sum(pool.map(lambda each: listing.check(*each), window))
+    return removed
+
+
+def by_partition(
+    batches: Iterable[pa.RecordBatch],
+) -> Iterator[tuple[str, Iterator[pa.RecordBatch]]]:
+    """Yield the statuses of each partition together; they must follow each other.
+
+    Each partition's batches are to be read before the next partition is asked for.
+
+    Raises:
+        CorruptFileError: `commit/partition-twice`.
+    """
+    seen: set[str] = set()
+    runs = (run for batch in batches for run in _runs(batch))
+    for partition, group in groupby(runs, key=itemgetter(0)):
+        if partition in seen:
+            raise CorruptFileError(
+                "commit/partition-twice",
+                "the files of a partition do not follow each other",
+                where=Where(partition=partition),
+                remedy="Nothing was published. Run again with --fresh.",
+            )
+        seen.add(partition)
+        yield partition, (part for _, part in group)
+
+
+def _runs(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield stretches of equal partition path."""
+    start = 0
+    encoded = pc.run_end_encode(batch["partition_path"])
+    for end, value in zip(encoded.run_ends.to_pylist(), encoded.values.to_pylist(), strict=True):
+        yield value, batch.slice(start, end - start)
+        start = end
+
+
+def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Yield tables of at least `_BATCH_FILES` rows, but for the last."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(each.num_rows for each in held) >= _BATCH_FILES:
+            yield pa.Table.from_batches(held, SEGMENT_SCHEMA)
+            held = []
+    if held:
+        yield pa.Table.from_batches(held, SEGMENT_SCHEMA)
+
+
+def _placements(table: pa.Table) -> list[Placement]:
+    """Return staged files with the names they are to have."""
+    names = ("partition_path", "name", "staged", "size", "crc32c")
+    rows = zip(*(table[name].to_pylist() for name in names), strict=True)
+    return [
+        Placement(source=staged, target=join(partition, name), size=size, crc32c=crc32c)
+        for partition, name, staged, size, crc32c in rows
+    ]
+
+
+def _markers(table: pa.Table) -> Iterator[tuple[str, MarkerType]]:
+    """Yield the paths that staged files are to have with the types of their markers."""
+    columns = (table[name].to_pylist() for name in ("partition_path", "name", "previous"))
+    for partition, name, previous in zip(*columns, strict=True):
+        yield join(partition, name), marker_type(name, previous)
+
+
+def _chunks(placements: Sequence[Placement]) -> Iterator[Sequence[Placement]]:
+    """Yield neighbours in one folder, so that each folder is synced once for many files."""
+    start = 0
+    for place_, each in enumerate(placements):
+        first = placements[start]
+        if place_ - start == _CHUNK_FILES or parent_of(each.target) != parent_of(first.target):
+            yield placements[start:place_]
+            start = place_
+    yield placements[start:]
+
+
+def _make_partition(transaction: Transaction, partition: str) -> None:
+    """Make the partition's metadata; one that an older commit made stays as it is."""
+    storage, intent = transaction.storage, transaction.intent
+    path = join(partition, PARTITION_METADATA)
+    if storage.stat(path) is None:
+        metadata = PartitionMetadata.of(partition, intent.requested_time)
+        place_bytes(storage, intent.staging, path, metadata.render().encode())
+
+
+def _sizes(batches: Iterable[pa.RecordBatch]) -> dict[str, int]:
+    """Return the sizes of files by name."""
+    pairs = (zip(b["name"].to_pylist(), b["size"].to_pylist(), strict=True) for b in batches)
+    return {name: size for each in pairs for name, size in each}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Listing:
+    """Compares partitions with statuses; `logs` are the log files that markers name."""
+
+    transaction: Transaction
+    logs: Collection[str]
+
+    def check(self, partition: str, sizes: dict[str, int]) -> int:
+        """Compare one partition with its statuses; return how many files were removed."""
+        strays = []
+        for entry in self.transaction.storage.list(partition):
+            size = sizes.pop(entry.name, None)
+            if size is None:
+                strays += [entry.path] if self._is_stray(entry) else []
+            elif size != entry.size or entry.is_folder:
+                raise _conflict(
+                    "file-changed", "a file has not the size it was written with", entry.path
+                )
+        for name in sizes:
+            raise _conflict("file-missing", "a written file is gone", join(partition, name))
+        if strays:
+            _check_ours(self.transaction)
+            self.transaction.storage.delete(*strays)
+        return len(strays)
+
+    def _is_stray(self, entry: Entry) -> bool:
+        """Whether something without a status would be read as rows of this instant."""
+        if entry.is_folder:
+            return False
+        time = self.transaction.intent.requested_time
+        if instant_of(entry.name) == time:
+            return True
+        return entry.path in self.logs and is_own_log(self.transaction.storage, entry.path, time)
+
+
+def _check_ours(transaction: Transaction) -> None:
+    """Raise where another run has taken over; a delete cannot be fenced, so look just before it."""
+    require(transaction.storage, transaction.lease)
+    transaction.intent.staging.check_not_fenced(transaction.storage)
+
+
+def _each(pool: ThreadPoolExecutor, work: Callable[[T], None], items: Iterable[T]) -> None:
+    """Do `work` on all items, several at a time; the first fault is raised, in order of items."""
+    for _ in pool.map(work, items):
+        pass
+
+
+def _conflict(condition: str, message: str, path: str) -> CommitConflictError:
+    """Return the error for a file that somebody else touched."""
+    return CommitConflictError(
+        f"commit/{condition}",
+        message,
+        where=Where(file=path),
+        remedy="Nothing was published. Run the same command again.",
+    )

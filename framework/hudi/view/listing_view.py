@@ -1,0 +1,177 @@
+"""The view by listing: right by definition, and what every other view is compared with."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+from framework.hudi.filegroup.group import FileGroup, base_order, log_order
+from framework.hudi.filegroup.names import BaseFileName, LogFileName, instant_of
+from framework.hudi.filegroup.slices import BaseFile, FileGroupId, LogFile, SourceFile
+from framework.hudi.table.layout import BOOTSTRAP_INSTANT, HOODIE, PARTITION_METADATA
+from framework.hudi.view.damage import Damage, lost_partition
+from framework.hudi.view.facts import TableFacts, read_facts
+from framework.hudi.view.port import Query, Selection
+from framework.hudi.view.selection import answer, select
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from framework.hudi.filegroup.slices import FileSlice, SourceFacts
+    from framework.hudi.storage.port import Entry, Storage
+    from framework.hudi.timeline.timeline import Timeline
+
+__all__ = ["ListingView", "SourceMappings", "partition_order"]
+
+_MERGED = Query(selection=Selection.MERGED)
+
+
+class SourceMappings(Protocol):
+    """What the view asks of a bootstrap index."""
+
+    def mappings(self, partition_path: str) -> Mapping[str, SourceFacts]:
+        """Return the source files of a partition by file id; empty where it has none."""
+        ...
+
+
+def partition_order(path: str) -> tuple[str, ...]:
+    """Return what partitions are sorted by: the names of their folders, level by level."""
+    return tuple(path.split("/"))
+
+
+class ListingView:
+    """A view that lists a partition each time it is asked for it.
+
+    Attributes:
+        listings: how many folders were listed so far.
+        unmarked: folders with files of completed instants and without partition metadata that
+            `partitions` met. As Apache Hudi, this view does not count them as partitions.
+    """
+
+    def __init__(
+        self, storage: Storage, timeline: Timeline, index: SourceMappings | None = None
+    ) -> None:
+        self._storage = storage
+        self._timeline = timeline
+        self._index = index
+        self.listings = 0
+        self.unmarked: list[Damage] = []
+
+    @cached_property
+    def facts(self) -> TableFacts:
+        """What the timeline says of file groups; costs one read for each plan or replacecommit."""
+        return read_facts(self._storage, self._timeline)
+
+    def partitions(self) -> Iterator[str]:
+        """Yield folders that hold partition metadata, by name at each level.
+
+        As Apache Hudi does, a folder without it is searched further, a partition is not. Costs one
+        listing per folder above and including the partitions.
+        """
+        yield from self._partitions_below("")
+
+    def select(self, query: Query) -> list[FileSlice]:
+        """Return the slices that a query asks for; costs one listing per partition."""
+        return answer(query, self)
+
+    def latest_slices(self, partition_path: str) -> Sequence[FileSlice]:
+        """Return the newest state of each file group, by file id; costs one listing."""
+        return list(select(_MERGED, self.groups(partition_path), self.facts))
+
+    def groups(
+        self, partition_path: str, file_ids: Sequence[str] | None = None
+    ) -> Iterator[FileGroup]:
+        """Yield the groups of a partition by file id, with all files that are there."""
+        return self.groups_of(partition_path, self.entries(partition_path), file_ids)
+
+    def groups_of(
+        self,
+        partition_path: str,
+        entries: Iterable[Entry],
+        file_ids: Sequence[str] | None = None,
+        sources: Callable[[str], Mapping[str, SourceFacts]] | None = None,
+    ) -> Iterator[FileGroup]:
+        """Yield the groups that some files of a partition make up, by file id; lists nothing.
+
+        Args:
+            partition_path: of the partition.
+            entries: the files.
+            file_ids: only these groups; None: all.
+            sources: called where there may be skeletons; None: `sources` of this view.
+        """
+        bases: dict[str, list[BaseFile]] = defaultdict(list)
+        logs: dict[str, list[LogFile]] = defaultdict(list)
+        for file in _files(entries):
+            if isinstance(file, BaseFile):
+                bases[file.name.file_id].append(file)
+            else:
+                logs[file.name.file_id].append(file)
+        chosen = bases.keys() | logs.keys()
+        if file_ids is not None:
+            chosen &= set(file_ids)
+        has_skeleton = any(_has_skeleton(each) for each in bases.values())
+        known = (sources or self.sources)(partition_path) if has_skeleton else {}
+        for each in sorted(chosen):
+            yield FileGroup(
+                group=FileGroupId(partition_path=partition_path, file_id=each),
+                bases=_sorted_bases(bases.get(each, ())),
+                logs=tuple(sorted(logs.get(each, ()), key=log_order)),
+                source=_source(known.get(each)),
+            )
+
+    def entries(self, folder: str) -> list[Entry]:
+        """Return the children of a folder by name; costs one listing."""
+        self.listings += 1
+        return list(self._storage.list(folder))
+
+    def sources(self, partition_path: str) -> Mapping[str, SourceFacts]:
+        """Return the sources of a partition's skeletons by file id; empty without an index."""
+        return {} if self._index is None else self._index.mappings(partition_path)
+
+    def _partitions_below(self, folder: str) -> Iterator[str]:
+        """Yield the partitions in `folder`, itself included."""
+        found = self.entries(folder)
+        if any(entry.name == PARTITION_METADATA for entry in found):
+            yield folder
+            return
+        self._note_unmarked(folder, found)
+        for entry in found:
+            if entry.is_folder and entry.path != HOODIE:
+                yield from self._partitions_below(entry.path)
+
+    def _note_unmarked(self, folder: str, entries: Iterable[Entry]) -> None:
+        """Remember a folder that is no partition and has files of completed instants."""
+        names = (each.name for each in entries if not each.is_folder)
+        instants = (each for each in map(instant_of, names) if each)
+        instant = next(filter(self._timeline.is_completed, instants), None)
+        if instant is not None:
+            self.unmarked.append(lost_partition(folder, instant))
+
+
+def _files(entries: Iterable[Entry]) -> Iterator[BaseFile | LogFile]:
+    """Yield the base and log files of a folder; change-data files hold no records of the table."""
+    for entry in entries:
+        if entry.is_folder:
+            continue
+        if base := BaseFileName.parse(entry.name):
+            yield BaseFile(name=base, path=entry.path, size=entry.size)
+        elif (log := LogFileName.parse(entry.name)) and not log.is_cdc:
+            yield LogFile(name=log, path=entry.path, size=entry.size)
+
+
+def _sorted_bases(bases: Sequence[BaseFile]) -> tuple[BaseFile, ...]:
+    """Newest first."""
+    return tuple(sorted(bases, key=base_order, reverse=True)) if len(bases) > 1 else tuple(bases)
+
+
+def _has_skeleton(bases: Sequence[BaseFile]) -> bool:
+    """Whether one of the base files may be a skeleton."""
+    return any(each.name.instant == BOOTSTRAP_INSTANT for each in bases)
+
+
+def _source(mapping: SourceFacts | None) -> SourceFile | None:
+    """Return a source file as the index has it."""
+    if mapping is None:
+        return None
+    return SourceFile(uri=mapping.uri, size=mapping.size, mtime_ms=mapping.mtime_ms)

@@ -1,0 +1,280 @@
+"""The plan of a later run: rows of a source into a table that is there, or that it makes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from framework.hudi.keygen.rule import KeyGenerator
+from framework.plan.adopted import as_warning, immutable_faults
+from framework.plan.checks import check_foreign_content
+from framework.plan.contract import splitting_faults
+from framework.plan.definition import Case, Plan
+from framework.plan.estimate import Estimate
+from framework.plan.faults import Fault, refuse
+from framework.plan.gate import gate
+from framework.plan.input import InputRequest, Transform
+from framework.plan.load import LoadPlan, LoadRequest
+from framework.plan.reader_demands import reader_faults, unproven_notes
+from framework.plan.reader_exceptions import Trait
+from framework.plan.refusals import refuse_foreign_pending
+from framework.plan.release import without_bounds
+from framework.plan.stages import (
+    AuditLoad,
+    BeginLoad,
+    CommitLoad,
+    LoadStages,
+    ReadInput,
+    Recovery,
+    RowStages,
+    Screen,
+    TagRows,
+    WriteRows,
+)
+from framework.spec.source_spec import FILE_FORMATS, SourceLoad
+from framework.spec.write_spec import WriteSpec
+from framework.vocabulary import MissingColumns, SchemaEvolution, TableType, WriteOperation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from framework.plan.load import InputListing
+    from framework.plan.observation import Observation, TableState
+    from framework.plan.stages import Recover
+    from framework.plan.target import Target
+    from framework.spec.pipeline_spec import PipelineSpec
+    from framework.spec.source_spec import SourceSpec
+
+__all__ = ["load_request", "load_stages", "plan_load"]
+
+_REPLACES: Final = frozenset({WriteOperation.INSERT_OVERWRITE, WriteOperation.DELETE_PARTITION})
+
+
+def load_request(spec: PipelineSpec, *, run_id: str | None = None) -> LoadRequest | None:
+    """Return the load that a spec asks for, None where it has no section `write`."""
+    if spec.write is None:
+        return None
+    source = spec.source
+    return LoadRequest(
+        operation=spec.write.operation,
+        input=None if source is None else _input(spec, source, spec.write),
+        source_id="" if source is None else f"{source.format}:{_path(source) or ''}",
+        is_folder=source is not None and source.format in FILE_FORMATS,
+        only_new=source is not None and source.load is SourceLoad.NEW_FILES,
+        run_id=run_id,
+    )
+
+
+def plan_load(
+    spec: PipelineSpec, target: Target, observation: Observation, recover: Recover | None
+) -> Plan:
+    """Return the plan of a load, after settling an earlier run where there is one.
+
+    Raises:
+        PlanError: every fault of the spec against the table.
+        CommitConflictError: `table/foreign-pending`.
+        ValueError: the observation has no listing.
+    """
+    request, listing, table = observation.request, observation.input, observation.table
+    if request is None or listing is None:
+        raise ValueError("a load is planned from a request and a listing")
+    write = spec.write or WriteSpec(operation=request.operation)
+    if request.releases is not None:
+        target = replace(target, quality=without_bounds(target.quality))
+    if spec.bootstrap is None:
+        target = _as_the_table_has_it(target, table)
+    refuse_foreign_pending(table)
+    faults = [*_faults(request.operation, target, table)]
+    if faults:
+        refuse(faults, spec.positions)
+    load = _load(write, request, listing, creates=not table.exists)
+    readers = gate(_traits(target, table, write.schema_evolution))
+    shut_out = tuple(reader_faults(target.readers, readers))
+    if shut_out and load.creates:
+        refuse(shut_out, spec.positions)
+    idle = listing.is_done or listing.files == ()
+    work = None if idle else load_stages(target, load)
+    return Plan(
+        case=Case.LOAD if work else _idle_case(recover),
+        target=target,
+        recover=recover,
+        work=work,
+        source=None,
+        inventory=None,
+        schema=None,
+        partitions=(),
+        estimate=Estimate(),
+        readers=readers,
+        notes=(*map(as_warning, shut_out), *unproven_notes(target.readers, readers)),
+        load=load,
+    )
+
+
+def _as_the_table_has_it(target: Target, table: TableState) -> Target:
+    """Return the target with the table's way to name folders, which no spec without files tells."""
+    found = table.properties
+    if found is None or not target.key_rule.partition:
+        return target
+    rule = replace(target.key_rule, hive_style=found.hive_style, url_encode=found.url_encode)
+    return replace(target, key_rule=rule, layout=rule.layout)
+
+
+def _input(spec: PipelineSpec, source: SourceSpec, write: WriteSpec) -> InputRequest:
+    """Return which rows the spec loads; a delete needs no column but those of keys."""
+    table, deletes = spec.table, write.operation is WriteOperation.DELETE
+    ordering = table.ordering.columns if table.ordering and not deletes else ()
+    return InputRequest(
+        format=source.format,
+        path=_path(source),
+        options=source.revealed_options(),
+        schema=source.schema_text,
+        transforms=tuple(Transform(name=each.name, sql=each.sql) for each in spec.transforms),
+        missing=MissingColumns.SET_NULL if deletes else write.missing_columns,
+        needed=(*table.record_key.columns, *(each.name for each in table.partition_by), *ordering),
+    )
+
+
+def _path(source: SourceSpec) -> str | None:
+    """Return the source's place without a scheme that adds nothing."""
+    return None if source.path is None else source.path.removeprefix("file://")
+
+
+def _faults(operation: WriteOperation, target: Target, table: TableState) -> Iterator[Fault]:
+    """Yield what speaks against writing to what lies at the target."""
+    yield from splitting_faults(target.quality)
+    if not table.exists:
+        yield from check_foreign_content(table)
+        if operation in _NEEDS_A_TABLE:
+            yield Fault(
+                condition="load/no-table",
+                key_path="write.operation",
+                message=f"there is no table to {operation} from",
+                remedy="Begin the table with `bootstrap`, or with an insert.",
+            )
+        return
+    begun = table.begun
+    if begun:
+        wanted = {key: value for key, value in target.immutable.items() if key in begun}
+        yield from immutable_faults(wanted, begun)
+    yield from _property_faults(target, table)
+
+
+_NEEDS_A_TABLE: Final = frozenset({WriteOperation.DELETE, WriteOperation.DELETE_PARTITION})
+
+
+def _property_faults(target: Target, table: TableState) -> Iterator[Fault]:
+    """Yield each entry of the table's properties that the spec contradicts."""
+    found = table.properties
+    if found is None:
+        return
+    rule = target.key_rule
+    ordering = target.ordering[0] if target.ordering else ""
+    generator = found.key_generator or rule.generator.class_name
+    alike = {each.class_name for each in _ALIKE} if len(rule.record_key) == 1 else set()
+    for key_path, there, asked in (
+        ("table.type", found.table_type.value, target.table_type.value),
+        ("table.record_key", ", ".join(found.record_key_fields), ", ".join(rule.record_key)),
+        (
+            "table.partition_by",
+            ", ".join(found.partition_fields),
+            ", ".join(field.name for field in rule.partition),
+        ),
+        ("table.ordering", found.ordering_field or "", ordering),
+    ):
+        if there != asked and not (table.begun and key_path in _TOLD_BY_BEGUN):
+            yield _differs(key_path, there, asked)
+    if generator not in {rule.generator.class_name, *alike}:
+        yield _differs("table.record_key", generator, rule.generator.class_name)
+
+
+_TOLD_BY_BEGUN: Final = frozenset({"table.type", "table.record_key", "table.partition_by"})
+_ALIKE: Final = (KeyGenerator.SIMPLE, KeyGenerator.NON_PARTITIONED, KeyGenerator.CUSTOM)
+"""Generators that give a key of one column the same text."""
+
+
+def _differs(key_path: str, there: str, asked: str) -> Fault:
+    """Return the fault of a table that is another than the spec says."""
+    return Fault(
+        condition="plan/table-differs",
+        key_path=key_path,
+        message=f"{key_path} is '{there or 'not set'}' in the table, and '{asked or 'not set'}' in"
+        " the spec",
+        remedy="Write it as the table has it, or give another location.",
+    )
+
+
+def _load(
+    write: WriteSpec, request: LoadRequest, listing: InputListing, *, creates: bool
+) -> LoadPlan:
+    """Return what is loaded."""
+    chosen = request.input
+    if chosen is not None and listing.files is not None:
+        chosen = replace(chosen, files=listing.files, has_folders=listing.has_folders)
+    return LoadPlan(
+        operation=request.operation,
+        request=chosen,
+        source_id=request.source_id,
+        files=len(listing.files or ()),
+        bytes=listing.bytes,
+        earlier_files=listing.earlier_files,
+        remembered=listing.remembered,
+        listing_sha256=listing.sha256,
+        creates=creates,
+        evolution=write.schema_evolution,
+        missing=write.missing_columns,
+        target_file_size=write.target_file_size,
+        small_file_limit=write.small_file_limit,
+        parallelism=write.parallelism,
+        partitions=write.partitions,
+        run_id=request.run_id,
+        releases=request.releases,
+    )
+
+
+def load_stages(target: Target, load: LoadPlan) -> LoadStages:
+    """Return the stages of a load."""
+    rule, quality = target.key_rule, target.quality
+    action = "replacecommit" if load.operation in _REPLACES else target.action
+    return LoadStages(
+        begin=BeginLoad(action=action),
+        rows=_row_stages(target, load),
+        screen=Screen(quality=quality) if quality.checks else None,
+        audit=AuditLoad(rule=rule, quality=quality),
+        commit=CommitLoad(action=action),
+    )
+
+
+def _row_stages(target: Target, load: LoadPlan) -> RowStages | None:
+    """Return the stages of a load that brings rows, None for one that deletes partitions."""
+    if load.request is None:
+        return None
+    return RowStages(
+        read=ReadInput(request=load.request, files=load.files, bytes=load.bytes),
+        tag=TagRows(scope=target.key_rule.scope),
+        write=WriteRows(
+            operation=load.operation,
+            target_file_size=load.target_file_size,
+            small_file_limit=load.small_file_limit,
+            parallelism=load.parallelism,
+        ),
+    )
+
+
+def _idle_case(recover: Recover | None) -> Case:
+    """Return the case of a plan that loads nothing."""
+    finishes = recover is not None and recover.recovery is Recovery.FINISH
+    return Case.FINISH if finishes else Case.UP_TO_DATE
+
+
+def _traits(target: Target, table: TableState, evolution: SchemaEvolution) -> dict[Trait, str]:
+    """Return on what readers may stumble in the table."""
+    known = {}
+    if table.facts is not None:
+        known = {t: table.facts.traits[t] for t in Trait if t in table.facts.traits}
+    flags = {
+        Trait.MERGE_ON_READ: target.table_type is TableType.MERGE_ON_READ,
+        Trait.CUSTOM_KEYS: target.key_rule.generator is KeyGenerator.CUSTOM,
+    }
+    if evolution is SchemaEvolution.WIDEN:
+        known.setdefault(Trait.WIDENED_FLOAT, "columns that `schema_evolution: widen` makes DOUBLE")
+    return {**{trait: "" for trait, present in flags.items() if present}, **known}

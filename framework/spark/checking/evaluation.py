@@ -1,0 +1,180 @@
+"""All checks over the rows of one frame: predicates and aggregates in one pass, then the others."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from framework.engine.audit.subject import Judged
+from framework.engine.audit.verdicts import outcome_of
+from framework.engine.results import CheckResult, ColumnFigures
+from framework.errors import FrameworkError, TaskError
+from framework.spark.checking.check_validation import query_frame
+from framework.spark.checking.predicates import counting
+from framework.spark.checking.samples import bad_rows, query_rows
+from framework.spark.jobs import run_job
+from framework.spark.reading.adopted import FILE, ROW
+from framework.vocabulary import CheckKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pyspark import SparkContext
+
+    from framework.engine.audit.subject import Looking
+    from framework.plan.quality import Check
+    from framework.spark.checking.places import Placed
+    from framework.spark.checking.predicates import Counted, Pass
+
+__all__ = ["judge_frame", "naming_checks"]
+
+Result = TypeVar("Result")
+
+_ONE_PASS: Final = frozenset({CheckKind.EXPECT, CheckKind.EXPECT_AGGREGATE})
+_SEED: Final = 0
+
+
+def judge_frame(
+    placed: Placed, checks: Sequence[Check], how: Looking, figures: Sequence[str] = ()
+) -> Judged:
+    """Return what comes of checks over the rows of a frame, in their order.
+
+    Costs one Spark job for all predicates, aggregates and figures, one for each query, one suite of
+    Great Expectations, and a short one for the samples of each check with bad rows.
+
+    Args:
+        placed: the rows.
+        checks: any of them.
+        how: which share of the rows is looked at, and what is shown of bad ones.
+        figures: columns whose figures are told.
+
+    Raises:
+        TaskError: `audit/check-not-run`, with every check at fault.
+    """
+    if how.fraction < 1:
+        # PySpark 4 forgets the seed where the fraction comes without its name.
+        frame = placed.frame.sample(fraction=how.fraction, seed=_SEED)
+        placed = replace(placed, frame=frame)
+    judging = _Judging(placed=placed, how=how)
+    counted = [each for each in checks if each.kind in _ONE_PASS]
+    found: dict[str, CheckResult] = {}
+    rows, columns = 0, tuple[ColumnFigures, ...]()
+    if counted or figures:
+        passed = judging.passed(counted, figures)
+        rows, columns = passed.rows, passed.columns
+        found |= {each.name: judging.of_pass(each, passed.checks[each.name]) for each in counted}
+    for check in checks:
+        if check.kind is CheckKind.QUERY:
+            found[check.name] = judging.of_query(check, rows)
+    found |= {each.check.name: each for each in judging.of_expectations(checks)}
+    results = tuple(replace(found[each.name], fraction=how.fraction) for each in checks)
+    return Judged(results=results, columns=columns, rows=rows)
+
+
+def naming_checks(
+    work: Callable[[], Result], checks: Sequence[Check], alone: Callable[[Check], object]
+) -> Result:
+    """Return what `work` returns; where it fails, say for which checks, each done alone.
+
+    Raises:
+        TaskError: `audit/check-not-run`.
+        FrameworkError: as `work`, where each check can be done alone.
+    """
+    try:
+        return work()
+    except TaskError as error:
+        faults = [(check, fault) for check in checks if (fault := _fault(alone, check))]
+        if not faults:
+            raise
+        told = "\n  and ".join(f"`{check.name}` ({check.text}): {fault}" for check, fault in faults)
+        raise TaskError(
+            "audit/check-not-run",
+            f"a check could not be carried out, which is no verdict: {told}",
+            remedy="Nothing was published. Correct the check, such as by `try_cast`.",
+        ) from error
+
+
+def _fault(alone: Callable[[Check], object], check: Check) -> str:
+    """Return why a check fails where it is done alone, "" where it does not."""
+    try:
+        alone(check)
+    except FrameworkError as error:
+        return error.message.partition("each of its attempts: ")[2] or error.message
+    return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judging:
+    """Checks over one frame."""
+
+    placed: Placed
+    how: Looking
+
+    @property
+    def _context(self) -> SparkContext:
+        """Where jobs run."""
+        return self.placed.frame.sparkSession.sparkContext
+
+    def passed(self, checks: Sequence[Check], figures: Sequence[str]) -> Pass:
+        """Return counts of predicates, aggregates and figures."""
+
+        def counts(some: Sequence[Check], columns: Sequence[str] = ()) -> Pass:
+            work = partial(counting, self.placed.frame, some, columns)
+            return run_job(self._context, f"{len(some)} checks", work)
+
+        return naming_checks(partial(counts, checks, figures), checks, lambda one: counts([one]))
+
+    def of_pass(self, check: Check, counted: Counted) -> CheckResult:
+        """Return the result of a predicate or an aggregate."""
+        samples: tuple[Any, ...] = ()
+        if check.kind is CheckKind.EXPECT and counted.failed:
+            quality = self.how.quality
+            work = partial(bad_rows, self.placed, check, quality.samples, quality.redacted)
+            samples = run_job(self._context, f"bad rows of {check.name}", work)
+        return CheckResult(
+            check=check,
+            outcome=outcome_of(check, counted.failed, counted.looked_at),
+            rows=counted.looked_at,
+            failed=counted.failed,
+            nulls=counted.nulls,
+            observed=counted.observed,
+            samples=samples,
+        )
+
+    def of_query(self, check: Check, rows: int) -> CheckResult:
+        """Return the result of a query, whose rows are the bad ones."""
+        begun = time.monotonic()
+        quality, seen = self.how.quality, self.placed.frame.drop(FILE, ROW)
+
+        def look() -> tuple[int, tuple[Any, ...]]:
+            bad = query_frame(seen, check)
+            failed = bad.count()
+            samples = query_rows(bad, quality.samples, quality.redacted) if failed else ()
+            return failed, samples
+
+        def job(_: Check) -> tuple[int, tuple[Any, ...]]:
+            return run_job(self._context, f"query of {check.name}", look)
+
+        failed, samples = naming_checks(lambda: job(check), [check], job)
+        return CheckResult(
+            check=check,
+            outcome=outcome_of(check, failed, rows),
+            rows=rows,
+            failed=failed,
+            samples=samples,
+            seconds=time.monotonic() - begun,
+        )
+
+    def of_expectations(self, checks: Sequence[Check]) -> Sequence[CheckResult]:
+        """Return the results of all expectations, which are one suite."""
+        chosen = [each for each in checks if each.kind is CheckKind.GX]
+        if not chosen:
+            return ()
+        quality = self.how.quality
+        module = import_module("framework.spark.checking.expectations")  # it takes seconds
+        run: Callable[..., tuple[CheckResult, ...]] = module.run_expectations
+        frame = self.placed.frame.drop(FILE, ROW)
+        return run(frame, chosen, samples=quality.samples, redacted=quality.redacted)

@@ -1,0 +1,221 @@
+"""One test: the pipeline itself, over a few rows, in a folder of its own."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from framework.engine.examples.arrow_types import arrow_type
+from framework.engine.examples.ready import with_lent_types
+from framework.engine.examples.refusal import NO_ROWS, Refusal, refused_rows, refusing_names
+from framework.engine.examples.row_files import lay_file, lay_partitions
+from framework.engine.examples.trial import Trial
+from framework.engine.examples.verdict import Happened, differences, reasons
+from framework.engine.prepare import PlanningContext, Request, prepare_loaded
+from framework.engine.quarantine.datasets import datasets
+from framework.engine.quarantine.record import read_record
+from framework.engine.runner import run
+from framework.engine.tasks import InProcessTasks
+from framework.errors import AuditFailedError, FrameworkError, PlanError
+from framework.hudi.table.layout import META_COLUMNS, PROPERTIES, MetaField
+from framework.plan.examples.stand_in import stand_in
+from framework.plan.faults import refuse
+from framework.plan.load_stages import load_request
+from framework.plan.target import target_of
+from framework.spark.checking.checker import SparkChecker
+from framework.spark.examples.arrow_rows import arrow_rows
+from framework.spark.examples.recorder import WatchedChecker, WatchedInput
+from framework.spark.examples.row_files import lay_source
+from framework.spark.loading.frames import open_input
+from framework.spark.loading.reader import SparkInput
+from framework.spark.reading.jvm import Jvm
+from framework.spark.reading.snapshot import read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from framework.engine.examples.comparison import Difference
+    from framework.engine.examples.ready import ReadyExample
+    from framework.plan.definition import Plan
+    from framework.plan.examples.stand_in import StandIn
+    from framework.plan.faults import Fault
+    from framework.spec.pipeline_spec import PipelineSpec
+
+__all__ = ["try_example"]
+
+_TASKS: Final = InProcessTasks(2)
+_READ: Final = frozenset({"written", "table_after"})
+
+
+def try_example(
+    spark: SparkSession, spec: PipelineSpec, ready: ReadyExample, folder: Path
+) -> Trial:
+    """Return what came of a test; neither the spec's table nor its source is touched.
+
+    Files are written by threads of this process; Spark reads the source, runs transforms and
+    checks, and reads the table afterwards. An error is told and not raised.
+
+    Args:
+        spark: the session, which stays as it is.
+        spec: whose test it is.
+        ready: the test.
+        folder: absolute, empty and kept.
+    """
+    begun = time.monotonic()
+    try:
+        told, found = _tried(spark, spec, ready, str(folder))
+    except FrameworkError as error:
+        seconds = time.monotonic() - begun
+        return Trial(name=ready.example.name, seconds=seconds, error=error)
+    return Trial(
+        name=ready.example.name,
+        seconds=time.monotonic() - begun,
+        reasons=told,
+        differences=found,
+    )
+
+
+def _tried(
+    spark: SparkSession, spec: PipelineSpec, ready: ReadyExample, folder: str
+) -> tuple[tuple[str, ...], tuple[Difference, ...]]:
+    """Return what is not as expected.
+
+    Raises:
+        FrameworkError: the run ended otherwise than by the gate, or the test itself is at fault.
+    """
+    place = stand_in(spec, folder, has_rows_before=ready.before is not None)
+    faults: list[Fault] = []
+    _lay(spark, place, ready)
+    if place.opening is not None:
+        lent = _loaded_types(spark, place, ready)
+        ready = with_lent_types(ready, lent, faults, has_all=place.keeps_columns)
+        if faults:
+            refuse(faults, spec.positions)
+        _open_table(place, place.opening, ready)
+    happened = _happened(spark, place, ready)
+    told = tuple(reasons(ready.example, happened))
+    found = tuple(differences(ready.example, happened, faults))
+    if faults:
+        refuse(faults, spec.positions)
+    return told, found
+
+
+def _loaded_types(
+    spark: SparkSession, place: StandIn, ready: ReadyExample
+) -> dict[str, pa.DataType]:
+    """Return the types of what the run loads, as far as a table can have them; reads no rows."""
+    request = load_request(place.spec)
+    if request is None or request.input is None or not ready.given.num_rows:
+        return {}
+    frame = open_input(spark, request.input)
+    found = {}
+    for name, text in zip(frame.columns, Jvm(frame.sparkSession).type_texts(frame), strict=True):
+        with suppress(ValueError):
+            found[name] = arrow_type(text)
+    return found
+
+
+def _open_table(place: StandIn, opening: PipelineSpec, ready: ReadyExample) -> None:
+    """Make the table with the rows that it has before.
+
+    Raises:
+        PlanError: `tests/no-table`.
+    """
+    rows = NO_ROWS if ready.before is None else ready.before
+    try:
+        if place.opens_by_bootstrap:
+            target = target_of(opening)
+            fields = target.key_rule.partition
+            lay_partitions(rows, place.opening_source, fields, target.layout)
+        else:
+            lay_file(rows, place.opening_source)
+        with _planned(opening, place) as plan:
+            run(plan, _TASKS)
+    except FrameworkError as error:
+        raise PlanError(
+            "tests/no-table",
+            f"the rows of `table` make no table: {error.message} [{error.condition}]",
+            where=opening.positions.where(f"{ready.example.path}.table"),
+            remedy="Write rows that the table could have: with keys, each once.",
+        ) from error
+
+
+def _lay(spark: SparkSession, place: StandIn, ready: ReadyExample) -> None:
+    """Write the rows that come in."""
+    if not place.begins:
+        lay_source(spark, ready, place)
+        return
+    target = target_of(place.spec)
+    lay_partitions(ready.given, place.source, target.key_rule.partition, target.layout)
+
+
+def _happened(spark: SparkSession, place: StandIn, ready: ReadyExample) -> Happened:
+    """Carry out the run and return what came of it, as far as the test asks."""
+    reader = WatchedInput(SparkInput(spark))
+    checker = WatchedChecker(spark, SparkChecker(spark))
+    asked, refusal, instant = set(ready.example.expected), None, None
+    with _planned(place.spec, place) as plan:
+        try:
+            if plan.has_changes:
+                instant = run(plan, _TASKS, reader=reader, checker=checker).instant
+        except AuditFailedError as error:
+            came_in = ready.given if reader.rows is None else reader.rows
+            by_key = refused_rows(error, plan.target.key_rule, came_in)
+            refusal = Refusal(
+                words=f"{error.message} [{error.condition}]",
+                names=refusing_names(error),
+                rows=by_key if by_key.num_columns else _together(checker.rejected),
+            )
+        aside = plan.target.quality.quarantine
+    written, after = _read(spark, place, instant) if asked & _READ else (NO_ROWS, NO_ROWS)
+    rows = {
+        "written": written,
+        "table_after": after,
+        "quarantined": _set_aside(aside, place, instant) if aside else NO_ROWS,
+        "rejected": refusal.rows if refusal else NO_ROWS,
+    }
+    return Happened(rows=rows, refusal=refusal)
+
+
+@contextmanager
+def _planned(spec: PipelineSpec, place: StandIn) -> Iterator[Plan]:
+    """Give the plan of a run."""
+    with TemporaryDirectory(dir=place.folder) as scratch:
+        bench = PlanningContext(tasks=_TASKS, scratch=Path(scratch))
+        yield prepare_loaded(spec, Request(path=spec.source_path), bench).plan
+
+
+def _read(spark: SparkSession, place: StandIn, instant: str | None) -> tuple[pa.Table, pa.Table]:
+    """Return the rows of an instant and all rows of the table, without meta columns."""
+    if not Path(place.location, PROPERTIES).exists():
+        return NO_ROWS, NO_ROWS
+    rows = arrow_rows(read(spark, place.location))
+    data = rows.drop_columns(list(META_COLUMNS))
+    if instant is None:
+        return data.slice(0, 0), data
+    return data.filter(pc.equal(rows[MetaField.COMMIT_TIME.value], instant)), data
+
+
+def _set_aside(location: str, place: StandIn, instant: str | None) -> pa.Table:
+    """Return the rows that a run set aside, with the rules that they fail."""
+    found = [
+        each
+        for each in datasets(read_record(place.location), (location,))
+        if each.instant == instant
+    ]
+    return _together([pq.read_table(path) for each in found for path in each.files])
+
+
+def _together(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the rows of all tables; a column that one of them does not have is null there."""
+    some = [each for each in tables if each.num_columns]
+    return pa.concat_tables(some, promote_options="permissive") if some else NO_ROWS

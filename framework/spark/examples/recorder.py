@@ -1,0 +1,115 @@
+"""The engine's reader and checker, watched: which rows came in, and which were refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql.functions import expr
+
+from framework.spark.checking.check_validation import query_frame
+from framework.spark.checking.places import checking_session
+from framework.spark.checking.predicates import bad_sql
+from framework.spark.checking.written import WrittenFrames
+from framework.spark.examples.arrow_rows import arrow_rows
+from framework.spark.reading.adopted import FILE, ROW
+from framework.spark.reading.columns import quoted
+from framework.vocabulary import CheckedRows, CheckKind, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from framework.engine.audit.subject import (
+        Checker,
+        InputRows,
+        Judged,
+        Looking,
+        SetAside,
+        WrittenRows,
+    )
+    from framework.engine.results import CheckResult
+    from framework.engine.run.context import InputReader, PinnedInput
+    from framework.plan.input import InputRequest
+    from framework.plan.quality import Check
+
+__all__ = ["WatchedChecker", "WatchedInput"]
+
+
+class WatchedInput:
+    """Reads as the reader that it is given; `rows` are those that came in, None before."""
+
+    def __init__(self, reader: InputReader) -> None:
+        self._reader = reader
+        self.rows: pa.Table | None = None
+
+    def stage(self, request: InputRequest, folder: str) -> PinnedInput:
+        """Write the rows of a request as Parquet files into a new local folder."""
+        found = self._reader.stage(request, folder)
+        tables = [pq.read_table(path) for path in found.paths]
+        self.rows = pa.concat_tables(tables) if tables else None
+        return found
+
+
+class WatchedChecker:
+    """Checks as the checker that it is given; `rejected` are the bad rows of what failed."""
+
+    def __init__(self, spark: SparkSession, checker: Checker) -> None:
+        self._spark = spark
+        self._checker = checker
+        self.rejected: list[pa.Table] = []
+
+    def understand(self, schema: pa.Schema, checks: Sequence[Check]) -> None:
+        """Refuse checks that cannot be carried out on rows of a schema."""
+        self._checker.understand(schema, checks)
+
+    def find_bad(self, rows: InputRows, checks: Sequence[Check], folder: str) -> Mapping[str, int]:
+        """Write the places of rows that fail some check into a new folder."""
+        return self._checker.find_bad(rows, checks, folder)
+
+    def set_aside(self, rows: InputRows, work: SetAside) -> None:
+        """Write the rows at some places into a new folder."""
+        self._checker.set_aside(rows, work)
+
+    def judge(self, rows: WrittenRows, how: Looking) -> Judged:
+        """Return what came of the checks, after a look at the rows of those that failed."""
+        judged = self._checker.judge(rows, how)
+        failed = [each for each in judged.results if each.outcome is Outcome.FAILED]
+        if failed:
+            frames = WrittenFrames(checking_session(self._spark), rows)
+            for over, make in (
+                (CheckedRows.WRITTEN, frames.written),
+                (CheckedRows.TABLE, frames.table),
+            ):
+                some = [each for each in failed if each.check.over is over]
+                if some:
+                    self.rejected += _bad_tables(make().frame, some, rows.schema)
+        return judged
+
+
+def _bad_tables(
+    frame: DataFrame, failed: Sequence[CheckResult], schema: pa.Schema
+) -> Iterator[pa.Table]:
+    """Yield the bad rows of checks: those of all predicates together, each once, then others."""
+    predicates = [each.check for each in failed if each.check.kind is CheckKind.EXPECT]
+    if predicates:
+        bad = " or ".join(bad_sql(check) for check in predicates)
+        yield arrow_rows(frame.where(expr(bad)).select(*quoted(schema.names)))
+    for result in failed:
+        if result.check.kind is CheckKind.QUERY:
+            yield arrow_rows(query_frame(frame.drop(FILE, ROW), result.check))
+        elif result.check.kind is CheckKind.GX:
+            yield _of_samples(result, schema)
+
+
+def _of_samples(result: CheckResult, schema: pa.Schema) -> pa.Table:
+    """Return what a result shows of bad rows, in the table's types."""
+    names = dict.fromkeys(name for row in result.samples for name in row.values)
+    columns: dict[str, Any] = {}
+    for name in names:
+        texts = pa.array([row.values.get(name) for row in result.samples], pa.string())
+        at = schema.get_field_index(name)
+        columns[name] = texts if at < 0 else texts.cast(schema.field(at).type)
+    return pa.table(columns)

@@ -1,0 +1,256 @@
+"""YAML file -> `PipelineSpec`, or every fault in it at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from framework.errors import Finding, SpecError, Where
+from framework.spec.check_semantics import CheckSemantics
+from framework.spec.contract_semantics import ContractSemantics
+from framework.spec.example_semantics import ExampleSemantics, note_unknown_checks
+from framework.spec.faults import Judge
+from framework.spec.findings import FindingList, nearest, sort_findings
+from framework.spec.inclusions import PROFILES, ColumnsFile, with_profiles
+from framework.spec.load_semantics import LoadSemantics
+from framework.spec.nodes import MapNode
+from framework.spec.pipeline_spec import MODELS, PipelineDocument, PipelineSpec
+from framework.spec.positions import Positions
+from framework.spec.project import Project, find_project_file, load_project, with_defaults
+from framework.spec.quality_semantics import QualitySemantics
+from framework.spec.references import Variable
+from framework.spec.resolve import Resolver, Scope
+from framework.spec.resolved_checks import CheckFinisher, models_by_name
+from framework.spec.sections import SECTIONS_NOT_BUILT, in_current_names, without_unbuilt
+from framework.spec.semantics import Semantics
+from framework.spec.source import SourceText, one_finding, read_source
+from framework.spec.sql_files import SqlFiles
+from framework.spec.transforms import SqlFinisher
+from framework.spec.verbatim import with_options_as_text
+from framework.spec.walker import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from framework.spec.quality_spec import PlacedCheck
+    from framework.spec.transform_spec import TransformSpec
+
+__all__ = ["SPEC_SUFFIX", "find_specs", "load_spec"]
+
+SPEC_SUFFIX = ".pipeline.yml"
+"""How the name of a spec file ends."""
+
+_TAKEN_AS_THEY_ARE = (
+    "table",
+    "bootstrap",
+    "source",
+    "quality",
+    "write",
+    "timeline_service",
+    "spark",
+)
+_Checks = (
+    Semantics
+    | LoadSemantics
+    | ContractSemantics
+    | CheckSemantics
+    | QualitySemantics
+    | ExampleSemantics
+)
+_CHECKS: tuple[type[_Checks], ...] = (
+    *(Semantics, LoadSemantics),
+    *(ContractSemantics, CheckSemantics, QualitySemantics),
+    ExampleSemantics,
+)
+
+
+def load_spec(
+    path: Path, *, target: str | None = None, variables: Mapping[str, str] | None = None
+) -> PipelineSpec:
+    """The checked spec of the file.
+
+    `run-pipeline.yml` is looked for from the spec's folder upwards. `target` chooses one of its
+    targets (None: its `default_target`, if any); `variables` beat the target's. Reads the two
+    files, the files of SQL and the environment variables that are referred to, nothing else.
+
+    Raises:
+        SpecError: every fault in all of them, errors first, each group by file and line.
+    """
+    findings = FindingList()
+    source = read_source(path)
+    project_file = find_project_file(path)
+    project = load_project(project_file)
+    scope = project.scope(target, variables or {})
+    root = _document(source, findings)
+    if root is None:
+        raise SpecError(_sorted(project, findings))
+    named = with_options_as_text(in_current_names(without_unbuilt(root, findings), findings))
+    columns = ColumnsFile(spec=path, scope=scope, findings=findings)
+    whole = with_profiles(
+        columns.put_into(with_defaults(named, project.defaults)), project.profiles
+    )
+    positions = Positions.of(source, whole)
+    resolved = _resolved(positions, scope, findings)
+    files = SqlFiles.of(path, project_file, positions=positions, findings=findings)
+    document = _checked(resolved, files)
+    finisher = SqlFinisher(scope=scope, files=files)
+    transforms = finisher.finished(_mapping(resolved.value).get("transforms"))
+    checker = CheckFinisher(judge=_judge(resolved, files), finisher=finisher)
+    checks = checker.finished(resolved, document.quality if document else None)
+    if document is not None and not findings.errors:
+        note_unknown_checks(document, checks, positions, findings)
+    uses = _uses(transforms, checks)
+    findings.extend(_unused(variables or {}, project, positions, uses))
+    if document is None or findings.errors or project.findings.errors:
+        raise SpecError(_sorted(project, findings))
+    return PipelineSpec(
+        **{name: getattr(document, name) for name in _TAKEN_AS_THEY_ARE},
+        transforms=transforms,
+        checks=checks,
+        tests=document.tests or (),
+        source_path=path,
+        positions=positions,
+        warnings=_sorted(project, findings),
+        written=_mapping(resolved.stored),
+    )
+
+
+def _document(source: SourceText, findings: FindingList) -> MapNode | None:
+    """The file's mapping; None, with a finding, where there is none."""
+    root = parse(source, findings)
+    if isinstance(root, MapNode):
+        return root
+    if not findings.errors:
+        rule = "spec/empty-file" if root is None else "spec/wrong-type"
+        message = "a spec is a mapping that begins with `version: 1`"
+        findings.append(Positions.of(source, root).finding(rule, "", message))
+    return None
+
+
+def _resolved(positions: Positions, scope: Scope, findings: FindingList) -> Variable:
+    """The document's data with references put in, and its storable twin."""
+    if positions.root is None:
+        return Variable(value={}, stored={})
+    return Resolver(scope=scope, findings=findings).resolve(positions.root)
+
+
+def _checked(resolved: Variable, files: SqlFiles) -> PipelineDocument | None:
+    """The document, or None where a field is at fault; relations between fields are checked too."""
+    data = _mapping(resolved.value)
+    positions, findings, folder = files.positions, files.findings, files.folder
+    for checks in _CHECKS:
+        checks(data=data, positions=positions, findings=findings, folder=folder).check()
+    taken_in = (PROFILES,) if positions.is_foreign(PROFILES) else ()
+    own = {name: value for name, value in data.items() if name not in taken_in}
+    return _judge(resolved, files).validate(PipelineDocument, own, {"folder": folder})
+
+
+def _judge(resolved: Variable, files: SqlFiles) -> Judge:
+    """Who tells what is wrong with fields, those of the project's profiles included."""
+    return Judge(
+        positions=files.positions,
+        models={**MODELS, **models_by_name(_mapping(resolved.value))},
+        findings=files.findings,
+        also_known=tuple(SECTIONS_NOT_BUILT),
+    )
+
+
+def _uses(transforms: tuple[TransformSpec, ...], checks: tuple[PlacedCheck, ...]) -> frozenset[str]:
+    """The variables that the Jinja of some SQL names."""
+    named = (*(each.uses for each in transforms), *(each.uses for each in checks))
+    return frozenset().union(*named)
+
+
+def _unused(
+    given: Mapping[str, str],
+    project: Project,
+    positions: Positions,
+    uses: frozenset[str],
+) -> Iterator[Finding]:
+    """A warning for each `--var` that is neither declared nor used."""
+    declared = {*project.variables, *(name for t in project.targets.values() for name in t)}
+    for name in given:
+        if name not in declared | uses and not positions.mentions(f"${{var.{name}}}"):
+            yield Finding(
+                rule="spec/unused-variable",
+                key_path="",
+                where=Where(file=positions.source.file),
+                message=f"no `${{var.{name}}}` uses the variable given by --var {name}",
+                suggestion=nearest(name, declared),
+                severity="warning",
+            )
+
+
+def _sorted(project: Project, findings: FindingList) -> tuple[Finding, ...]:
+    """All findings, each once, errors first, each group by file and line."""
+    errors = dict.fromkeys((*project.findings.errors, *findings.errors))
+    warnings = dict.fromkeys((*project.findings.warnings, *findings.warnings))
+    return (*sort_findings(errors), *sort_findings(warnings))
+
+
+def _mapping(value: object) -> dict[str, object]:
+    """The value if it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def find_specs(paths: Sequence[Path]) -> tuple[Path, ...]:
+    """The spec files that the paths mean, each once, in order.
+
+    A file is taken as it is; a folder means every `*.pipeline.yml` at any depth, sorted, but not
+    in hidden and linked folders; no path at all means the current folder.
+
+    Raises:
+        SpecError: `spec/file-not-found` for each path that is not there, `spec/unreadable-file`
+            for each folder that cannot be listed, `spec/file-name` for each file that would be
+            passed over for its name, `spec/no-specs` where nothing is left.
+    """
+    findings = FindingList()
+    found: dict[Path, None] = {}
+    for path in paths or (Path(),):
+        if path.is_dir():
+            found.update(dict.fromkeys(_below(path, findings)))
+        elif path.exists():
+            found[path] = None
+        else:
+            findings.append(_not_found(path))
+    if findings.errors:
+        raise SpecError(findings.errors)
+    if not found:
+        folders = ", ".join(str(path) for path in paths or (Path(),))
+        message = f"there is no *{SPEC_SUFFIX} below {folders}"
+        raise one_finding("spec/no-specs", message, Where(), suggestion="run-pipeline init")
+    return tuple(found)
+
+
+def _below(folder: Path, findings: FindingList) -> Iterator[Path]:
+    """The folder's specs, sorted by path; a wrong ending is noted."""
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        message = f"cannot be listed: {error.strerror}"
+        findings.append(_about(folder, "spec/unreadable-file", message, None))
+        return
+    for entry in entries:
+        if entry.is_dir():
+            if not entry.name.startswith(".") and not entry.is_symlink():
+                yield from _below(entry, findings)
+        elif entry.name.endswith(SPEC_SUFFIX):
+            yield entry
+        elif entry.name.endswith(".pipeline.yaml"):
+            message = f"a spec's name ends in {SPEC_SUFFIX}"
+            right = str(entry.with_suffix(".yml"))
+            findings.append(_about(entry, "spec/file-name", message, right))
+
+
+def _not_found(path: Path) -> Finding:
+    """No such file, with a name beside it that is nearly the same."""
+    siblings = {p.name: p for p in path.parent.iterdir()} if path.parent.is_dir() else {}
+    close = nearest(path.name, siblings)
+    suggestion = str(siblings[close]) if close else None
+    return _about(path, "spec/file-not-found", "there is no such file", suggestion)
+
+
+def _about(path: Path, rule: str, message: str, suggestion: str | None) -> Finding:
+    """A finding about a whole file."""
+    where = Where(file=str(path))
+    return Finding(rule=rule, key_path="", where=where, message=message, suggestion=suggestion)

@@ -1,0 +1,162 @@
+"""The service with its page, for tables at some locations, until the block ends."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from framework.errors import FrameworkError
+from framework.hudi.storage.locations import open_storage
+from framework.hudi.view.checkpoint import Refusal, Reopened, reopen, write_checkpoint
+from framework.hudi.view.incremental import IncrementalView
+from framework.timeline_service.access import Access, is_loopback
+from framework.timeline_service.marker_routes import MARKER_PREFIX, MarkerRoutes
+from framework.timeline_service.page.data import PAGE_PREFIX, PageData
+from framework.timeline_service.page.documents import page_routes
+from framework.timeline_service.server import EmbeddedServer
+from framework.timeline_service.service import Service
+from framework.timeline_service.stores import store_of
+from framework.timeline_service.tables import Tables, table_id
+from framework.vocabulary import ServiceAuth, ViewStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+__all__ = ["DEFAULT_PORT", "Served", "ServiceOrder", "serving"]
+
+_LOG: Final = logging.getLogger(__name__)
+
+DEFAULT_PORT: Final = 26754
+"""Apache Hudi's own."""
+_EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - to know them, not to listen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceOrder:
+    """How the service is to be.
+
+    Attributes:
+        host: address to listen on.
+        port: of TCP; 0 takes a free one.
+        auth: what a caller has to show.
+        store: where file groups are kept.
+        memory_bytes: bound of all stores together.
+        checkpoints: folder with a file for each view, from which it goes on, and which is written
+            at the end; None for none.
+        markers: whether markers of Apache Hudi's writers are kept in the tables; otherwise nothing
+            in them is changed.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    auth: ServiceAuth = ServiceAuth.TOKEN
+    store: ViewStore = ViewStore.MEMORY
+    memory_bytes: int = 256 << 20
+    checkpoints: Path | None = None
+    markers: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """A service that answers.
+
+    Attributes:
+        server: to be waited for.
+        token: what callers show, None where they need not.
+        refused: why checkpoints were not used, by location; a missing one is not told.
+    """
+
+    server: EmbeddedServer
+    token: str | None
+    refused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def address(self) -> str:
+        """Where a browser on this machine finds it, without a slash at the end."""
+        host = "127.0.0.1" if self.server.host in _EVERYWHERE else self.server.host
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.server.port}"
+
+    @property
+    def page(self) -> str:
+        """The page's address; the token is in the fragment, which a browser never sends."""
+        return f"{self.address}/" + (f"#token={self.token}" if self.token else "")
+
+
+@contextmanager
+def serving(locations: Sequence[str], order: ServiceOrder) -> Iterator[Served]:
+    """Serve tables within the block; a table need not be there yet.
+
+    At its end views are written to their checkpoints; one that cannot be written is logged, and
+    the next start lists its table anew.
+
+    Raises:
+        PlanError: `timeline-service/open-to-all`, `timeline-service/address`, or a location that
+            cannot be opened.
+        NotYetBuiltError: a store or a scheme that this version refuses.
+    """
+    tables = Tables()
+    refused: dict[str, str] = {}
+    try:
+        for location in locations:
+            found = _view(location, order, len(locations))
+            tables.register(location, found.view)
+            if found.refusal not in (None, Refusal.MISSING):
+                refused[location] = found.refusal.value
+        access = Access(auth=order.auth, hosts=_names_of(order.host))
+        data = PageData(tables)
+        try:
+            markers = MarkerRoutes(tables, kept=order.markers)
+            further = {PAGE_PREFIX: data.answer, MARKER_PREFIX: markers.answer}
+            service = Service(tables, access, further=further)
+            pages = page_routes(access)
+            with EmbeddedServer(service, host=order.host, port=order.port, pages=pages) as server:
+                shown = access.token if order.auth is ServiceAuth.TOKEN else None
+                yield Served(server=server, token=shown, refused=refused)
+        finally:
+            data.close()
+            if order.checkpoints is not None:
+                _write_checkpoints(tables, order.checkpoints)
+    finally:
+        tables.close()
+
+
+def _view(location: str, order: ServiceOrder, tables: int) -> Reopened:
+    """Return the view of a table, with its share of the memory, as its checkpoint has it."""
+    share = max(1, order.memory_bytes // tables)
+    storage, store = open_storage(location), store_of(order.store, share)
+    if order.checkpoints is None:
+        return Reopened(view=IncrementalView(storage, store))
+    return reopen(storage, store, _checkpoint(order.checkpoints, location))
+
+
+def _write_checkpoints(tables: Tables, folder: Path) -> None:
+    """Write the views that know anything."""
+    for table in tables.all():
+        if table.view.known is None:
+            continue
+        try:
+            write_checkpoint(table.view, _checkpoint(folder, table.location))
+        except FrameworkError as error:
+            _LOG.warning("the view of %s is not kept: %s", table.location, error)
+
+
+def _checkpoint(folder: Path, location: str) -> Path:
+    """Return the file of a table's view."""
+    return folder / f"{table_id(location)}.view"
+
+
+def _names_of(host: str) -> frozenset[str]:
+    """Return the names that callers may call this machine, where it listens beyond itself."""
+    if is_loopback(host):
+        return frozenset()
+    own = socket.gethostname()
+    names = {host, own}
+    if host in _EVERYWHERE:
+        with suppress(OSError):
+            names |= {str(each[4][0]) for each in socket.getaddrinfo(own, None)}
+    return frozenset(f"[{each}]" if ":" in each else each for each in names)

@@ -1,0 +1,216 @@
+"""A table as the page shows it: properties, who is at work, timeline, and how it grew.
+
+Each answer looks at the timeline itself, at the cost of one listing of `.hoodie`. It waits for no
+view: while one lists a partition, the page goes on showing what happens.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from framework.errors import FrameworkError
+from framework.hudi.commit.lease import current_lease
+from framework.hudi.storage.locations import open_storage
+from framework.hudi.table.properties import read_properties
+from framework.hudi.timeline.clock import SystemClock
+from framework.hudi.timeline.instant import DATA_ACTIONS, Instant, InstantState
+from framework.hudi.view.known import look
+from framework.timeline_service.page.commits import CommitReading
+from framework.timeline_service.page.gate import gate_of
+from framework.timeline_service.page.partition_counts import PartitionCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from concurrent.futures import Executor
+
+    from framework.hudi.storage.port import Storage
+    from framework.hudi.view.known import Known
+    from framework.timeline_service.page.commits import CommitFacts
+    from framework.timeline_service.page.parameters import Part
+    from framework.timeline_service.tables import ServedTable
+
+__all__ = ["ToldTable"]
+
+_WAIT_S: Final = 0.4
+_POINTS: Final = 400
+_PENDING: Final = 50
+_NS_PER_MS: Final = 1_000_000
+
+
+class ToldTable:
+    """One served table.
+
+    Args:
+        table: as it is served.
+        pool: carries the reading of commits.
+
+    Attributes:
+        counts: what is known of its partitions.
+    """
+
+    def __init__(self, table: ServedTable, pool: Executor) -> None:
+        self.table = table
+        self.counts = PartitionCounts(table.view)
+        self._storage: Storage = open_storage(table.location)
+        self._reading = CommitReading(self._storage, pool)
+
+    def in_short(self) -> dict[str, Any]:
+        """Return the table's line in the list of tables; a table that cannot be read says why."""
+        try:
+            known = look(self._storage)
+            found = {**self._named(), **self._last(known)}
+        except FrameworkError as error:
+            found = {"fault": {"message": error.message, "condition": error.condition}}
+        return {"id": self.table.id, "location": self.table.location, **found}
+
+    def in_full(self, part: Part) -> dict[str, Any]:
+        """Return all but partitions; of the instants one part, newest first.
+
+        Raises:
+            CorruptFileError, StorageError, UnsupportedTableError: it cannot be read.
+        """
+        known = look(self._storage)
+        facts = self._reading.facts(known, _WAIT_S)
+        instants = known.timeline.instants[::-1]
+        commits = [each for each in known.timeline.completed if each.action in DATA_ACTIONS]
+        pending = [self._told(each, known, facts) for each in known.timeline.pending[:_PENDING]]
+        return {
+            "id": self.table.id,
+            "location": self.table.location,
+            **self._named(),
+            **self._last(known),
+            "at_work": self._at_work() if pending else None,
+            "pending": pending,
+            "instants": part.told(
+                [self._told(each, known, facts) for each in part.of_list(instants)], len(instants)
+            ),
+            "growth": self._growth(commits, known, facts),
+            "unread": len(commits) - len(facts),
+        }
+
+    def close(self) -> None:
+        """Read no further."""
+        self._reading.close()
+
+    def _named(self) -> dict[str, Any]:
+        """Return what the table's properties say; before its first commit it has none."""
+        found = read_properties(self._storage)
+        if found is None:
+            return {"name": None, "type": None, "version": None, "source": None}
+        return {
+            "name": f"{found.database}.{found.name}" if found.database else found.name,
+            "type": found.table_type.value,
+            "version": found.version,
+            "source": found.bootstrap_base_path,
+        }
+
+    def _last(self, known: Known) -> dict[str, Any]:
+        """Return how many instants there are, how many are pending, and the last that completed."""
+        timeline = known.timeline
+        commits = [each for each in timeline.completed if each.action in DATA_ACTIONS]
+        last = commits[-1] if commits else None
+        return {
+            "commits": len(commits),
+            "pending_count": len(timeline.pending),
+            "last": None if last is None else self._last_commit(last, known),
+        }
+
+    def _last_commit(self, instant: Instant, known: Known) -> dict[str, Any]:
+        """Return the last completed commit with its gate's verdict, None where that is not told."""
+        head = self._reading.head(instant, known)
+        return {
+            **_plain(instant),
+            "times": _times(instant, known),
+            "operation": head.operation if head else "",
+            "verdict": gate_of(head.extra)["verdict"] if head else None,
+        }
+
+    def _at_work(self) -> str | None:
+        """Return which process holds the lease, None where nobody does."""
+        lease = current_lease(self._storage)
+        if lease is None or lease.is_over(SystemClock()):
+            return None
+        return f"process {lease.owner.pid} on {lease.owner.host}"
+
+    def _told(
+        self, instant: Instant, known: Known, facts: Mapping[Instant, CommitFacts]
+    ) -> dict[str, Any]:
+        """Return an instant; `commit` is None where it wrote no files or is still to be read."""
+        found = facts.get(instant)
+        head = None if instant.is_completed else self._reading.head(instant, known)
+        return {
+            **_plain(instant),
+            "times": _times(instant, known),
+            "operation": found.operation if found else head.operation if head else "",
+            "unread": found is None and instant.is_completed and instant.action in DATA_ACTIONS,
+            "commit": None if found is None else _commit(found),
+        }
+
+    def _growth(
+        self, commits: Sequence[Instant], known: Known, facts: Mapping[Instant, CommitFacts]
+    ) -> dict[str, Any]:
+        """Return the table's size after each commit that was read, oldest first.
+
+        Of many commits some are left out, evenly; `commits` counts all.
+        """
+        sized = [(each, facts[each]) for each in commits if each in facts]
+        step = -(-len(sized) // _POINTS) or 1
+        chosen = sized[::-1][::step][::-1]
+        points = [
+            {
+                "instant": each.requested_time,
+                "at": _times(each, known)[InstantState.COMPLETED],
+                "groups": found.size.groups,
+                "rows": found.size.rows,
+                "bytes": found.size.bytes,
+            }
+            for each, found in chosen
+            if found.size is not None
+        ]
+        return {
+            "points": points,
+            "commits": len(sized),
+            "is_whole": self._reading.is_whole,
+            "is_known": all(found.size is not None for _, found in chosen),
+        }
+
+
+def _plain(instant: Instant) -> dict[str, Any]:
+    """Return an instant's own words."""
+    return {
+        "instant": instant.requested_time,
+        "action": instant.action.value,
+        "state": instant.state.value,
+    }
+
+
+def _times(instant: Instant, known: Known) -> dict[str, int | None]:
+    """Return when each state's file was written, in milliseconds since the epoch; None: no file."""
+    found: dict[str, int | None] = {}
+    for state in InstantState:
+        name = _name(instant, state)
+        identity = known.files.get(name) if name else None
+        found[state.value] = identity[1] // _NS_PER_MS if identity else None
+    return found
+
+
+def _name(instant: Instant, state: InstantState) -> str | None:
+    """Return the name of an instant's file in another state, None where it has no such file."""
+    try:
+        return Instant(
+            requested_time=instant.requested_time, action=instant.action, state=state
+        ).file_name
+    except FrameworkError:
+        return None
+
+
+def _commit(found: CommitFacts) -> dict[str, Any]:
+    """Return what a commit says."""
+    written = found.written
+    names = ("files", "rows", "bytes", "inserts", "updates", "deletes")
+    return {
+        **{name: getattr(written, name) for name in names},
+        "run": found.run,
+        "gate": dict(found.gate),
+        "fault": found.fault,
+    }
