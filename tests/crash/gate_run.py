@@ -26,23 +26,26 @@ POINTS: Final[dict[str, tuple[str, ...]]] = {
     "finding": ("framework.spark.checking.checker:_write",),
     "found": (f"{_CHECKER}.find_bad",),
     "gathered": (f"{_CHECKER}.set_aside",),
-    "screened": ("framework.engine.runner:screen_rows",),
+    "screened": (
+        "framework.engine.bootstrap.pipeline:screen_source",
+        "framework.engine.load.pipeline:screen_input",
+    ),
     "written": (
-        "framework.engine.runner:write_stage",
-        "framework.engine.runner:write_rows",
+        "framework.engine.bootstrap.pipeline:write_base_files",
+        "framework.engine.load.pipeline:write_rows",
     ),
     "judged": (f"{_CHECKER}.judge",),
     "named": (
-        "framework.engine.bootstrap.commit:settle_rows_aside",
-        "framework.engine.load.publishing:settle_rows_aside",
+        "framework.engine.bootstrap.commit:name_quarantined_rows",
+        "framework.engine.load.commit:name_quarantined_rows",
     ),
     "linked": (
         "framework.engine.bootstrap.commit:check_listing",
-        "framework.engine.load.publishing:check_listing",
+        "framework.engine.load.commit:check_listing",
     ),
     "published": (
         "framework.engine.bootstrap.commit:publish",
-        "framework.engine.load.publishing:publish",
+        "framework.engine.load.commit:publish",
     ),
 }
 """What is called last, in the order of a run; the first of them dies while it is under way."""
