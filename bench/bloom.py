@@ -26,7 +26,7 @@ from report import Target, finish
 
 from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.codecs.bloom import BloomBuilder, BloomFilter
-from framework.spec.table_spec import BloomSpecModel
+from framework.spec.sections.table_spec import BloomSpecModel
 
 __all__ = ["main"]
 

@@ -1,4 +1,4 @@
-"""Write `framework/spec/gx_catalogue.json`: what the installed Great Expectations can check.
+"""Write `framework/spec/rules/gx_catalogue.json`: what the installed Great Expectations can check.
 
 Importing it takes seconds, so `validate` reads this file instead. Where GX accepts a check that
 could never fail, or an argument that its code for Spark refuses, the catalogue is the stricter.
@@ -19,7 +19,9 @@ with warnings.catch_warnings():
     from great_expectations.expectations import expectation as gx_classes
     from great_expectations.expectations import registry
 
-CATALOGUE = Path(__file__).resolve().parents[1] / "framework" / "spec" / "gx_catalogue.json"
+CATALOGUE = (
+    Path(__file__).resolve().parents[1] / "framework" / "spec" / "rules" / "gx_catalogue.json"
+)
 
 ENGINE = "SparkDFExecutionEngine"
 PER_ROW = (

@@ -1,4 +1,4 @@
-"""Write `framework/spec/spark_functions.json`: the functions of Spark that SQL of specs may call.
+"""Write `spec/sql/spark_functions.json`: the functions of Spark that SQL of specs may call.
 
 Names come from the registries of the Spark of this environment, and are added to those that are in
 the file: run it under each release that is supported. What is refused is listed here, with why.
@@ -14,7 +14,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-_FILE: Final = Path(__file__).parents[1] / "framework" / "spec" / "spark_functions.json"
+_FILE: Final = Path(__file__).parents[1] / "framework" / "spec" / "sql" / "spark_functions.json"
 _JAVA: Final = "it runs any method of Java, with the rights of the run"
 _PLACE: Final = "it gives the paths and blocks of files on this machine"
 _SESSION: Final = "it gives who runs it, where or by which release, not what the rows say"

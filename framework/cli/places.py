@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from framework.engine.prepare import Request, load
 from framework.plan.quality_of import quarantine_of
 from framework.spec.loader import find_specs
-from framework.spec.quality_spec import QUARANTINE_SUFFIX
+from framework.spec.sections.quality_spec import QUARANTINE_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from framework.spec.pipeline_spec import PipelineSpec
+    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["NamedTable", "locations_of", "table_of", "tables_of"]
 

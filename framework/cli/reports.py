@@ -17,7 +17,7 @@ from framework.engine.events import Audited, Note, Published, StageFinished
 from framework.engine.reporting.forms import render
 from framework.engine.reporting.lineage import RunState, emit, run_event
 from framework.errors import AfterCommitError, FrameworkError, StorageError, Where
-from framework.spec.findings import nearest
+from framework.spec.document.findings import nearest
 from framework.vocabulary import Outcome, ReportForm
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from framework.errors import FrameworkError
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.properties import read_properties
 from framework.plan.words import count_text
-from framework.spec.sizes import parse_size
+from framework.spec.sections.sizes import parse_size
 from framework.timeline_service.host import DEFAULT_PORT, Served, ServiceOrder, serving
 from framework.vocabulary import ServiceAuth, ViewStore
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from framework.engine.backend import Backend
     from framework.engine.events import Events
-    from framework.spec.pipeline_spec import PipelineSpec
+    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["opened_backend", "spark_session"]
 

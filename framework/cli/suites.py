@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from framework.engine.examples.ready import ReadyExample
     from framework.engine.examples.trial import Trial
     from framework.plan.faults import Fault
-    from framework.spec.pipeline_spec import PipelineSpec
+    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["Suite", "Suites", "load_suites"]
 

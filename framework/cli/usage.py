@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from framework.errors import Finding, SpecError, Where
-from framework.spec.findings import nearest
+from framework.spec.document.findings import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

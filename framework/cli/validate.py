@@ -14,14 +14,14 @@ import typer
 from framework.cli.options import Specs, Target, Variables, pairs
 from framework.errors import SpecError
 from framework.spec.loader import find_specs, load_spec
-from framework.spec.shared_tables import shared_tables
+from framework.spec.rules.shared_tables import shared_tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from framework.errors import Finding
-    from framework.spec.pipeline_spec import PipelineSpec
+    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["command"]
 

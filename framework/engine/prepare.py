@@ -19,8 +19,8 @@ from framework.plan.build import Earlier, build
 from framework.plan.load_stages import load_request
 from framework.plan.saved import Invocation, check_fresh, load_plan
 from framework.plan.target import target_of
+from framework.spec.document.regular_file import NotRegularError, TooBigError, read_regular
 from framework.spec.loader import load_spec
-from framework.spec.regular_file import NotRegularError, TooBigError, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from framework.engine.tasks import Tasks
     from framework.plan.definition import Plan
     from framework.plan.observation import Observation
-    from framework.spec.pipeline_spec import PipelineSpec
+    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = [
     "PlanningContext",

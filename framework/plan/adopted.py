@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from framework.plan.observation import Observation, TableState
     from framework.plan.stages import Recover
     from framework.plan.target import Target
-    from framework.spec.pipeline_spec import PipelineSpec
+    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["as_warning", "immutable_faults", "plan_adopted"]
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from framework.plan.observation import Observation, SourceInventory
     from framework.plan.partitions import PartitionPlan
     from framework.plan.target import Target
-    from framework.spec.pipeline_spec import PipelineSpec
+    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["plan_begin"]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from framework.plan.definition import Plan
     from framework.plan.observation import Observation, PendingRun
     from framework.plan.target import Target
-    from framework.spec.pipeline_spec import PipelineSpec
+    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["Earlier", "build"]
 

@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from framework.plan.faults import Fault
 from framework.plan.quality import MAX_SPLITTING
-from framework.spec.check_semantics import expectations, scanned
-from framework.spec.findings import nearest
-from framework.spec.nodes import child_path
-from framework.spec.predicates import META_COLUMNS, text_faults, unknown_columns
-from framework.spec.spark_types import field_text
+from framework.spec.document.findings import nearest
+from framework.spec.document.nodes import child_path
+from framework.spec.rules.check_semantics import expectations, scanned
+from framework.spec.sql.predicates import META_COLUMNS, text_faults, unknown_columns
+from framework.spec.sql.spark_types import field_text
 from framework.vocabulary import CheckKind
 
 if TYPE_CHECKING:

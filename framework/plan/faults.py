@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from framework.errors import Finding
-    from framework.spec.positions import Positions
+    from framework.spec.document.positions import Positions
 
 __all__ = ["Fault", "refuse"]
 

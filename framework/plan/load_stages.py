@@ -31,8 +31,8 @@ from framework.plan.stages import (
     TagRows,
     WriteRows,
 )
-from framework.spec.source_spec import FILE_FORMATS, SourceLoad
-from framework.spec.write_spec import WriteSpec
+from framework.spec.sections.source_spec import FILE_FORMATS, SourceLoad
+from framework.spec.sections.write_spec import WriteSpec
 from framework.vocabulary import MissingColumns, SchemaEvolution, TableType, WriteOperation
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from framework.plan.observation import Observation, TableState
     from framework.plan.stages import Recover
     from framework.plan.target import Target
-    from framework.spec.pipeline_spec import PipelineSpec
-    from framework.spec.source_spec import SourceSpec
+    from framework.spec.sections.pipeline_spec import PipelineSpec
+    from framework.spec.sections.source_spec import SourceSpec
 
 __all__ = ["load_request", "load_stages", "plan_load"]
 

@@ -12,7 +12,7 @@ from framework.vocabulary import WriteOperation
 
 if TYPE_CHECKING:
     from framework.plan.quality import Quality
-    from framework.spec.pipeline_spec import PipelineSpec
+    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = [
     "FILE",

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from framework.hudi.table.partition_path import PartitionValue
-    from framework.spec.comparisons import Comparison
-    from framework.spec.patterns import Pattern
+    from framework.spec.sections.comparisons import Comparison
+    from framework.spec.sections.patterns import Pattern
     from framework.vocabulary import SourceTrait
 
 __all__ = ["Choice", "ModeRule", "choose_modes", "rule_faults"]

@@ -14,16 +14,16 @@ from framework.plan.faults import Fault, refuse
 from framework.plan.quality import Quality
 from framework.plan.quality_of import quality_of
 from framework.plan.rules import ModeRule
-from framework.spec.patterns import compile_pattern
+from framework.spec.sections.patterns import compile_pattern
 from framework.vocabulary import BootstrapMode, OnDuplicate, PartitionType, SourceLayout, TableType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from framework.hudi.keygen.rule import KeyRule
-    from framework.spec.bootstrap_spec import BootstrapSpec
-    from framework.spec.pipeline_spec import PipelineSpec
-    from framework.spec.positions import Positions
+    from framework.spec.document.positions import Positions
+    from framework.spec.sections.bootstrap_spec import BootstrapSpec
+    from framework.spec.sections.pipeline_spec import PipelineSpec
     from framework.vocabulary import ReaderName
 
 __all__ = ["BOOTSTRAP_INSTANT", "Target", "mode_rules", "target_of"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from framework.engine.events import Events
-    from framework.spec.timeline_service_spec import TimelineServiceSpec
+    from framework.spec.sections.timeline_service_spec import TimelineServiceSpec
 
 __all__ = ["run", "spark_backend"]
 

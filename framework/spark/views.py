@@ -16,7 +16,7 @@ from framework.engine.views import LISTED, checked, listing_view
 from framework.hudi.timeline.timeline_hash import timeline_hash
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.remote import ServiceAddress
-from framework.spec.timeline_service_spec import TimelineServiceSpec
+from framework.spec.sections.timeline_service_spec import TimelineServiceSpec
 from framework.timeline_service.access import Access
 from framework.timeline_service.server import EmbeddedServer
 from framework.timeline_service.service import Service

@@ -6,34 +6,38 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from framework.errors import Finding, SpecError, Where
-from framework.spec.check_semantics import CheckSemantics
-from framework.spec.contract_semantics import ContractSemantics
-from framework.spec.example_semantics import ExampleSemantics, note_unknown_checks
-from framework.spec.faults import Judge
-from framework.spec.findings import FindingList, nearest, sort_findings
-from framework.spec.inclusions import PROFILES, ColumnsFile, with_profiles
-from framework.spec.load_semantics import LoadSemantics
-from framework.spec.nodes import MapNode
-from framework.spec.pipeline_spec import MODELS, PipelineDocument, PipelineSpec
-from framework.spec.positions import Positions
-from framework.spec.project import Project, find_project_file, load_project, with_defaults
-from framework.spec.quality_semantics import QualitySemantics
-from framework.spec.references import Variable
-from framework.spec.resolve import Resolver, Scope
-from framework.spec.resolved_checks import CheckFinisher, models_by_name
-from framework.spec.sections import SECTIONS_NOT_BUILT, in_current_names, without_unbuilt
-from framework.spec.semantics import Semantics
-from framework.spec.source import SourceText, one_finding, read_source
-from framework.spec.sql_files import SqlFiles
-from framework.spec.transforms import SqlFinisher
-from framework.spec.verbatim import with_options_as_text
-from framework.spec.walker import parse
+from framework.spec.document.findings import FindingList, nearest, sort_findings
+from framework.spec.document.nodes import MapNode
+from framework.spec.document.positions import Positions
+from framework.spec.document.references import Variable
+from framework.spec.document.resolve import Resolver, Scope
+from framework.spec.document.section_keys import (
+    SECTIONS_NOT_BUILT,
+    in_current_names,
+    without_unbuilt,
+)
+from framework.spec.document.source import SourceText, one_finding, read_source
+from framework.spec.document.verbatim import with_options_as_text
+from framework.spec.document.walker import parse
+from framework.spec.rules.check_semantics import CheckSemantics
+from framework.spec.rules.contract_semantics import ContractSemantics
+from framework.spec.rules.example_semantics import ExampleSemantics, note_unknown_checks
+from framework.spec.rules.inclusions import PROFILES, ColumnsFile, with_profiles
+from framework.spec.rules.load_semantics import LoadSemantics
+from framework.spec.rules.quality_semantics import QualitySemantics
+from framework.spec.rules.resolved_checks import CheckFinisher, models_by_name
+from framework.spec.rules.semantics import Semantics
+from framework.spec.rules.sql_files import SqlFiles
+from framework.spec.rules.transforms import SqlFinisher
+from framework.spec.sections.faults import Judge
+from framework.spec.sections.pipeline_spec import MODELS, PipelineDocument, PipelineSpec
+from framework.spec.sections.project import Project, find_project_file, load_project, with_defaults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from framework.spec.quality_spec import PlacedCheck
-    from framework.spec.transform_spec import TransformSpec
+    from framework.spec.sections.quality_spec import PlacedCheck
+    from framework.spec.sections.transform_spec import TransformSpec
 
 __all__ = ["SPEC_SUFFIX", "find_specs", "load_spec"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.spec.expressions import scan
-from framework.spec.literals import reads_as
+from framework.spec.sql.expressions import scan
+from framework.spec.sql.literals import reads_as
 from tests.unit.spec.expression_cases import AGGREGATE, ROWWISE
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from framework.engine.reading.table import open_table
 from framework.engine.views import LISTED
 from framework.spark import read, run
 from framework.spark.views import EmbeddedViews, views_for
-from framework.spec.timeline_service_spec import TimelineServiceSpec
+from framework.spec.sections.timeline_service_spec import TimelineServiceSpec
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from framework.engine.examples.ready import ReadyExample
     from framework.plan.faults import Fault
-    from framework.spec.pipeline_spec import PipelineSpec
+    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["a_difference", "a_spec", "a_test", "ready_tests", "some_rows", "trials", "write_spec"]
 

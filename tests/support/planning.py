@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from framework.errors import Finding
     from framework.plan.definition import Plan
-    from framework.spec.pipeline_spec import PipelineSpec
+    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = [
     "FLIGHTS",

@@ -9,7 +9,7 @@ import typer
 from framework.cli.usage import usage_error
 from framework.engine.quarantine.datasets import waiting
 from framework.plan.words import count_text, size_text
-from framework.spec.findings import nearest
+from framework.spec.document.findings import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

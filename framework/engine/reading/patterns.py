@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from framework.errors import PlanError, Where
-from framework.spec.patterns import PatternError, compile_pattern
+from framework.spec.sections.patterns import PatternError, compile_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from framework.spec.patterns import Pattern
+    from framework.spec.sections.patterns import Pattern
 
 __all__ = ["choose_partitions"]
 

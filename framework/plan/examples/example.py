@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from framework.plan.examples.columns import RowColumns
-    from framework.spec.pipeline_spec import PipelineSpec
-    from framework.spec.tests_spec import ExampleSpec, ExpectedSpec
+    from framework.spec.sections.pipeline_spec import PipelineSpec
+    from framework.spec.sections.tests_spec import ExampleSpec, ExpectedSpec
 
 __all__ = ["EXPECTED", "Example", "ExampleRows", "examples_of"]
 

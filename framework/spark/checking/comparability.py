@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import types
 
-from framework.spec.argument_values import moment
+from framework.spec.rules.argument_values import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

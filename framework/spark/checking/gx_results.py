@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from framework.engine.results import CheckResult, FailedRow
-from framework.spec.expectations import checks_rows, column_arguments
+from framework.spec.rules.expectations import checks_rows, column_arguments
 from framework.vocabulary import OnFail, Outcome
 
 if TYPE_CHECKING:

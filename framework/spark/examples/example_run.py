@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from framework.plan.definition import Plan
     from framework.plan.examples.stand_in import StandIn
     from framework.plan.faults import Fault
-    from framework.spec.pipeline_spec import PipelineSpec
+    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["try_example"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from framework.errors import TaskError
 from framework.plan.quality import Budget
-from framework.spec.expectations import checks_rows
+from framework.spec.rules.expectations import checks_rows
 from framework.vocabulary import OnFail, Outcome
 from tests.support.expectations import EXAMPLES, a_check, six_rows
 

@@ -19,7 +19,7 @@ from framework.plan.faults import refuse
 from framework.plan.quality import MAX_SPLITTING, Check, ColumnContract, Quality
 from framework.plan.quality_of import quality_of
 from framework.spec.loader import load_spec
-from framework.spec.spark_types import normal_type
+from framework.spec.sql.spark_types import normal_type
 from framework.vocabulary import CheckKind, OnFail
 from tests.support.planning import (
     FLIGHTS,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from framework.plan.rules import Choice, ModeRule, choose_modes, rule_faults
 from framework.plan.target import mode_rules
-from framework.spec.comparisons import parse_comparisons
-from framework.spec.patterns import compile_pattern
+from framework.spec.sections.comparisons import parse_comparisons
+from framework.spec.sections.patterns import compile_pattern
 from framework.vocabulary import BootstrapMode, PartitionType, SourceTrait
 from tests.support.planning import a_spec
 

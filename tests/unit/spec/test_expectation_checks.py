@@ -12,7 +12,7 @@ from framework.plan.contract import column_faults
 from framework.plan.quality_of import quality_of
 from framework.spec.loader import load_spec
 
-pytest.importorskip("framework.spec.expectations", reason="the catalogue is not there yet")
+pytest.importorskip("framework.spec.rules.expectations", reason="the catalogue is not there yet")
 
 Write = Callable[..., Path]
 

@@ -13,10 +13,10 @@ import pytest
 from pydantic import ValidationError
 
 from framework.errors import SpecError
-from framework.spec.comparisons import Comparison
+from framework.spec.document.source import MAX_BYTES
 from framework.spec.loader import find_specs, load_spec
-from framework.spec.source import MAX_BYTES
-from framework.spec.table_spec import (
+from framework.spec.sections.comparisons import Comparison
+from framework.spec.sections.table_spec import (
     BLOOM_FALSE_POSITIVE_RATE,
     BLOOM_KIND,
     BLOOM_MAX_KEYS,

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework.errors import PlanError, SpecError
+from framework.spec.document.regular_file import NotRegularError, TooBigError, read_regular
+from framework.spec.document.secret import Secret, SecretName
 from framework.spec.loader import load_spec
-from framework.spec.project import PROJECT_FILE
-from framework.spec.regular_file import NotRegularError, TooBigError, read_regular
-from framework.spec.secret import Secret, SecretName
+from framework.spec.sections.project import PROJECT_FILE
 from tests.unit.spec.conftest import SPEC, WriteSpec
 
 if TYPE_CHECKING:

@@ -202,7 +202,7 @@ def test_duplicate_key_names_both_lines(write_spec: Write, spec_text: str) -> No
 def rule_ids_in_code() -> set[str]:
     """The rule ids that the room's source can give."""
     found: set[str] = set()
-    for path in Path("framework/spec").glob("*.py"):
+    for path in Path("framework/spec").rglob("*.py"):
         text = path.read_text("utf-8")
         found.update(re.findall(r'"spec/([a-z0-9-]+)"', text))
         found.update(re.findall(r'(?:fault|_note|_note_within)\(\s*"([a-z0-9-]+)"', text))

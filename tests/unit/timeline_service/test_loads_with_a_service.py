@@ -13,7 +13,7 @@ from framework.engine.events import Note
 from framework.engine.reading.table import open_table
 from framework.engine.views import LISTED
 from framework.spark.views import EmbeddedViews
-from framework.spec.timeline_service_spec import TimelineServiceSpec
+from framework.spec.sections.timeline_service_spec import TimelineServiceSpec
 from framework.vocabulary import TableType, ViewStore, WriteOperation
 from tests.support.faulty_service import FAULTS, FaultyServer, Misled, faulty_server
 from tests.support.writing import Lake, load, rows_of

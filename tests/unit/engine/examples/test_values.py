@@ -12,7 +12,7 @@ import pytest
 
 from framework.engine.examples.arrow_types import arrow_type, type_text
 from framework.engine.examples.values import UnfitError, fitted, inferred
-from framework.spec.spark_types import normal_type
+from framework.spec.sql.spark_types import normal_type
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from framework.plan.examples.stand_in import plain_conf, stand_in
-from framework.spec.quality_spec import MAX_SAMPLES
+from framework.spec.sections.quality_spec import MAX_SAMPLES
 from framework.vocabulary import WriteOperation
 from tests.support.examples import a_spec
 

@@ -1,0 +1,1 @@
+"""A spec's YAML as a document: source, nodes, positions, scalars, references."""

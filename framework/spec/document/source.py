@@ -1,0 +1,144 @@
+"""The text of one spec file, and the places in it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from framework.errors import Finding, SpecError, Where
+from framework.spec.document.regular_file import TooBigError, read_regular
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["MAX_BYTES", "SourceText", "Span", "one_finding", "read_source"]
+
+MAX_BYTES = 1_000_000
+"""A spec larger than this is refused unread: nobody wrote it by hand."""
+
+_LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+_FOREIGN = re.compile(
+    "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue002-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+_WIDE_MARKS = {
+    b"\xff\xfe\x00\x00": "UTF-32",
+    b"\x00\x00\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+_UTF8_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceText:
+    """A spec file as text.
+
+    Attributes:
+        file: the path as the user typed it.
+        text: the whole content.
+        lines: the same without line breaks; line 1 is at index 0.
+    """
+
+    file: str
+    text: str
+    lines: tuple[str, ...]
+
+    @classmethod
+    def of(cls, file: str, text: str) -> SourceText:
+        """The text cut into lines where the YAML scanner cuts them."""
+        return cls(file=file, text=text, lines=tuple(_LINE_BREAK.split(text)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Characters of one file; lines and columns count from 1, the end column is exclusive."""
+
+    source: SourceText
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    @property
+    def text(self) -> str | None:
+        """The first line of the span, whole; None past the end of the file."""
+        lines = self.source.lines
+        return lines[self.line - 1] if self.line <= len(lines) else None
+
+    @property
+    def length(self) -> int:
+        """Characters to underline on the first line; at least 1."""
+        end = self.end_column if self.end_line == self.line else len(self.text or "") + 1
+        return max(1, end - self.column)
+
+    @property
+    def where(self) -> Where:
+        """The start of the span as an error's place."""
+        return Where(file=self.source.file, line=self.line, column=self.column)
+
+
+def one_finding(
+    rule: str, message: str, where: Where, *, suggestion: str | None = None
+) -> SpecError:
+    """A `SpecError` with a single finding that no line of text can be shown for."""
+    found = Finding(rule=rule, key_path="", where=where, message=message, suggestion=suggestion)
+    return SpecError((found,))
+
+
+def read_source(path: Path) -> SourceText:
+    """The file as UTF-8 text without byte order mark and control characters.
+
+    Only a regular file is read; a FIFO or a device is refused and not waited for.
+
+    Raises:
+        SpecError: one finding, `spec/unreadable-file`, `spec/file-too-big`,
+            `spec/byte-order-mark`, `spec/not-utf8` or `spec/control-character`.
+    """
+    file = str(path)
+    try:
+        content = read_regular(path, MAX_BYTES)
+    except TooBigError as error:
+        message = f"is larger than {MAX_BYTES:,} bytes"
+        raise one_finding("spec/file-too-big", message, Where(file=file)) from error
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise one_finding(
+            "spec/unreadable-file", f"cannot be read: {reason}", Where(file=file)
+        ) from error
+    text = _decode(content, file)
+    foreign = _FOREIGN.search(text)
+    if foreign:
+        line, column = _position(text[: foreign.start()])
+        message = f"the character U+{ord(foreign.group()):04X} may not stand in a spec"
+        raise one_finding(
+            "spec/control-character", message, Where(file=file, line=line, column=column)
+        )
+    return SourceText.of(file, text)
+
+
+def _decode(content: bytes, file: str) -> str:
+    """The bytes as text; `SpecError` where they are not plain UTF-8."""
+    start = Where(file=file, line=1, column=1)
+    if content.startswith(_UTF8_MARK):
+        message = "begins with a byte order mark"
+        raise one_finding(
+            "spec/byte-order-mark", message, start, suggestion="save as UTF-8 without BOM"
+        )
+    for mark, name in _WIDE_MARKS.items():
+        if content.startswith(mark):
+            message = f"is {name}, not UTF-8"
+            raise one_finding("spec/not-utf8", message, start, suggestion="save as UTF-8")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line, column = _position(content[: error.start].decode("utf-8"))
+        message = f"is not UTF-8: byte 0x{content[error.start]:02x}"
+        place = Where(file=file, line=line, column=column, offset=error.start)
+        raise one_finding("spec/not-utf8", message, place, suggestion="save as UTF-8") from error
+
+
+def _position(before: str) -> tuple[int, int]:
+    """Line and column, both from 1, of the character that follows the text."""
+    lines = _LINE_BREAK.split(before)
+    return len(lines), len(lines[-1]) + 1

@@ -1,0 +1,1 @@
+"""What the models cannot say: rules over a whole spec, and over several."""

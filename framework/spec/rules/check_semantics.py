@@ -1,0 +1,148 @@
+"""Faults within a single check, read as it was written."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from framework.spec.document.findings import MAX_FINDINGS
+from framework.spec.document.nodes import child_path
+from framework.spec.rules.lookup import Lookup
+from framework.spec.rules.resolved_checks import CHECKED_VIEW, placed
+from framework.spec.sections.quality_spec import SPLITS
+from framework.spec.sql.allowed_sql import expression_faults
+from framework.spec.sql.expressions import scan
+from framework.spec.sql.predicates import aggregate_faults, literal_faults, row_faults
+from framework.spec.sql.statement import StatementError
+from framework.vocabulary import CheckedRows, CheckKind, OnFail
+
+if TYPE_CHECKING:
+    from framework.spec.sql.expressions import Scanned
+
+__all__ = ["CheckSemantics", "expectations", "scanned"]
+
+_ONLY_WITH = {
+    "where": CheckKind.EXPECT,
+    "allow_null": CheckKind.EXPECT,
+    "arguments": CheckKind.GX,
+}
+_PREDICATES = (CheckKind.EXPECT, CheckKind.EXPECT_AGGREGATE)
+_SPLITTING = tuple(word.value for word in SPLITS)
+_RULES = {
+    "unknown-expectation": "spec/unknown-expectation",
+    "unknown-argument": "spec/unknown-argument",
+    "missing-argument": "spec/missing-argument",
+    "argument-type": "spec/argument-type",
+}
+
+
+def expectations() -> Any:
+    """The catalogue of expectations, which is loaded only where a check has one."""
+    return importlib.import_module("framework.spec.rules.expectations")
+
+
+def scanned(text: object) -> Scanned | None:
+    """What a predicate names; None where it is none, which is told elsewhere."""
+    try:
+        return scan(text) if isinstance(text, str) else None
+    except StatementError:
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckSemantics(Lookup):
+    """Checks each check of the spec and of all profiles, used or not."""
+
+    def check(self) -> None:
+        """Add every fault to the findings."""
+        for path, check in placed(self.data):
+            kinds = [kind for kind in CheckKind if kind.value in check]
+            if len(kinds) == 1:
+                self._check_fields(path, check, kinds[0])
+                self._check_texts(path, check, kinds[0])
+            else:
+                self._note_kinds(path, kinds)
+
+    def _note_kinds(self, path: str, kinds: list[CheckKind]) -> None:
+        """A check is one thing."""
+        names = ", ".join(f"`{kind.value}`" for kind in CheckKind)
+        found = " and ".join(f"`{kind.value}`" for kind in kinds) or "none of them"
+        self._note("one-check", path, f"a check has exactly one of {names}; here is {found}")
+
+    def _check_fields(self, path: str, check: Mapping[str, object], kind: CheckKind) -> None:
+        """Every field that is written has a meaning beside the others."""
+        for name, only in _ONLY_WITH.items():
+            if name in check and kind is not only:
+                message = (
+                    f"`{name}` has a meaning with `{only.value}` only, not with `{kind.value}`"
+                )
+                self._note("idle-field", f"{path}.{name}", message)
+        if "max_failed" in check and kind is CheckKind.EXPECT_AGGREGATE:
+            message = "`expect_aggregate` is met or not, so there are no failed rows to allow"
+            self._note("idle-field", f"{path}.max_failed", message)
+        if check.get("on_fail") not in _SPLITTING:
+            return
+        on_fail = check["on_fail"]
+        if kind is not CheckKind.EXPECT:
+            message = f"only the rows of `expect` can be told one by one, which `{on_fail}` needs"
+            self._note("on-fail-mismatch", f"{path}.on_fail", message, OnFail.ABORT.value)
+        elif check.get("over") == CheckedRows.TABLE.value:
+            message = f"`{on_fail}` takes rows out before they are written; others stay as they are"
+            self._note("idle-field", f"{path}.over", message, CheckedRows.WRITTEN.value)
+
+    def _check_texts(self, path: str, check: Mapping[str, object], kind: CheckKind) -> None:
+        """Predicates can be read, and expectations are known."""
+        if kind in _PREDICATES:
+            self._check_predicate(f"{path}.{kind.value}", check[kind.value], kind)
+        if "where" in check:
+            self._check_predicate(f"{path}.where", check["where"], CheckKind.EXPECT)
+        if kind is CheckKind.GX:
+            self._check_expectation(path, check)
+
+    def _check_predicate(self, path: str, text: object, kind: CheckKind) -> None:
+        """One predicate."""
+        if not isinstance(text, str) or not text or self.findings.full or self._is_told(path):
+            return
+        try:
+            found = scan(text)
+        except StatementError as error:
+            self._note_within("bad-expression", path, error.message, (error.offset, 1))
+            return
+        of_kind = row_faults if kind is CheckKind.EXPECT else aggregate_faults
+        for fault in islice((*of_kind(found), *literal_faults(found, text)), MAX_FINDINGS):
+            place = (fault.offset, fault.length)
+            self._note_within(fault.rule, path, fault.message, place, fault.suggestion)
+        self._check_sql(path, text)
+
+    def _check_sql(self, path: str, text: str) -> None:
+        """An expression calls allowed functions, and reads the rows that are checked."""
+        for fault in expression_faults(text, (CHECKED_VIEW,))[:MAX_FINDINGS]:
+            place = (fault.offset, fault.length)
+            self._note_within(fault.rule, path, fault.message, place, fault.suggestion)
+
+    def _check_expectation(self, path: str, check: Mapping[str, object]) -> None:
+        """The expectation exists and takes the arguments."""
+        name, arguments = check["gx"], check.get("arguments", {})
+        if not isinstance(name, str) or not isinstance(arguments, Mapping):
+            return
+        for fault in expectations().argument_faults(name, arguments):
+            at = f"{path}.gx"
+            if fault.argument is not None:
+                at = child_path(f"{path}.arguments", fault.argument)
+            span = self.positions.span(at, of_key=fault.rule == "unknown-argument")
+            self.findings.add(
+                _RULES[fault.rule], span, fault.message, key_path=at, suggestion=fault.suggestion
+            )
+        condition = arguments.get("row_condition")
+        if isinstance(condition, str) and not self.findings.full:
+            self._check_condition(f"{path}.arguments.row_condition", condition)
+
+    def _check_condition(self, path: str, condition: str) -> None:
+        """The rows that an expectation looks at are chosen by SQL as well."""
+        try:
+            self._check_sql(path, condition)
+        except StatementError as error:
+            self._note_within("bad-expression", path, error.message, (error.offset, 1))

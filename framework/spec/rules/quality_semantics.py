@@ -1,0 +1,217 @@
+"""Faults between the checks of a spec, its table and what a run does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from framework.spec.document.findings import nearest
+from framework.spec.document.nodes import child_path
+from framework.spec.rules.check_semantics import expectations, scanned
+from framework.spec.rules.inclusions import PROFILES
+from framework.spec.rules.lookup import Lookup
+from framework.spec.rules.resolved_checks import running
+from framework.spec.sections.locations import nested
+from framework.spec.sections.project import PROJECT_FILE
+from framework.spec.sections.quality_spec import QUARANTINE_SUFFIX, SPLITS
+from framework.spec.sql.predicates import META_COLUMNS, text_faults, unknown_columns
+from framework.spec.sql.spark_types import TypeTextError, normal_type
+from framework.vocabulary import CheckedRows, CheckKind, OnFail, PartitionType, WriteOperation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from framework.spec.document.source import Span
+    from framework.spec.sql.predicates import PredicateFault
+
+__all__ = ["QualitySemantics"]
+
+_DELETES = (WriteOperation.DELETE.value, WriteOperation.DELETE_PARTITION.value)
+_PARTITION_TYPES = {
+    **{kind.value: kind.value for kind in PartitionType},
+    PartitionType.LONG.value: "bigint",
+}
+_DECLARED = "the columns that `table.columns` declares"
+_UNKNOWN = "unknown-column"
+_KINDS = tuple(kind.value for kind in CheckKind)
+_PREDICATES = ("expect", "where", "expect_aggregate")
+
+Placed = tuple[str, str, Mapping[str, object]]
+"""Where a check is named in the spec, where it stands, and its fields."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualitySemantics(Lookup):
+    """Checks what the checks that run have to do with one another and with the table."""
+
+    def check(self) -> None:
+        """Add every fault to the findings."""
+        if self._at("quality") == {}:
+            span = self.positions.span("quality", of_key=True)
+            message = "the section has nothing in it"
+            self.findings.add("spec/empty-value", span, message, key_path="quality")
+        self._check_profiles()
+        checks = list(running(self.data))
+        self._check_names(checks)
+        self._check_vacuous(checks)
+        self._check_columns(checks)
+        self._check_quarantine(checks)
+
+    def _named_profiles(self) -> list[object]:
+        """The names of profiles as they are written."""
+        named = self._at("quality", PROFILES)
+        return named if isinstance(named, list) else []
+
+    def _check_profiles(self) -> None:
+        """Each profile is in the project file, and named once."""
+        known = self._at(PROFILES)
+        names = list(known) if isinstance(known, Mapping) else []
+        seen: set[str] = set()
+        for index, name in enumerate(self._named_profiles()):
+            path = f"quality.{PROFILES}[{index}]"
+            if not isinstance(name, str) or self.findings.full:
+                continue
+            if name not in names:
+                there = ", ".join(names) or "none"
+                message = f"{PROJECT_FILE} has no profile `{name[:60]}`; there are: {there}"
+                self._note("unknown-profile", path, message, nearest(name, names))
+            elif name in seen:
+                self._note("duplicate-check", path, f"the profile `{name}` is named twice")
+            seen.add(name)
+
+    def _check_names(self, checks: list[Placed]) -> None:
+        """No two checks have one name; a profile by itself has none twice either."""
+        seen: dict[str, str] = {}
+        for named, path, check in checks:
+            name = check.get("name")
+            first = seen.setdefault(str(name).lower(), path)
+            if first == path or not isinstance(name, str):
+                continue
+            same_list = first.rpartition("[")[0] == path.rpartition("[")[0]
+            at = f"{path}.name" if same_list or named == path else named
+            message = f"`{name}` is the name of {first} already; case makes no difference"
+            self._note("duplicate-check", at, message)
+
+    def _check_vacuous(self, checks: list[Placed]) -> None:
+        """A run that only deletes writes no rows that could be checked."""
+        operation = self._at("write", "operation")
+        if operation not in _DELETES or self._has("bootstrap"):
+            return
+        splits = [each.value for each in SPLITS] if operation == WriteOperation.DELETE.value else []
+        for named, path, check in checks:
+            over = check.get("over", CheckedRows.WRITTEN.value)
+            if over != CheckedRows.WRITTEN.value or sum(k in check for k in _KINDS) != 1:
+                continue
+            if check.get("on_fail") in splits:
+                continue  # it takes out rows that would delete others
+            at = f"{path}.over" if named == path and self._has(f"{path}.over") else named
+            who = "the check" if named == path else f"the check `{check.get('name')}`"
+            message = f"`{operation}` writes no rows, so {who} looks at nothing"
+            self._note("vacuous-check", at, message, f"over: {CheckedRows.TABLE.value}")
+
+    def _check_columns(self, checks: list[Placed]) -> None:
+        """Names that are nearly those of declared columns, and texts that are none of theirs.
+
+        A contract need not name every column, so whether others exist is found with the plan.
+        """
+        contract = self._at("table", "columns")
+        if not isinstance(contract, Mapping):
+            return
+        known, types = self._known_columns(contract)
+        for _, path, check in checks:
+            for name in _PREDICATES:
+                found = None if self.findings.full else scanned(check.get(name))
+                if found is not None:
+                    unknown = unknown_columns(found, known, _DECLARED)
+                    faults = () if self.findings.warned else unknown
+                    self._note_all(f"{path}.{name}", chain(faults, text_faults(found, types)))
+            self._check_arguments(path, check, known)
+        redacted = self._at("quality", "redact")
+        for index, name in enumerate(redacted if isinstance(redacted, list) else []):
+            self._check_column(f"quality.redact[{index}]", name, known)
+
+    def _note_all(self, path: str, faults: Iterator[PredicateFault]) -> None:
+        """Add what is wrong with the predicate at the path, as long as there is room."""
+        for fault in faults:
+            if self.findings.full:
+                return
+            place = (fault.offset, fault.length)
+            if fault.rule == _UNKNOWN:
+                span = self.positions.part(path, *place)
+                self._warn_of_column(path, span, fault.message, fault.suggestion)
+                continue
+            self._note_within(fault.rule, path, fault.message, place, fault.suggestion)
+
+    def _known_columns(
+        self, contract: Mapping[str, object]
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        """All columns that the spec tells of, by name in small letters, and the types of some."""
+        partitions = self._at("table", "partition_by")
+        partitions = partitions if isinstance(partitions, Mapping) else {}
+        named = (self._at("table", section, "columns") for section in ("record_key", "ordering"))
+        lists = (each for each in named if isinstance(each, list))
+        others = (str(name) for each in lists for name in each)
+        types = {
+            name.lower(): _PARTITION_TYPES[kind]
+            for name, kind in partitions.items()
+            if isinstance(kind, str) and kind in _PARTITION_TYPES
+        }
+        for name, column in contract.items():
+            text = column.get("type") if isinstance(column, Mapping) else None
+            try:
+                types |= {name.lower(): normal_type(text)} if isinstance(text, str) else {}
+            except TypeTextError:
+                types.pop(name.lower(), None)
+        names = (*META_COLUMNS, *others, *partitions, *contract)
+        return {name.lower(): name for name in names}, types
+
+    def _check_arguments(
+        self, path: str, check: Mapping[str, object], known: Mapping[str, str]
+    ) -> None:
+        """The columns that an expectation is about."""
+        name, arguments = check.get("gx"), check.get("arguments")
+        if isinstance(name, str) and isinstance(arguments, Mapping):
+            for argument, column in expectations().column_arguments(name, arguments):
+                self._check_column(child_path(f"{path}.arguments", argument), column, known)
+
+    def _check_column(self, path: str, name: object, known: Mapping[str, str]) -> None:
+        """The column is one of the table's."""
+        if isinstance(name, str) and name.lower() not in known and not self.findings.warned:
+            message, near = f"`{name[:60]}` is not among {_DECLARED}", nearest(name, known.values())
+            self._warn_of_column(path, self.positions.span(path), message, near)
+
+    def _warn_of_column(self, path: str, span: Span, message: str, near: str | None) -> None:
+        """Warn of a name that a declared column nearly has; another may well be in the data."""
+        if near is not None:
+            self.findings.warn(f"spec/{_UNKNOWN}", span, message, key_path=path, suggestion=near)
+
+    def _check_quarantine(self, checks: list[Placed]) -> None:
+        """Rows are set aside where neither table nor source lies."""
+        place, path = (
+            self._place("quality", "quarantine", "location"),
+            "quality.quarantine.location",
+        )
+        table = self._place("table", "location")
+        if not self._has(path):
+            if not self._sets_aside(checks) or table is None:
+                return
+            place, path = f"{table}{QUARANTINE_SUFFIX}", "table.location"
+        for section, field in (("table", "location"), ("source", "path"), ("bootstrap", "path")):
+            other = self._place(section, field)
+            overlap = nested(place, other) if place and other else None
+            if overlap:
+                how = {"same": "is", "inside": "lies inside", "around": "contains"}[overlap]
+                message = f"the place of rows set aside, {place}, {how} the {section} {field}"
+                self._note("path-overlap", path, f"{message}; keep them apart")
+
+    def _sets_aside(self, checks: list[Placed]) -> bool:
+        """Whether some check or column can set rows aside."""
+        contract = self._at("table", "columns")
+        columns = contract.values() if isinstance(contract, Mapping) else ()
+        found = (*(check for *_, check in checks), *columns)
+        return any(
+            isinstance(each, Mapping) and each.get("on_fail") == OnFail.QUARANTINE.value
+            for each in found
+        )

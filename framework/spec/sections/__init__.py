@@ -1,0 +1,1 @@
+"""The sections of a spec and of the project file, as pydantic models."""

@@ -1,0 +1,119 @@
+"""The section `bootstrap`: how the table begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping  # noqa: TC003 - pydantic reads it
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field, StrictStr, WithJsonSchema
+
+from framework.spec.document.scalars import scalar_text
+from framework.spec.sections.comparisons import Comparison, parse_comparisons
+from framework.spec.sections.fields import ColumnName, Flag, PositiveNumber, SpecModel, Text, fault
+from framework.spec.sections.locations import Location  # noqa: TC001 - pydantic reads it
+from framework.spec.sections.patterns import PatternError, compile_pattern
+from framework.vocabulary import BootstrapMode, OnDuplicate, SourceLayout, SourceTrait
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from framework.spec.sections.table_spec import PartitionColumn
+
+__all__ = ["MAX_PATTERN", "BootstrapSpec", "RuleSpec"]
+
+MAX_PATTERN = 200
+"""Characters that a rule's pattern may have."""
+
+
+def _pattern(text: str) -> str:
+    """The regular expression, if RE2 takes it."""
+    if len(text) > MAX_PATTERN:
+        raise fault("bad-pattern", f"the pattern is longer than {MAX_PATTERN} characters")
+    try:
+        compile_pattern(text)
+    except PatternError as error:
+        message = f"not a regular expression of RE2, which runs it: {error}"
+        raise fault("bad-pattern", message) from error
+    return text
+
+
+def _comparison_text(value: object) -> object:
+    """A bare number or boolean as the text that it was written as."""
+    return scalar_text(value) if isinstance(value, int | float) else value
+
+
+Pattern = Annotated[Text, AfterValidator(_pattern)]
+ComparisonText = Annotated[
+    StrictStr,
+    BeforeValidator(_comparison_text),
+    WithJsonSchema({"type": ["string", "integer", "boolean"]}),
+]
+
+
+class RuleSpec(SpecModel):
+    """Which partitions get which mode; all conditions that are given must hold."""
+
+    partition: Pattern | None = Field(
+        default=None,
+        description="Regular expression over the whole partition path, anchored at both ends.",
+    )
+    where: Annotated[Mapping[ColumnName, ComparisonText], Field(min_length=1)] | None = Field(
+        default=None,
+        description="Partition column to condition, as in {order_date: '>= 2026-10-01'}.",
+    )
+    having: Annotated[tuple[SourceTrait, ...], Field(min_length=1)] | None = Field(
+        default=None,
+        description="Properties of source files: some file of the partition has one of them.",
+        examples=[["brotli", "byte_stream_split"]],
+    )
+    mode: BootstrapMode = Field(
+        description="What happens to these partitions.", examples=["full_record"]
+    )
+    reason: Text | None = Field(default=None, description="Why, for the plan's reader.")
+    may_match_nothing: Flag = Field(
+        default=False, description="Otherwise a rule that matches no partition is an error."
+    )
+
+    def comparisons(self, columns: Sequence[PartitionColumn]) -> tuple[Comparison, ...]:
+        """The typed conditions of `where`, all of which must hold; empty without `where`.
+
+        `columns` are the table's partition columns.
+        """
+        kinds = {column.name: column.type for column in columns}
+        return tuple(
+            comparison
+            for name, text in (self.where or {}).items()
+            for comparison in parse_comparisons(name, text, kinds[name])
+        )
+
+
+class BootstrapSpec(SpecModel):
+    """How the table begins: from Parquet files that stay where they are."""
+
+    path: Location = Field(
+        description="The folder of Parquet files; a relative one starts at the spec file's folder.",
+        examples=["lake/raw/table"],
+    )
+    layout: SourceLayout = Field(
+        description="How folders name their partition: `month=1`, `1`, or not at all.",
+        examples=["hive"],
+    )
+    mode: BootstrapMode = Field(
+        default=BootstrapMode.METADATA_ONLY,
+        description="The mode of partitions that no rule matches.",
+    )
+    rules: tuple[RuleSpec, ...] = Field(
+        default=(), description="Modes for some partitions, in order; the first match wins."
+    )
+    parallelism: PositiveNumber | None = Field(
+        default=None, description="Tasks at once; left out, what the engine has cores for."
+    )
+    partitions_per_batch: PositiveNumber | None = Field(
+        default=None, description="Partitions worked on at once; left out, all of them."
+    )
+    on_duplicate: OnDuplicate = Field(
+        default=OnDuplicate.ABORT, description="What happens when a record key occurs twice."
+    )
+    allow_empty: Flag = Field(
+        default=False, description="Whether a source without rows may become a table."
+    )

@@ -1,0 +1,126 @@
+"""Field types that several sections share.
+
+Sequences are read in pydantic's lax mode, because strict mode refuses a YAML list where a tuple
+is wanted; scalars are strict, because lax mode would read `true` as 1 and `"3"` as 3.
+A fault that pydantic has no type for is raised as `PydanticCustomError`, whose type is the rule
+id without `spec/` and whose context may hold a `suggestion`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+)
+from pydantic_core import PydanticCustomError
+
+from framework.spec.document.references import LooseText
+from framework.vocabulary import ReservedPrefix, SparkColumn
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+__all__ = [
+    "ColumnName",
+    "Flag",
+    "PositiveNumber",
+    "Share",
+    "SpecModel",
+    "TableName",
+    "Text",
+    "WholeNumber",
+    "decimal",
+    "distinct",
+    "fault",
+    "typed",
+    "written_fields",
+]
+
+MAX_NUMBER = 2**31 - 1
+"""Counts in a spec fit Java's int, since Hudi reads some of them."""
+
+_TABLE_NAME = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)?")
+
+
+class SpecModel(BaseModel):
+    """A mapping of the spec: unknown fields are faults, values never change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def written_fields(model: type[SpecModel]) -> dict[str, FieldInfo]:
+    """The model's fields by the name that a spec writes."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def fault(rule: str, message: str, suggestion: str | None = None) -> PydanticCustomError:
+    """A fault for a validator to raise; `rule` comes without `spec/`."""
+    context = {"rule": rule, "message": message, "suggestion": suggestion}
+    return PydanticCustomError("spec-rule", "{message}", context)
+
+
+def typed(value: object) -> object:
+    """Text of unknown type as a scalar is read; anything else as it is."""
+    return value.typed() if isinstance(value, LooseText) else value
+
+
+def decimal(value: object) -> object:
+    """A whole number as the decimal that is wanted; text of unknown type as a scalar is read."""
+    found = typed(value)
+    return float(found) if isinstance(found, int) and not isinstance(found, bool) else found
+
+
+def _table_name(name: str) -> str:
+    """The name, if it is `[database.]table`."""
+    if _TABLE_NAME.fullmatch(name):
+        return name
+    parts = [re.sub(r"[^A-Za-z0-9_-]+", "_", part) for part in name.split(".") if part]
+    suggestion = ".".join([*parts[:1], "_".join(parts[1:])] if len(parts) > 1 else parts)
+    message = "a table's name is `table` or `database.table`, of letters, digits, `_` and `-`"
+    raise fault("table-name", message, suggestion or None)
+
+
+def _column_name(name: str) -> str:
+    """The name, unless it is empty or one of Hudi's own."""
+    if not name.strip():
+        raise fault("empty-value", "a column needs a name")
+    lowered = name.lower()
+    for prefix in ReservedPrefix:
+        if lowered.startswith(prefix):
+            owner = prefix.name.capitalize()
+            raise fault("reserved-column", f"columns that begin with `{prefix}` belong to {owner}")
+    if lowered in set(SparkColumn):
+        raise fault("reserved-column", f"`{lowered}` is a column that Spark makes itself")
+    return name
+
+
+def distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names, if no two are the same to an engine that ignores case."""
+    seen: dict[str, str] = {}
+    for name in names:
+        first = seen.get(name.lower())
+        if first == name:
+            raise fault("duplicate-column", f"the column `{name}` is named twice")
+        if first is not None:
+            raise fault("duplicate-column", f"`{first}` and `{name}` differ by case only")
+        seen[name.lower()] = name
+    return names
+
+
+Text = Annotated[StrictStr, Field(min_length=1)]
+Flag = Annotated[StrictBool, BeforeValidator(typed)]
+WholeNumber = Annotated[StrictInt, BeforeValidator(typed)]
+PositiveNumber = Annotated[StrictInt, Field(ge=1, le=MAX_NUMBER), BeforeValidator(typed)]
+Share = Annotated[StrictFloat, Field(gt=0, lt=1), BeforeValidator(decimal)]
+TableName = Annotated[StrictStr, AfterValidator(_table_name)]
+ColumnName = Annotated[StrictStr, AfterValidator(_column_name)]

@@ -1,0 +1,336 @@
+"""The project file `run-pipeline.yml`: what the specs of a folder share.
+
+    version: 1
+    variables: {lake: /data/lake}
+    default_target: dev
+    targets:
+      dev: {variables: {lake: /tmp/lake}}
+      prod: {variables: {lake: /srv/lake}}
+    defaults:
+      table: {type: merge_on_read}
+      spark: {conf: {spark.sql.shuffle.partitions: 8}}
+    profiles:
+      money: [{name: amount_positive, expect: amount > 0}]
+
+A value on the command line beats the target's, which beats the variable's own. A field that a
+spec writes replaces the default's whole field; only `spark.conf` is merged setting by setting.
+Defaults of `table` and `bootstrap` fill sections that the spec has, those of `spark` any spec.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from framework.errors import Finding, SpecError, Where
+from framework.spec.document.findings import FindingList, nearest
+from framework.spec.document.nodes import Entry, ListNode, MapNode, Node
+from framework.spec.document.positions import Positions
+from framework.spec.document.references import LooseText, Variable
+from framework.spec.document.resolve import Resolver, Scope
+from framework.spec.document.secret import Secret
+from framework.spec.document.source import read_source
+from framework.spec.document.walker import parse
+from framework.spec.sections.faults import Judge
+from framework.spec.sections.fields import SpecModel, fault
+from framework.spec.sections.pipeline_spec import SpecVersion  # noqa: TC001 - pydantic reads it
+
+__all__ = [
+    "PROJECT_FILE",
+    "Project",
+    "ProjectDocument",
+    "find_project_file",
+    "load_project",
+    "with_defaults",
+]
+
+PROJECT_FILE = "run-pipeline.yml"
+"""The project file's name."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SECTIONS = ("table", "bootstrap", "spark")
+
+
+def _name(text: object) -> object:
+    """The name, if a reference can spell it."""
+    if isinstance(text, str) and not _NAME.fullmatch(text):
+        raise fault("bad-name", "names are made of letters, digits and `_`", _near_name(text))
+    return text
+
+
+def _near_name(text: str) -> str:
+    """A sound name close to the text."""
+    name = re.sub(r"[^A-Za-z0-9_]+", "_", text)
+    return name if _NAME.fullmatch(name) else f"_{name}"
+
+
+def _variable_value(value: object) -> object:
+    """The value, if it is one scalar."""
+    if not isinstance(value, str | int | float | Secret | None):
+        raise PydanticCustomError("string_type", "Input should be a valid string")
+    return value
+
+
+Name = Annotated[str, BeforeValidator(_name)]
+VariableValue = Annotated[
+    Any,
+    BeforeValidator(_variable_value),
+    WithJsonSchema({"type": ["string", "integer", "number", "boolean"]}),
+]
+Variables = Annotated[
+    Mapping[Name, VariableValue],
+    Field(default={}, description="Name to value; `${var.name}` stands for it."),
+]
+
+
+Section = Mapping[str, Any] | None
+
+
+class TargetModel(SpecModel):
+    """What one target changes."""
+
+    variables: Variables
+
+
+class DefaultsModel(SpecModel):
+    """Sections whose fields fill what a spec leaves out; they are checked within the spec."""
+
+    table: Section = Field(default=None, description="Fields for the section `table`.")
+    bootstrap: Section = Field(default=None, description="Fields for the section `bootstrap`.")
+    spark: Section = Field(default=None, description="Fields for the section `spark`.")
+
+
+class ProjectDocument(SpecModel):
+    """What the specs below the project file's folder share."""
+
+    version: SpecVersion = Field(description="The version of the spec language.", examples=[1])
+    variables: Variables
+    targets: Mapping[Name, TargetModel] = Field(
+        default={}, description="Places to run for, such as dev and prod; --target chooses one."
+    )
+    default_target: str | None = Field(
+        default=None, description="The target where --target is not given."
+    )
+    defaults: DefaultsModel | None = Field(
+        default=None, description="Sections whose fields fill what a spec leaves out."
+    )
+    profiles: Mapping[Name, Any] = Field(
+        default={},
+        description="Lists of checks by name; a spec's `quality.profiles` takes them in.",
+    )
+
+
+MODELS: Mapping[str, type[SpecModel]] = {
+    "": ProjectDocument,
+    "defaults": DefaultsModel,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """A project file, as far as it could be read.
+
+    Attributes:
+        positions: where its paths stand; None where there is no project file.
+        variables: those for every target.
+        targets: what each target changes.
+        default_target: its name, or None.
+        defaults: the nodes of the section, or None.
+        profiles: the entry of that section, or None; specs check what is in it.
+        findings: what is wrong with the file.
+    """
+
+    positions: Positions | None = None
+    variables: Mapping[str, Variable] = field(default_factory=dict)
+    targets: Mapping[str, Mapping[str, Variable]] = field(default_factory=dict)
+    default_target: str | None = None
+    defaults: MapNode | None = None
+    profiles: Entry | None = None
+    findings: FindingList = field(default_factory=FindingList)
+
+    def scope(self, target: str | None, given: Mapping[str, str]) -> Scope:
+        """The variables for the target, with those of the command line over them.
+
+        Faults in target and names are added to the findings.
+        """
+        chosen = target or self.default_target
+        if chosen is not None and chosen not in self.targets:
+            self.findings.append(self._unknown_target(chosen))
+        elsewhere: dict[str, tuple[str, ...]] = {}
+        for name, variables in self.targets.items():
+            for variable in variables:
+                elsewhere[variable] = (*elsewhere.get(variable, ()), name)
+        variables = {**self.variables, **self.targets.get(chosen or "", {})}
+        for name, text in given.items():
+            if not _NAME.fullmatch(name):
+                self.findings.append(_bad_option(name))
+            variables[name] = _given(text, variables.get(name))
+        return Scope(variables=variables, other_targets=elsewhere)
+
+    def _unknown_target(self, name: str) -> Finding:
+        """No target has this name."""
+        known = ", ".join(self.targets) or "none"
+        message = f"the target `{name}` is not defined; there are: {known}"
+        close = nearest(name, self.targets)
+        if self.positions is None:
+            message = f"the target `{name}` is not defined: there is no {PROJECT_FILE}"
+            return _whole("spec/unknown-target", message, f"--target {name}")
+        path = "targets" if self.positions.has("targets") else ""
+        return self.positions.finding("spec/unknown-target", path, message, suggestion=close)
+
+
+def _bad_option(name: str) -> Finding:
+    """A `--var` whose name no reference can spell."""
+    message = f"`{name}` cannot be a variable's name"
+    found = _whole("spec/bad-name", message, f"--var {name}")
+    return replace(found, suggestion=_near_name(name))
+
+
+def _whole(rule: str, message: str, place: str) -> Finding:
+    """A finding about an option of the command line."""
+    return Finding(rule=rule, key_path="", where=Where(file=place), message=message)
+
+
+def _given(text: str, declared: Variable | None) -> Variable:
+    """A value of the command line; it is text where the declared value is."""
+    is_text = declared is not None and type(declared.value) is str
+    return Variable(value=text if is_text else LooseText(text), stored=text.replace("${", "$${"))
+
+
+def find_project_file(spec: Path) -> Path | None:
+    """The nearest `run-pipeline.yml` at or above the spec's folder.
+
+    The search ends at the first folder that holds `.git`, or at the root. The path is relative to
+    the current folder where the spec's is and it lies below it.
+    """
+    here = Path.cwd()
+    for folder in spec.absolute().parents:
+        candidate = folder / PROJECT_FILE
+        if candidate.exists() and not candidate.is_dir():
+            typed_relative = not spec.is_absolute() and candidate.is_relative_to(here)
+            return candidate.relative_to(here) if typed_relative else candidate
+        if (folder / ".git").exists():
+            return None
+    return None
+
+
+def load_project(path: Path | None) -> Project:
+    """The project file with its faults noted; an empty project where there is none."""
+    findings = FindingList()
+    if path is None:
+        return Project(findings=findings)
+    try:
+        source = read_source(path)
+    except SpecError as error:
+        findings.extend(error.findings)
+        return Project(findings=findings)
+    root = parse(source, findings)
+    positions = Positions.of(source, root)
+    if not isinstance(root, MapNode):
+        if not findings.errors:
+            message = "a project file is a mapping that begins with `version: 1`"
+            findings.append(positions.finding("spec/wrong-type", "", message))
+        return Project(positions=positions, findings=findings)
+    return _project(root, positions, findings)
+
+
+def _project(root: MapNode, positions: Positions, findings: FindingList) -> Project:
+    """The project of a readable file."""
+    plain = replace(root, entries=tuple(_hollow(entry) for entry in root.entries))
+    data = Resolver(scope=Scope(variables={}, in_project=True), findings=findings).resolve(plain)
+    checked = _mapping(data.value)
+    models = dict(MODELS)
+    models.update({f"targets.{name}": TargetModel for name in _mapping(checked.get("targets"))})
+    judge = Judge(positions=positions, models=models, findings=findings)
+    judge.validate(ProjectDocument, checked)
+    stored = _mapping(data.stored)
+    default_target = checked.get("default_target")
+    targets = _mapping(checked.get("targets"))
+    return Project(
+        positions=positions,
+        variables=_variables(checked.get("variables"), stored.get("variables")),
+        targets={
+            name: _variables(
+                _mapping(target).get("variables"),
+                _mapping(_mapping(_mapping(stored.get("targets")).get(name))).get("variables"),
+            )
+            for name, target in targets.items()
+        },
+        default_target=default_target if isinstance(default_target, str) else None,
+        defaults=_map_at(root, "defaults"),
+        profiles=root.get("profiles") if _map_at(root, "profiles") else None,
+        findings=findings,
+    )
+
+
+def _hollow(entry: Entry) -> Entry:
+    """The entry; of `defaults` and `profiles` without what is in them, which specs will check."""
+    if entry.name not in ("defaults", "profiles") or not isinstance(entry.value, MapNode):
+        return entry
+    sections = tuple(replace(each, value=_empty(each.value)) for each in entry.value.entries)
+    return replace(entry, value=replace(entry.value, entries=sections))
+
+
+def _empty(node: Node) -> Node:
+    """The mapping or list with nothing in it; a scalar as it is."""
+    if isinstance(node, MapNode):
+        return replace(node, entries=())
+    return replace(node, items=()) if isinstance(node, ListNode) else node
+
+
+def _variables(values: object, stored: object) -> dict[str, Variable]:
+    """Each variable with its storable twin; faulty ones are kept, their fault is noted."""
+    twins = _mapping(stored)
+    return {
+        name: Variable(value=value, stored=twins[name]) for name, value in _mapping(values).items()
+    }
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    """The value if it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def _map_at(node: MapNode, name: str) -> MapNode | None:
+    """The mapping under the name, or None."""
+    entry = node.get(name)
+    return entry.value if entry and isinstance(entry.value, MapNode) else None
+
+
+def with_defaults(root: MapNode, defaults: MapNode | None) -> MapNode:
+    """The spec with the project's defaults where it is silent; nodes keep their own places."""
+    for entry in defaults.entries if defaults else ():
+        if not isinstance(entry.value, MapNode) or entry.name not in _SECTIONS:
+            continue
+        own = root.get(entry.name)
+        if own is None and entry.name == "spark":
+            root = replace(root, entries=(*root.entries, entry))
+        elif own is not None and isinstance(own.value, MapNode):
+            filled = replace(own, value=_filled(own.value, entry.value))
+            root = replace(root, entries=tuple(filled if e is own else e for e in root.entries))
+    return root
+
+
+def _filled(own: MapNode, default: MapNode) -> MapNode:
+    """The section with the default's other fields; `conf` is merged within."""
+    entries = {entry.name: entry for entry in own.entries}
+    for entry in default.entries:
+        mine = entries.setdefault(entry.name, entry)
+        if mine is not entry and entry.name == "conf":
+            entries["conf"] = replace(mine, value=_merged(mine.value, entry.value))
+    return replace(own, entries=tuple(entries.values()))
+
+
+def _merged(own: Node, default: Node) -> Node:
+    """Both mappings in one, the spec's entries first and stronger."""
+    if not isinstance(own, MapNode) or not isinstance(default, MapNode):
+        return own
+    names = {entry.name for entry in own.entries}
+    rest = [entry for entry in default.entries if entry.name not in names]
+    return replace(own, entries=(*own.entries, *rest))

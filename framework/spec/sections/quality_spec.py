@@ -1,0 +1,220 @@
+"""The section `quality`: what the gate checks beside keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping  # noqa: TC003 - pydantic reads it
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError
+
+from framework.spec.sections.fields import Flag, SpecModel, Text, decimal, distinct, fault, typed
+from framework.spec.sections.free_values import FreeValue  # noqa: TC001 - pydantic reads it
+from framework.spec.sections.locations import Location  # noqa: TC001 - pydantic reads it
+from framework.vocabulary import CheckedRows, CheckKind, OnFail
+
+__all__ = [
+    "MAX_CHECKS",
+    "MAX_SAMPLES",
+    "QUARANTINE_SUFFIX",
+    "SPLITS",
+    "CheckSpec",
+    "Checks",
+    "PlacedCheck",
+    "QualitySpec",
+    "QuarantineSpec",
+    "parse_share",
+]
+
+MAX_CHECKS = 1_000
+"""Checks in one list."""
+
+MAX_SAMPLES = 1_000
+"""Bad rows that a report may show for each check."""
+
+SPLITS = (OnFail.QUARANTINE, OnFail.DROP)
+"""What takes bad rows out before anything is written."""
+
+QUARANTINE_SUFFIX = ".quarantine"
+"""Follows the table's location where a spec does not say where rows are set aside."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MAX_NAME = 100
+_SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,12})?) ?%")
+_SHARE_SCHEMA = r"^[0-9]{1,3}(\.[0-9]{1,12})? ?%$|\$\{"
+_PERCENT = 100
+
+
+def _check_name(name: str) -> str:
+    """The name, if it can stand in reports, file names and SQL without quotes."""
+    if not _NAME.fullmatch(name):
+        near = re.sub(r"[^A-Za-z0-9_]+", "_", name[:_MAX_NAME])
+        message = "a check's name is made of letters, digits and `_`, and begins with no digit"
+        raise fault("check-name", message, near if _NAME.fullmatch(near) else f"_{near}")
+    if len(name) > _MAX_NAME:
+        raise fault("check-name", f"a check's name has at most {_MAX_NAME} characters")
+    return name
+
+
+def parse_share(text: str) -> float:
+    """The share that a text such as `0.5%` means, above 0 and below 1.
+
+    Raises:
+        PydanticCustomError: `bad-budget`; the text is no such share.
+    """
+    found = _SHARE.fullmatch(text.strip())
+    if found is None:
+        likely = text.strip() if text.strip().isdecimal() else None
+        message = f"`{text[:40]}` is neither a number of rows nor a share such as '0.5%'"
+        raise fault("bad-budget", message, likely)
+    share = float(found.group(1)) / _PERCENT
+    if share == 0:
+        raise fault("bad-budget", "no share at all is 0 rows", "0")
+    if share >= 1:
+        raise fault("bad-budget", "a check that allows all rows to fail checks nothing")
+    return share
+
+
+def _budget(value: object) -> object:
+    """Rows, or the text of a share."""
+    allowed = typed(value)
+    if isinstance(allowed, str):
+        parse_share(allowed)
+    elif isinstance(allowed, bool) or not isinstance(allowed, int):
+        raise PydanticCustomError("int_type", "Input should be a valid integer")
+    elif allowed < 0:
+        raise fault("out-of-range", "must be at least 0")
+    return allowed
+
+
+CheckName = Annotated[StrictStr, Field(min_length=1), AfterValidator(_check_name)]
+MaxFailed = Annotated[
+    Any,
+    BeforeValidator(_budget),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": _SHARE_SCHEMA}]}
+    ),
+]
+Ratio = Annotated[StrictFloat, Field(gt=0, le=1), BeforeValidator(decimal)]
+Samples = Annotated[StrictInt, Field(ge=0, le=MAX_SAMPLES), BeforeValidator(typed)]
+Redacted = Annotated[tuple[Text, ...], AfterValidator(distinct)]
+
+_KINDS: dict[str, Any] = {"oneOf": [{"required": [kind.value]} for kind in CheckKind]}
+
+
+class CheckSpec(SpecModel):
+    """One check: a name, exactly one of `expect`, `expect_aggregate`, `query` and `gx`."""
+
+    model_config = ConfigDict(json_schema_extra=_KINDS)
+
+    name: CheckName = Field(
+        description="Unique among all checks of the spec, whatever the case.",
+        examples=["distance_positive"],
+    )
+    expect: Text | None = Field(
+        default=None, description="Spark SQL predicate that every row must meet."
+    )
+    where: Text | None = Field(
+        default=None, description="With `expect`: predicate of the rows that it is about."
+    )
+    allow_null: Flag = Field(
+        default=False,
+        description="With `expect`: whether a predicate that is null counts as met.",
+    )
+    expect_aggregate: Text | None = Field(
+        default=None, description="Predicate over aggregates of all rows: count(*) >= 1000."
+    )
+    query: Text | None = Field(
+        default=None, description="One SELECT over `this`, whose rows are the bad ones."
+    )
+    gx: Text | None = Field(default=None, description="Name of a Great Expectations expectation.")
+    arguments: Mapping[str, FreeValue] = Field(
+        default={}, description="With `gx`: the expectation's arguments."
+    )
+    on_fail: OnFail = Field(
+        default=OnFail.ABORT,
+        description="What bad rows do; only those of `expect` can be set aside or dropped.",
+    )
+    over: CheckedRows = Field(
+        default=CheckedRows.WRITTEN,
+        description="The rows that this run writes, or all that the table has after it.",
+    )
+    max_failed: MaxFailed = Field(
+        default=0, description="Bad rows that are allowed: so many, or a share such as '0.5%'."
+    )
+
+    @property
+    def kind(self) -> CheckKind:
+        """Which of the four it is; a loaded spec has exactly one."""
+        return next(kind for kind in CheckKind if getattr(self, kind.value) is not None)
+
+    @property
+    def text(self) -> str:
+        """The predicate, query or name of the expectation."""
+        return str(getattr(self, self.kind.value))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedCheck:
+    """A check as it runs, of the spec or of a profile that the spec names.
+
+    Attributes:
+        fields: what it is; its query is finished SQL, one statement.
+        key_path: where it stands: `quality.checks[0]`, or `profiles.money[0]`, which is in the
+            project file.
+        written: what may be stored of it: its own fields alone, `${env.X}` as written.
+        uses: the variables that the Jinja of its query names.
+    """
+
+    fields: CheckSpec
+    key_path: str
+    written: Mapping[str, object] = field(default_factory=dict, repr=False)
+    uses: frozenset[str] = frozenset()
+
+
+Checks = Annotated[tuple[CheckSpec, ...], Field(min_length=1, max_length=MAX_CHECKS)]
+
+
+class QuarantineSpec(SpecModel):
+    """Where rows are set aside, and how many may be."""
+
+    location: Location | None = Field(
+        default=None,
+        description="Data set of the rows set aside; left out, the table's location and "
+        "`.quarantine`. A relative one starts at the spec file's folder.",
+        examples=["lake/quarantine/table"],
+    )
+    max_ratio: Ratio = Field(
+        default=1.0,
+        description="Share of the input that may be set aside and dropped; more refuses the run.",
+    )
+
+
+class QualitySpec(SpecModel):
+    """What the gate checks beside keys, before anything is published."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    profiles: tuple[Text, ...] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MAX_CHECKS,
+        description="Lists of checks in the project file, by name.",
+    )
+    checks: Checks | None = Field(default=None, description="Checks of this spec, in order.")
+    quarantine: QuarantineSpec | None = Field(
+        default=None, description="Where rows are set aside, and how many may be."
+    )
+    samples: Samples = Field(default=5, description="Bad rows shown for each check.")
+    redact: Redacted = Field(default=(), description="Columns whose values are never shown.")

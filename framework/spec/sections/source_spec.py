@@ -1,0 +1,156 @@
+"""The section `source`: what each later run loads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum, unique
+from typing import Annotated
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StrictStr,
+    ValidationInfo,
+    WithJsonSchema,
+)
+
+from framework.spec.sections.fields import SpecModel, distinct, fault
+from framework.spec.sections.locations import Location  # noqa: TC001 - pydantic reads it
+from framework.spec.sections.settings import SettingValue, revealed
+
+__all__ = ["FILE_FORMATS", "SourceLoad", "SourceSpec"]
+
+FILE_FORMATS = ("parquet", "csv", "json", "orc")
+"""Formats whose source is a folder of files, so that new ones can be told from loaded ones."""
+
+_FORMAT = re.compile(r"[A-Za-z][A-Za-z0-9_.$-]*")
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_RESERVED_OPTION = "path"
+
+
+@unique
+class SourceLoad(StrEnum):
+    """Which part of the source a run loads.
+
+    `NEW_FILES` are the files that no earlier run has loaded, `ALL` is whatever is there.
+    """
+
+    NEW_FILES = "new_files"
+    ALL = "all"
+
+
+def _format(name: str) -> str:
+    """The name, if Spark could know a format by it."""
+    lower = name.lower()
+    if lower in FILE_FORMATS and lower != name:
+        raise fault("unknown-value", f"formats are in small letters: `{lower}`", lower)
+    if not _FORMAT.fullmatch(name):
+        raise fault("unknown-value", f"`{name[:60]}` cannot be the name of a Spark format")
+    return name
+
+
+def _option_key(key: str) -> str:
+    """The key, unless it says what a field of the spec says."""
+    if not key.strip():
+        raise fault("empty-value", "an option needs a name")
+    if key.lower() == _RESERVED_OPTION:
+        raise fault("reserved-option", "the place of the data is the field `path`", "path")
+    return key
+
+
+def _ddl(value: object) -> object:
+    """`{id: BIGINT}` as Spark's `id BIGINT`, in order; text as it is."""
+    if not isinstance(value, Mapping):
+        return value
+    if not value:
+        raise fault("empty-value", "must not be empty")
+    for name, kind in value.items():
+        if not name.strip():
+            raise fault("empty-value", "a column needs a name")
+        if not isinstance(kind, str) or not kind.strip():
+            message = f"the column `{name}` needs its type as text, such as BIGINT"
+            raise fault("wrong-type", message)
+    distinct(tuple(value))
+    return ", ".join(f"{_quoted_name(name)} {kind.strip()}" for name, kind in value.items())
+
+
+def _quoted_name(name: str) -> str:
+    """The column's name as Spark SQL takes it."""
+    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
+
+
+def _ddl_text(value: str) -> str:
+    """The text without the space around it, if there is any."""
+    if not value.strip():
+        raise fault("empty-value", "must not be empty")
+    return value.strip()
+
+
+def _loadable(load: SourceLoad, info: ValidationInfo) -> SourceLoad:
+    """The same; of what is no folder of files, everything, as there nothing tells what is new.
+
+    That turns the default round; where `new_files` is written, the loader has a fault for it.
+    """
+    return load if info.data.get("format", "parquet") in FILE_FORMATS else SourceLoad.ALL
+
+
+SourceFormat = Annotated[StrictStr, Field(min_length=1), AfterValidator(_format)]
+OptionKey = Annotated[str, AfterValidator(_option_key)]
+Load = Annotated[SourceLoad, AfterValidator(_loadable)]
+SchemaText = Annotated[
+    StrictStr,
+    BeforeValidator(_ddl),
+    AfterValidator(_ddl_text),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "minLength": 1},
+                {
+                    "type": "object",
+                    "minProperties": 1,
+                    "additionalProperties": {"type": "string", "minLength": 1},
+                },
+            ]
+        }
+    ),
+]
+
+
+class SourceSpec(SpecModel):
+    """What each later run loads: rows that Spark reads from a place."""
+
+    format: SourceFormat = Field(
+        default="parquet",
+        description="`parquet`, `csv`, `json`, `orc`, or any other format that Spark knows.",
+    )
+    path: Location | None = Field(
+        default=None,
+        description="The place of the data; must for parquet, csv, json and orc. A relative one "
+        "starts at the spec file's folder.",
+        examples=["lake/landing"],
+    )
+    options: Mapping[OptionKey, SettingValue] = Field(
+        default={}, description="Options for Spark's reader, as text; a secret may stand here."
+    )
+    schema_text: SchemaText | None = Field(
+        default=None,
+        alias="schema",
+        description="Spark's DDL of the columns, or a mapping of column to type in order.",
+        examples=["id BIGINT, ts TIMESTAMP"],
+    )
+    load: Load = Field(
+        default=SourceLoad.NEW_FILES,
+        validate_default=True,
+        description="`new_files` that no earlier run has loaded, or `all`, which is the only "
+        "choice for formats other than parquet, csv, json and orc.",
+    )
+
+    def revealed_options(self) -> dict[str, str]:
+        """The options with secrets put in, for Spark's reader alone: never log or store them.
+
+        Raises:
+            PlanError: `spec/undefined-secret`.
+        """
+        return revealed(self.options)

@@ -1,0 +1,67 @@
+"""The section `tests`: rows that go in, and what must become of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from framework.spec.sections.fields import SpecModel, Text
+from framework.spec.sections.free_values import FreeValue
+
+__all__ = ["MAX_EXAMPLES", "ExampleSpec", "Examples", "ExpectedSpec", "Row", "Rows"]
+
+MAX_EXAMPLES = 1_000
+_MAX_ROWS = 1_000
+
+Row = Annotated[Mapping[str, FreeValue], Field(min_length=1)]
+Rows = Annotated[tuple[Row, ...], Field(max_length=_MAX_ROWS)]
+
+
+class ExpectedSpec(SpecModel):
+    """What must become of the rows; what is left out is not looked at.
+
+    Lists of rows are compared whole, in any order, in the columns that one of their rows names.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    written: Rows | None = Field(
+        default=None, description="The rows that the run adds or changes, and no others."
+    )
+    table_after: Rows | None = Field(
+        default=None, description="All rows that the table has after the run."
+    )
+    quarantined: Rows | None = Field(default=None, description="The rows that are set aside.")
+    rejected: Rows | None = Field(
+        default=None, description="The rows for which the run is refused; nothing is written then."
+    )
+    refused_by: Annotated[tuple[Text, ...], Field(min_length=1)] | None = Field(
+        default=None,
+        description="Names of the checks that refuse the run, or `duplicate-keys`, `null-keys`, "
+        "`taken-keys`, `too-many-set-aside`.",
+    )
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the run must be refused."""
+        return self.refused_by is not None or self.rejected is not None
+
+
+class ExampleSpec(SpecModel):
+    """One test: the rows of a table, those that come in, and what is expected."""
+
+    name: Text = Field(description="What the test shows.", examples=["negative distance"])
+    table: Rows | None = Field(
+        default=None, description="Rows that the table has before; left out, there is no table."
+    )
+    given: Rows = Field(
+        description="Rows of the source.", examples=["[{origin: JFK, distance: 100}]"]
+    )
+    expect: ExpectedSpec = Field(
+        description="What must become of them.", examples=["{written: []}"]
+    )
+
+
+Examples = Annotated[tuple[ExampleSpec, ...], Field(min_length=1, max_length=MAX_EXAMPLES)]

@@ -1,0 +1,1 @@
+"""Spark SQL of specs, scanned without Spark."""

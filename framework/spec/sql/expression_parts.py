@@ -1,0 +1,165 @@
+"""What the scan of an expression finds, and what it asks of single tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from framework.spec.sql.statement import StatementError, Token
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "NULL",
+    "Call",
+    "ColumnReference",
+    "LiteralCast",
+    "Operand",
+    "TextComparison",
+    "angles",
+    "closing_brackets",
+    "is_name",
+    "is_string",
+    "lambdas",
+    "name_of",
+    "plain_text",
+]
+
+NULL: Final = False
+"""The value of an operand that is written NULL; None stands for every value of no interest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnReference:
+    """`a`, `a.b` or `` `a b` ``: its names in order, without quotes."""
+
+    names: tuple[str, ...]
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A function that is called; the name in small letters, `over` where it has a window."""
+
+    name: str
+    offset: int
+    over: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiteralCast:
+    """A text that becomes a value of a type; the type as written."""
+
+    text: str
+    type: str
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextComparison:
+    """A column beside a text that it is compared with, or that it may be one of."""
+
+    names: tuple[str, ...]
+    text: str
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operand:
+    """A value of one token or of a column's name, from the first to the last token, inclusive.
+
+    `value` is a column's names, a plain text, `NULL`, or None.
+    """
+
+    first: int
+    last: int
+    value: tuple[str, ...] | str | bool | None
+
+
+def is_name(token: Token) -> bool:
+    """Whether the token is a word or a quoted name."""
+    return token.kind == "word" or token.raw[0] == "`"
+
+
+def is_string(token: Token) -> bool:
+    """Whether the token is a quoted text."""
+    return token.kind == "quoted" and token.raw[0] != "`"
+
+
+def isname_of(token: Token) -> bool:
+    """Whether the token is a word or a quoted name."""
+    return token.kind == "word" or token.raw[0] == "`"
+
+
+def name_of(token: Token) -> str:
+    """The name without its quotes."""
+    return token.raw[1:-1].replace("``", "`") if token.raw[0] == "`" else token.raw
+
+
+def plain_text(tokens: Sequence[Token], index: int) -> str | None:
+    """The text at the index; None where it is none, or one that is not plain to read."""
+    token = tokens[index]
+    beside = (*tokens[max(index - 1, 0) : index], *tokens[index + 1 : index + 2])
+    if not is_string(token) or any(is_string(each) for each in beside):
+        return None
+    if token.raw[0] in "rR":
+        return token.raw[2:-1]
+    return None if "\\" in token.raw else token.raw[1:-1]
+
+
+def angles(text: str) -> int:
+    """How many angle brackets the sign opens more than it closes."""
+    return text.count("<") - text.count(">") if set(text) <= {"<", ">"} else 0
+
+
+def closing_brackets(sql: str, tokens: Sequence[Token]) -> dict[int, int]:
+    """The index of the bracket that closes each one that opens.
+
+    Raises:
+        StatementError: a bracket is left open, or closes nothing.
+    """
+    found: dict[int, int] = {}
+    waiting: list[int] = []
+    for index, token in enumerate(tokens):
+        if token.text in ("(", "["):
+            waiting.append(index)
+        elif token.text in (")", "]"):
+            opened = "(" if token.text == ")" else "["
+            if not waiting or tokens[waiting[-1]].text != opened:
+                message = f"the bracket `{token.text}` closes nothing"
+                raise StatementError(sql, token.offset, message)
+            found[waiting.pop()] = index
+    if waiting:
+        token = tokens[waiting[-1]]
+        raise StatementError(sql, token.offset, f"the bracket `{token.text}` is not closed")
+    return found
+
+
+def lambdas(
+    tokens: Sequence[Token], closing: dict[int, int]
+) -> list[tuple[int, int, frozenset[str]]]:
+    """Of each lambda where its body begins and ends, as indexes, and its parameters' names."""
+    found = []
+    opening = {last: first for first, last in closing.items()}
+    for index, token in enumerate(tokens):
+        if token.text != "->" or index == 0:
+            continue
+        first = opening.get(index - 1, index - 1)
+        names = frozenset(name_of(t).lower() for t in tokens[first:index] if isname_of(t))
+        found.append((index, _body_end(tokens, index), names))
+    return found
+
+
+def _body_end(tokens: Sequence[Token], arrow: int) -> int:
+    """The index after a lambda's body: of the comma or bracket that ends it."""
+    depth = 0
+    for index in range(arrow + 1, len(tokens)):
+        text = tokens[index].text
+        if depth == 0 and text in (",", ")", "]"):
+            return index
+        depth += (text in ("(", "[")) - (text in (")", "]"))
+    return len(tokens)

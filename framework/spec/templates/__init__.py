@@ -1,0 +1,1 @@
+"""The bounded Jinja of a spec's SQL."""

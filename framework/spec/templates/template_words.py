@@ -1,0 +1,149 @@
+"""The filters and tests of SQL templates.
+
+Jinja has many more. These take time and room in proportion to their values, or look before they
+make a text that is too long, and give the same text on every machine and day.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jinja2 import Undefined
+
+from framework.spec.document.scalars import ScalarValue, scalar_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = [
+    "FILTERS",
+    "MAX_ITEMS",
+    "MAX_LENGTH",
+    "TESTS",
+    "TemplateLimitError",
+    "TemplateValueError",
+    "bounded",
+    "shown",
+]
+
+MAX_LENGTH = 20_000
+"""Characters of a text that may have a name in a template."""
+
+MAX_ITEMS = 5_000
+"""Items of a list that may have one."""
+
+
+class TemplateValueError(ValueError):
+    """A value that a template cannot go on with; caught and told as a finding within this room."""
+
+
+class TemplateLimitError(TemplateValueError):
+    """A value or an amount of work beyond the bounds of templates."""
+
+
+def shown(value: object) -> str:
+    """The value as it is put into the SQL: text as it is, numbers and booleans as in YAML."""
+    if isinstance(value, Undefined):
+        return str(value)
+    if not isinstance(value, str | int | float):
+        kind = "null" if value is None else "a list" if isinstance(value, list | tuple) else "this"
+        message = f"{kind} cannot be put into SQL; text, numbers and booleans can"
+        raise TemplateValueError(message)
+    return value if isinstance(value, str) else scalar_text(value)
+
+
+def bounded(value: object, *, levels: int = 2) -> object:
+    """The value, if it and what is in it may have a name.
+
+    Lists in lists in lists are refused: each could hold the one before it twice.
+    """
+    if isinstance(value, str):
+        _check_length(len(value))
+    elif isinstance(value, list | tuple):
+        if len(value) > MAX_ITEMS:
+            raise TemplateLimitError(f"a list of more than {MAX_ITEMS:,} items")
+        if levels == 0:
+            raise TemplateLimitError("lists may be nested two deep, no deeper")
+        for item in value:
+            bounded(item, levels=levels - 1)
+    return value
+
+
+def _check_length(length: int) -> None:
+    """Refuse a text of so many characters."""
+    if length > MAX_LENGTH:
+        raise TemplateLimitError(f"a text of more than {MAX_LENGTH:,} characters")
+
+
+def _upper(value: object) -> str:
+    """The text in capital letters."""
+    return shown(value).upper()
+
+
+def _lower(value: object) -> str:
+    """The text in small letters."""
+    return shown(value).lower()
+
+
+def _trim(value: object) -> str:
+    """The text without the space around it."""
+    return shown(value).strip()
+
+
+def _length(value: object) -> int:
+    """The number of items, or of characters."""
+    return len(value) if isinstance(value, list | tuple | range) else len(shown(value))
+
+
+def _int(value: object) -> int:
+    """A whole number, or the text of one."""
+    return value if isinstance(value, int) else int(shown(value))
+
+
+def _split(value: object, separator: str = ",") -> list[str]:
+    """The parts between separators, without the space around them; empty text has none."""
+    text = shown(value)
+    return [part.strip() for part in text.split(separator)] if text.strip() else []
+
+
+def _join(value: object, separator: str = "") -> str:
+    """The items one after the other."""
+    if not isinstance(value, list | tuple | range):
+        raise TemplateValueError("`join` takes a list")
+    items = [shown(item) for item in value]
+    _check_length(sum(map(len, items)) + len(separator) * len(items))
+    return separator.join(items)
+
+
+def _replace(value: object, old: str, new: str) -> str:
+    """The text with one part put in the place of another; what comes out is measured first."""
+    text = shown(value)
+    if not old:
+        raise TemplateValueError("`replace` needs something to look for")
+    _check_length(len(text) + text.count(old) * len(new))
+    return text.replace(old, new)
+
+
+def _default(value: object, instead: ScalarValue) -> object:
+    """The value, or the other where the variable is not defined."""
+    return instead if isinstance(value, Undefined) else value
+
+
+FILTERS: Mapping[str, Callable[..., object]] = {
+    "default": _default,
+    "int": _int,
+    "join": _join,
+    "length": _length,
+    "lower": _lower,
+    "replace": _replace,
+    "split": _split,
+    "trim": _trim,
+    "upper": _upper,
+}
+"""What may follow a `|`."""
+
+TESTS: Mapping[str, Callable[..., bool]] = {
+    "defined": lambda value: not isinstance(value, Undefined),
+    "undefined": lambda value: isinstance(value, Undefined),
+}
+"""What may follow `is`."""
