@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         RetryableError,
         SpecError,
     )
-    from framework.plan.explain import explain
+    from framework.plan.render.explain import explain
     from framework.spec.loader import load_spec
 
 __all__ = [
@@ -50,7 +50,7 @@ __all__ = [
 
 _HOMES = {
     "build_plan": "framework.engine.prepare",
-    "explain": "framework.plan.explain",
+    "explain": "framework.plan.render.explain",
     "load_spec": "framework.spec.loader",
 }
 

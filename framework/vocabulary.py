@@ -281,7 +281,7 @@ class SourceTrait(StrEnum):
     """A property of a source file on which some reader or writer stumbles.
 
     What each engine does with those of codecs, encodings and types of columns is in
-    `framework.plan.source_formats`.
+    `framework.plan.readers.source_formats`.
     """
 
     INT96 = "int96"

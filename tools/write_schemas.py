@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from framework.engine.reporting.document import report_schema
-from framework.plan.document import plan_schema
+from framework.plan.render.document import plan_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -28,7 +28,7 @@ from framework.engine.prepare import PlanningContext, Prepared, Request, prepare
 from framework.engine.quarantine.record import PLACE
 from framework.engine.run.interruption import aftermath
 from framework.engine.runner import RunResult
-from framework.plan.explain import explain_text
+from framework.plan.render.explain import explain_text
 from framework.plan.words import count_text, size_text
 
 if TYPE_CHECKING:

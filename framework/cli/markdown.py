@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from framework.errors import FrameworkError
-from framework.plan.markdown_failure import failure_text
+from framework.plan.render.markdown_failure import failure_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from framework.engine.prepare import Request, load
-from framework.plan.quality_of import quarantine_of
+from framework.plan.quality.of_spec import quarantine_of
 from framework.spec.loader import find_specs
 from framework.spec.sections.quality_spec import QUARANTINE_SUFFIX
 

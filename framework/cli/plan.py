@@ -25,7 +25,7 @@ from framework.engine.key_proof import prove_source
 from framework.engine.page_verification import verify_source
 from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.errors import StorageError, Where
-from framework.plan.explain import explain_json, explain_markdown
+from framework.plan.render.explain import explain_json, explain_markdown
 from framework.plan.saved import save_plan
 from framework.spec.loader import find_specs
 

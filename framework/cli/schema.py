@@ -11,7 +11,7 @@ import typer
 
 from framework.cli.options import Format, JsonFormat
 from framework.engine.reporting.document import report_schema
-from framework.plan.document import plan_schema
+from framework.plan.render.document import plan_schema
 from framework.spec.json_schema import project_schema, spec_schema
 
 if TYPE_CHECKING:

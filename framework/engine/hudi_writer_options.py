@@ -18,9 +18,9 @@ from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.facts import FACTS_KEY, BootstrapFacts
-from framework.plan.gate import gate
-from framework.plan.reader_exceptions import EXCEPTIONS, Trait
-from framework.plan.readers import Ability
+from framework.plan.readers.exceptions import EXCEPTIONS, Trait
+from framework.plan.readers.gate import gate
+from framework.plan.readers.versions import Ability
 from framework.vocabulary import KeyScope
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from framework.vocabulary import Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from framework.plan.quality import Check
+    from framework.plan.quality.model import Check
 
 __all__ = ["REDACTED", "AuditReport", "CheckResult", "ColumnFigures", "FailedRow", "Fate"]
 

@@ -8,9 +8,9 @@ from framework.hudi.keygen.rule import KeyGenerator
 from framework.plan.definition import Adopted, Case, Plan, PlanNote
 from framework.plan.estimate import Estimate
 from framework.plan.faults import Fault, refuse
-from framework.plan.gate import gate
 from framework.plan.reader_demands import reader_faults, unproven_notes
-from framework.plan.reader_exceptions import Trait
+from framework.plan.readers.exceptions import Trait
+from framework.plan.readers.gate import gate
 from framework.plan.stages import Recovery
 from framework.plan.words import listing
 from framework.vocabulary import TableType

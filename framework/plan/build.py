@@ -6,7 +6,7 @@ from enum import StrEnum, unique
 from typing import TYPE_CHECKING
 
 from framework.plan.adopted import plan_adopted
-from framework.plan.bootstrap_plan import plan_begin
+from framework.plan.bootstrap.build_bootstrap import plan_begin
 from framework.plan.faults import Fault, refuse
 from framework.plan.load_stages import plan_load
 from framework.plan.refusals import refuse_foreign_pending, refuse_held, refuse_unsupported

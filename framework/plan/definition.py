@@ -13,9 +13,9 @@ from framework.vocabulary import BootstrapMode
 if TYPE_CHECKING:
     from framework.hudi.bootstrap.inventory import InventoryHandle
     from framework.plan.estimate import Estimate
-    from framework.plan.gate import ReaderGate
     from framework.plan.load import LoadPlan
     from framework.plan.observation import SourceDrift
+    from framework.plan.readers.gate import ReaderGate
     from framework.plan.stages import BootstrapStages, LoadStages, Recover, Stage
     from framework.plan.target import Target
 

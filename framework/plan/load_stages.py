@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final
 from framework.hudi.keygen.rule import KeyGenerator
 from framework.plan.adopted import as_warning, immutable_faults
 from framework.plan.checks import check_foreign_content
-from framework.plan.contract import splitting_faults
 from framework.plan.definition import Case, Plan
 from framework.plan.estimate import Estimate
 from framework.plan.faults import Fault, refuse
-from framework.plan.gate import gate
 from framework.plan.input import InputRequest, Transform
 from framework.plan.load import LoadPlan, LoadRequest
+from framework.plan.quality.contract import splitting_faults
 from framework.plan.reader_demands import reader_faults, unproven_notes
-from framework.plan.reader_exceptions import Trait
+from framework.plan.readers.exceptions import Trait
+from framework.plan.readers.gate import gate
 from framework.plan.refusals import refuse_foreign_pending
 from framework.plan.release import without_bounds
 from framework.plan.stages import (

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from framework.plan.input import InputRequest
 from framework.plan.load import LoadRequest
-from framework.plan.quality import Budget
+from framework.plan.quality.model import Budget
 from framework.vocabulary import WriteOperation
 
 if TYPE_CHECKING:
-    from framework.plan.quality import Quality
+    from framework.plan.quality.model import Quality
     from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = [

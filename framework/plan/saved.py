@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from framework.errors import CorruptFileError, PlanError, PlanStaleError, Where
-from framework.plan.document import plan_document
-from framework.plan.json_values import json_members
+from framework.plan.render.document import plan_document
+from framework.plan.render.json_values import json_members
 from framework.plan.stages import Recovery
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from framework.hudi.keygen.rule import KeyRule
     from framework.plan.input import InputRequest
     from framework.plan.partitions import PartitionPlan
-    from framework.plan.quality import Quality
+    from framework.plan.quality.model import Quality
     from framework.vocabulary import KeyScope, WriteOperation
 
 __all__ = [

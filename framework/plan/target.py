@@ -11,8 +11,8 @@ from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.keygen.rule import PartitionField, choose_rule
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.plan.faults import Fault, refuse
-from framework.plan.quality import Quality
-from framework.plan.quality_of import quality_of
+from framework.plan.quality.model import Quality
+from framework.plan.quality.of_spec import quality_of
 from framework.plan.rules import ModeRule
 from framework.spec.sections.patterns import compile_pattern
 from framework.vocabulary import BootstrapMode, OnDuplicate, PartitionType, SourceLayout, TableType

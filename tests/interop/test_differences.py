@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from framework.plan.reader_exceptions import EXCEPTIONS
+from framework.plan.readers.exceptions import EXCEPTIONS
 from tests.interop.cases import CASES
 from tests.interop.differences import DIFFERENCES, RELEASES
 

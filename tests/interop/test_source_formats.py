@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
-import framework.plan.format_faults
-from framework.plan.source_formats import FORMATS, Engine, Use
+import framework.plan.bootstrap.format_faults
+from framework.plan.readers.source_formats import FORMATS, Engine, Use
 from framework.vocabulary import SourceTrait
 from tests.interop.canonical import canonical_rows
 from tests.interop.judge import JudgeError
@@ -46,7 +46,7 @@ BETTER = {
 @pytest.fixture
 def no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Adopt what a plan refuses, to see whether it is right to do so."""
-    monkeypatch.setattr(framework.plan.format_faults, "FORMATS", ())
+    monkeypatch.setattr(framework.plan.bootstrap.format_faults, "FORMATS", ())
 
 
 @pytest.mark.usefixtures("no_refusal")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from framework.engine.audit.subject import InputRows, Looking, SetAside, WrittenRows
     from framework.engine.prepare import Prepared
-    from framework.plan.quality import Check
+    from framework.plan.quality.model import Check
 
 __all__ = ["ArrowChecker", "Shop", "hand_made", "published_run", "rows_aside"]
 

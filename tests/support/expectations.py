@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from framework.plan.quality import Check
+from framework.plan.quality.model import Check
 from framework.vocabulary import CheckKind
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from framework.engine.results import (
     FailedRow,
     Fate,
 )
-from framework.plan.quality import Budget, Check
+from framework.plan.quality.model import Budget, Check
 from framework.vocabulary import CheckedRows, CheckKind, OnFail, Outcome
 
 if TYPE_CHECKING:

@@ -28,10 +28,10 @@ from framework.hudi.table.partition_path import PartitionField, partition_values
 from framework.plan.build import Earlier
 from framework.plan.definition import Case, Plan
 from framework.plan.estimate import Estimate
-from framework.plan.gate import gate
 from framework.plan.input import InputRequest
 from framework.plan.load import LoadPlan
 from framework.plan.load_stages import load_stages
+from framework.plan.readers.gate import gate
 from framework.plan.target import Target
 from framework.vocabulary import (
     BootstrapMode,

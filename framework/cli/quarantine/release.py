@@ -41,7 +41,7 @@ from framework.engine.release import finish_release, prepare_release
 from framework.engine.runner import RunResult
 from framework.errors import FrameworkError
 from framework.hudi.timeline.clock import SystemClock
-from framework.plan.explain import explain_text
+from framework.plan.render.explain import explain_text
 from framework.plan.words import count_text
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from framework.cli.render.console import clean, write
-from framework.plan.explain import LineKind, explain_text
-from framework.plan.text import diff_lines
+from framework.plan.render.explain import LineKind, explain_text
+from framework.plan.render.text import diff_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from framework.plan.definition import Plan
-    from framework.plan.explain import Line
+    from framework.plan.render.explain import Line
 
 __all__ = ["write_outcome", "write_plan"]
 

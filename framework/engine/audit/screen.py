@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from framework.engine.audit.subject import Checker, InputRows
     from framework.hudi.storage.port import Storage
-    from framework.plan.quality import Check, Quality
+    from framework.plan.quality.model import Check, Quality
 
     Duplicates = Callable[[Mapping[int, "ExcludedRows"]], pa.Table]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from framework.engine.results import CheckResult, ColumnFigures
     from framework.hudi.commit.segments import SegmentRef
     from framework.hudi.table.partition_path import PartitionField
-    from framework.plan.quality import Check, Quality
+    from framework.plan.quality.model import Check, Quality
     from framework.vocabulary import SourceLayout
 
 __all__ = ["Checker", "InputRows", "Judged", "Looking", "SetAside", "WrittenRows"]

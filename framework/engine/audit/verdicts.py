@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from framework.engine.audit.screen import Screened
     from framework.engine.results import CheckResult
-    from framework.plan.quality import Check
+    from framework.plan.quality.model import Check
 
 __all__ = ["as_screened", "outcome_of", "refusal_of", "with_screened"]
 

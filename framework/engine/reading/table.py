@@ -23,7 +23,7 @@ from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.moments import instant_of
 from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.facts import FACTS_KEY, BootstrapFacts
-from framework.plan.reader_exceptions import Trait
+from framework.plan.readers.exceptions import Trait
 from framework.vocabulary import PartitionType, SourceLayout
 
 if TYPE_CHECKING:

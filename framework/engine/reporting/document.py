@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal
 from framework.engine.reporting.text import plain_mapping
 from framework.engine.reporting.words import VerdictWord, meaning, verdict
 from framework.engine.results import ColumnFigures, Fate  # noqa: TC001 - pydantic reads them
-from framework.plan.json_values import json_members, json_schema
-from framework.plan.quality import Budget  # noqa: TC001 - pydantic reads it
+from framework.plan.quality.model import Budget  # noqa: TC001 - pydantic reads it
+from framework.plan.render.json_values import json_members, json_schema
 from framework.vocabulary import CheckedRows, CheckKind, OnFail, Outcome  # noqa: TC001 - likewise
 
 if TYPE_CHECKING:

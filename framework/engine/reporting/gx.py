@@ -22,7 +22,7 @@ from framework.vocabulary import CheckKind, OnFail, Outcome
 
 if TYPE_CHECKING:
     from framework.engine.results import AuditReport, CheckResult
-    from framework.plan.quality import Check
+    from framework.plan.quality.model import Check
 
 __all__ = ["gx_text"]
 

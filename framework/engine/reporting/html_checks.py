@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from framework.engine.results import CheckResult, FailedRow
-    from framework.plan.quality import Check
+    from framework.plan.quality.model import Check
 
 __all__ = ["ShownCell", "ShownCheck", "ShownRow", "shown_checks"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from framework.engine.results import AuditReport, CheckResult, FailedRow, Fate
-    from framework.plan.quality import Check
+    from framework.plan.quality.model import Check
 
 __all__ = [
     "BY_GRAVITY",

@@ -17,8 +17,8 @@ from framework.engine.reporting.summary import commit_summary
 from framework.engine.results import AuditReport, CheckResult, Fate
 from framework.errors import AuditFailedError, NotYetBuiltError, Where
 from framework.hudi.storage.locations import open_storage
-from framework.plan.contract import quality_faults
 from framework.plan.faults import refuse
+from framework.plan.quality.contract import quality_faults
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from framework.engine.run.state import RunState
     from framework.errors import FrameworkError
     from framework.hudi.commit.files import AuditedFiles
-    from framework.plan.quality import Quality
+    from framework.plan.quality.model import Quality
 
 __all__ = [
     "CHECK_NOT_RUN",

@@ -1,7 +1,7 @@
 """What in a source file some reader or writer stumbles on, as its footer shows it.
 
 Numbers are those of `parquet.thrift`. What each engine makes of a trait is in
-`framework.plan.source_formats`.
+`framework.plan.readers.source_formats`.
 """
 
 from __future__ import annotations

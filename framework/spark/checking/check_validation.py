@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from framework.plan.quality import Check
+    from framework.plan.quality.model import Check
 
 __all__ = ["VIEW", "query_frame", "refuse_unclear"]
 

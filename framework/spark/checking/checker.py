@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from framework.engine.audit.subject import InputRows, Looking, SetAside, WrittenRows
     from framework.engine.results import CheckResult, ColumnFigures
-    from framework.plan.quality import Check
+    from framework.plan.quality.model import Check
     from framework.spark.checking.places import Placed
 
 __all__ = ["SparkChecker"]

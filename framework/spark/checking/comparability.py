@@ -16,7 +16,7 @@ from framework.spec.rules.argument_values import moment
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from framework.plan.quality import Check
+    from framework.plan.quality.model import Check
 
 __all__ = ["incomparable"]
 

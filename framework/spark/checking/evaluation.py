@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
     from framework.engine.audit.subject import Looking
-    from framework.plan.quality import Check
+    from framework.plan.quality.model import Check
     from framework.spark.checking.places import Placed
     from framework.spark.checking.predicates import Counted, Pass
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
     from framework.engine.results import CheckResult
-    from framework.plan.quality import Check
+    from framework.plan.quality.model import Check
 
 __all__ = ["run_expectations"]
 

@@ -15,7 +15,7 @@ from framework.vocabulary import OnFail, Outcome
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from framework.plan.quality import Check
+    from framework.plan.quality.model import Check
     from framework.spark.checking.great_expectations import ExpectationValidationResult
 
 __all__ = ["HIDDEN", "columns_of", "has_bad_rows", "is_hidden", "reason_of", "result_of"]

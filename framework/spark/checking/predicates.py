@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from framework.plan.quality import Check
+    from framework.plan.quality.model import Check
 
 __all__ = ["Counted", "Pass", "bad_sql", "counting", "holds_sql", "looks_at_sql", "observed_sql"]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, Row
 
-    from framework.plan.quality import Check
+    from framework.plan.quality.model import Check
     from framework.spark.checking.places import Placed
 
 __all__ = ["bad_rows", "place_in_source", "query_rows"]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from framework.engine.results import CheckResult
     from framework.engine.run.context import InputReader, PinnedInput
     from framework.plan.input import InputRequest
-    from framework.plan.quality import Check
+    from framework.plan.quality.model import Check
 
 __all__ = ["WatchedChecker", "WatchedInput"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from framework.errors import TaskError
-from framework.plan.quality import Budget
+from framework.plan.quality.model import Budget
 from framework.spec.rules.expectations import checks_rows
 from framework.vocabulary import OnFail, Outcome
 from tests.support.expectations import EXAMPLES, a_check, six_rows
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from framework.engine.results import CheckResult
-    from framework.plan.quality import Check
+    from framework.plan.quality.model import Check
 
     Run = Callable[..., tuple[CheckResult, ...]]
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from framework.errors import CorruptFileError, PlanError
-from framework.plan.text import text_lines
+from framework.plan.render.text import text_lines
 from tests.support.scenes import Scene, a_document, a_scene, adopt, plan, refusal
 from tests.support.sources import a_source, ids
 from tests.support.stitching import pieces_of, read_table

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.plan.text import text_lines
+from framework.plan.render.text import text_lines
 from tests.support.scenes import Scene, a_document, a_scene, adopt, plan, with_spec
 from tests.support.sources import ids
 from tests.support.stitching import pieces_of, read_table

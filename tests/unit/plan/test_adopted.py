@@ -9,9 +9,9 @@ import pytest
 from framework.errors import PlanError, SpecError, UnsupportedTableError
 from framework.plan.build import Earlier, build
 from framework.plan.definition import Case
-from framework.plan.explain import explain_text
 from framework.plan.facts import BootstrapFacts
 from framework.plan.observation import Observation, SourceDrift
+from framework.plan.render.explain import explain_text
 from framework.plan.stages import Recover, Recovery
 from tests.support.planning import (
     a_pending_run,

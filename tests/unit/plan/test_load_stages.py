@@ -9,11 +9,11 @@ import pytest
 from framework.errors import CommitConflictError, PlanError, PlanStaleError, SpecError
 from framework.plan.build import Earlier, build
 from framework.plan.definition import Case
-from framework.plan.document import plan_document
-from framework.plan.explain import explain, explain_markdown
 from framework.plan.load import InputListing
 from framework.plan.load_stages import load_request
 from framework.plan.observation import Observation
+from framework.plan.render.document import plan_document
+from framework.plan.render.explain import explain, explain_markdown
 from framework.plan.saved import Invocation, check_fresh, load_plan, save_plan
 from framework.plan.stages import Recover, Recovery, stage_name
 from framework.plan.target import target_of

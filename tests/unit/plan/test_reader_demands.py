@@ -9,9 +9,9 @@ import pytest
 
 from framework.errors import Finding, PlanError, SpecError
 from framework.plan.build import build
-from framework.plan.document import plan_document
 from framework.plan.observation import Observation
-from framework.plan.readers import READERS
+from framework.plan.readers.versions import READERS
+from framework.plan.render.document import plan_document
 from framework.vocabulary import ReaderName
 from tests.support.planning import (
     FLIGHTS_SCHEMA,

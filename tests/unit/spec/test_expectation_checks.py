@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from framework.errors import SpecError
-from framework.plan.contract import column_faults
-from framework.plan.quality_of import quality_of
+from framework.plan.quality.contract import column_faults
+from framework.plan.quality.of_spec import quality_of
 from framework.spec.loader import load_spec
 
 pytest.importorskip("framework.spec.rules.expectations", reason="the catalogue is not there yet")

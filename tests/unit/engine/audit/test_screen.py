@@ -13,7 +13,7 @@ from framework.engine.audit.screen import ScreenPlace, screen
 from framework.engine.audit.subject import InputRows
 from framework.errors import AuditFailedError
 from framework.hudi.storage.local import LocalStorage
-from framework.plan.quality import Budget, Check, Quality
+from framework.plan.quality.model import Budget, Check, Quality
 from framework.vocabulary import CheckKind, OnFail
 from tests.support.fault_storage import FaultStorage, Killed
 

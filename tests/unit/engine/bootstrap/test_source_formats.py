@@ -10,7 +10,7 @@ import pytest
 
 from framework.errors import PlanError
 from framework.hudi.table.schema import full_record_schema, parquet_schema
-from framework.plan.source_formats import FORMATS, Engine
+from framework.plan.readers.source_formats import FORMATS, Engine
 from framework.vocabulary import SourceTrait
 from tests.support.formats import FORMAT_FILES, TRAITS, adopting
 from tests.support.writing import rows_of, run_spec

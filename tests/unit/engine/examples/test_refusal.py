@@ -11,7 +11,7 @@ from framework.engine.examples.refusal import NO_ROWS, refused_rows, refusing_na
 from framework.engine.results import CheckResult
 from framework.errors import AuditFailedError
 from framework.hudi.keygen.rule import PartitionField, choose_rule
-from framework.plan.quality import Check
+from framework.plan.quality.model import Check
 from framework.vocabulary import CheckKind, KeyScope, Outcome, PartitionType, SourceLayout
 
 ROWS = pa.table({"id": [1, 1, 2, None], "p": [1, 2, 2, 2]})

@@ -19,7 +19,7 @@ from framework.engine.reporting.document import (
     report_text,
 )
 from framework.engine.results import AuditReport, CheckResult, FailedRow
-from framework.plan.quality import Check
+from framework.plan.quality.model import Check
 from tests.support.reports import a_hostile_report, a_refused_report, a_report
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from framework.engine.reporting.words import (
     verdict,
 )
 from framework.engine.results import FailedRow, Fate
-from framework.plan.quality import Budget
+from framework.plan.quality.model import Budget
 from framework.vocabulary import CheckKind, Outcome
 from tests.support.reports import a_check, a_refused_report, a_report, a_result
 

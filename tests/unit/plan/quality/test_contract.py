@@ -8,16 +8,16 @@ import pyarrow as pa
 import pytest
 
 from framework.errors import PlanError
-from framework.plan.contract import (
+from framework.plan.faults import refuse
+from framework.plan.quality.contract import (
     column_faults,
     contract_faults,
     quality_faults,
     spark_type_text,
     splitting_faults,
 )
-from framework.plan.faults import refuse
-from framework.plan.quality import MAX_SPLITTING, Check, ColumnContract, Quality
-from framework.plan.quality_of import quality_of
+from framework.plan.quality.model import MAX_SPLITTING, Check, ColumnContract, Quality
+from framework.plan.quality.of_spec import quality_of
 from framework.spec.loader import load_spec
 from framework.spec.sql.spark_types import normal_type
 from framework.vocabulary import CheckKind, OnFail

@@ -9,7 +9,7 @@ from typing import Literal
 
 import pytest
 
-from framework.plan.json_values import json_members, json_schema, json_text
+from framework.plan.render.json_values import json_members, json_schema, json_text
 
 
 class Colour(StrEnum):

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from framework.plan.build import build
-from framework.plan.document import plan_schema
-from framework.plan.explain import LineKind, explain_json, explain_markdown, explain_text
 from framework.plan.observation import Observation, SourceDrift
-from framework.plan.stage_text import stage_text
+from framework.plan.render.document import plan_schema
+from framework.plan.render.explain import LineKind, explain_json, explain_markdown, explain_text
+from framework.plan.render.stage_text import stage_text
 from framework.plan.stages import BeginBootstrap
 from tests.support.planning import (
     FLIGHTS_SCHEMA,

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from framework.plan.gate import ReaderGate, ReaderVerdict, gate
 from framework.plan.observation import Observation
-from framework.plan.reader_exceptions import EXCEPTIONS, Trait
-from framework.plan.reader_groups import reader_groups, reader_word
-from framework.plan.readers import READERS, Ability
+from framework.plan.readers.exceptions import EXCEPTIONS, Trait
+from framework.plan.readers.gate import ReaderGate, ReaderVerdict, gate
+from framework.plan.readers.groups import reader_groups, reader_word
+from framework.plan.readers.versions import READERS, Ability
 from framework.vocabulary import ReaderName, SourceTrait
 from tests.interop.differences import DIFFERENCES, RELEASES
 from tests.support.planning import FLIGHTS_SCHEMA, a_plan, a_source, a_table, partition

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from framework.hudi.keygen.spark_sql import quote_literal, quote_name
-from framework.plan.quality import Budget, Check, ColumnContract, Quality
+from framework.plan.quality.model import Budget, Check, ColumnContract, Quality
 from framework.spec.document.nodes import child_path
 from framework.spec.sections.quality_spec import QUARANTINE_SUFFIX, QualitySpec, parse_share
 from framework.vocabulary import CheckKind, OnDuplicate, OnFail

@@ -1,8 +1,8 @@
 """Where readers of a table of ours stumble: the named exceptions of the reader gate.
 
-`EXCEPTIONS` says what lowers the abilities of `framework.plan.readers` for tables with certain
+`EXCEPTIONS` says what lowers the abilities of `plan.readers.versions` for tables with certain
 traits. Each was seen on the releases that it names, and not on the others. Those of codecs,
-encodings and types of columns come from `framework.plan.source_formats`.
+encodings and types of columns come from `plan.readers.source_formats`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import TYPE_CHECKING, Final
 
-from framework.plan.readers import Ability
-from framework.plan.source_formats import FORMATS, Engine, Use
+from framework.plan.readers.source_formats import FORMATS, Engine, Use
+from framework.plan.readers.versions import Ability
 from framework.vocabulary import ReaderName
 
 if TYPE_CHECKING:

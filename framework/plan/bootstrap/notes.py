@@ -6,10 +6,10 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from framework.plan.bootstrap.traits import partitions_with
 from framework.plan.definition import PlanNote
 from framework.plan.estimate import commit_bytes
 from framework.plan.partitions import totals
-from framework.plan.traits import partitions_with
 from framework.plan.words import count_text, listing, size_text
 from framework.vocabulary import BloomKind, BootstrapMode, PartitionType, SourceTrait
 

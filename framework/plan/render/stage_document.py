@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
-from framework.plan.stage_text import stage_text
+from framework.plan.render.stage_text import stage_text
 from framework.plan.stages import (
     AuditBootstrap,
     AuditLoad,

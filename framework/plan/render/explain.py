@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from framework.plan.document import plan_document
-from framework.plan.json_values import json_text
-from framework.plan.markdown import markdown_text
-from framework.plan.text import Line, LineKind, text_lines
+from framework.plan.render.document import plan_document
+from framework.plan.render.json_values import json_text
+from framework.plan.render.markdown import markdown_text
+from framework.plan.render.text import Line, LineKind, text_lines
 
 if TYPE_CHECKING:
     from framework.plan.definition import Plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from framework.errors import SpecError
-from framework.plan.markdown import cell
+from framework.plan.render.markdown import cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

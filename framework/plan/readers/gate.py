@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from framework.plan.reader_exceptions import EXCEPTIONS, ReaderException, Trait
-from framework.plan.readers import READERS, Ability, Reader
+from framework.plan.readers.exceptions import EXCEPTIONS, ReaderException, Trait
+from framework.plan.readers.versions import READERS, Ability, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from framework.plan.faults import Fault
-from framework.plan.source_formats import FORMATS
+from framework.plan.readers.source_formats import FORMATS
 from framework.plan.words import count_text, listing
 from framework.vocabulary import BootstrapMode
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from framework.plan.observation import PartitionSummary, SourceInventory
     from framework.plan.partitions import PartitionPlan
-    from framework.plan.source_formats import SourceFormat
+    from framework.plan.readers.source_formats import SourceFormat
 
 __all__ = ["format_faults"]
 

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 from framework.hudi.bootstrap.source_schema import with_partition_columns
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.plan import estimate
+from framework.plan.bootstrap.format_faults import format_faults
+from framework.plan.bootstrap.notes import notes_of
+from framework.plan.bootstrap.table_schema import schema_faults, table_schema
+from framework.plan.bootstrap.traits import traits_of
 from framework.plan.checks import (
     check_columns,
     check_foreign_content,
@@ -16,14 +20,12 @@ from framework.plan.checks import (
     check_size,
     read_partitions,
 )
-from framework.plan.contract import quality_faults
 from framework.plan.definition import Case, Plan
 from framework.plan.faults import Fault, refuse
-from framework.plan.format_faults import format_faults
-from framework.plan.gate import gate
-from framework.plan.notes import notes_of
 from framework.plan.partitions import plan_partitions, totals
+from framework.plan.quality.contract import quality_faults
 from framework.plan.reader_demands import reader_faults, unproven_notes
+from framework.plan.readers.gate import gate
 from framework.plan.rules import choose_modes, rule_faults
 from framework.plan.stages import (
     AuditBootstrap,
@@ -37,15 +39,13 @@ from framework.plan.stages import (
     Screen,
     Skeletons,
 )
-from framework.plan.table_schema import schema_faults, table_schema
 from framework.plan.target import mode_rules
-from framework.plan.traits import traits_of
 from framework.vocabulary import BootstrapMode, OnDuplicate
 
 if TYPE_CHECKING:
-    from framework.plan.gate import ReaderGate
     from framework.plan.observation import Observation, SourceInventory
     from framework.plan.partitions import PartitionPlan
+    from framework.plan.readers.gate import ReaderGate
     from framework.plan.target import Target
     from framework.spec.sections.pipeline_spec import PipelineSpec
 

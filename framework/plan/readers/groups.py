@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from framework.plan.readers import ANY_VERSION, Ability
+from framework.plan.readers.versions import ANY_VERSION, Ability
 
 if TYPE_CHECKING:
-    from framework.plan.gate import ReaderGate, ReaderVerdict
+    from framework.plan.readers.gate import ReaderGate, ReaderVerdict
 
 __all__ = ["reader_groups", "reader_word"]
 

@@ -11,13 +11,13 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from framework.hudi.keygen.rule import KeyGenerator, KeyRule
-from framework.plan.document import PlanDocument, plan_document, plan_schema
-from framework.plan.explain import explain_json
 from framework.plan.input import InputRequest
-from framework.plan.json_values import json_text
 from framework.plan.partitions import PartitionPlan
-from framework.plan.quality import Check, Quality
-from framework.plan.stage_document import StageDocument, stage_document
+from framework.plan.quality.model import Check, Quality
+from framework.plan.render.document import PlanDocument, plan_document, plan_schema
+from framework.plan.render.explain import explain_json
+from framework.plan.render.json_values import json_text
+from framework.plan.render.stage_document import StageDocument, stage_document
 from framework.plan.stages import (
     AuditBootstrap,
     AuditLoad,
@@ -49,7 +49,7 @@ from tests.support.planning import a_plan
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SCHEMA_FILE = Path(__file__).parents[3] / "schemas" / "plan.schema.json"
+SCHEMA_FILE = Path(__file__).parents[4] / "schemas" / "plan.schema.json"
 RULE = KeyRule(
     record_key=("id",),
     partition=(),

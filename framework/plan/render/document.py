@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from framework.plan.definition import PLAN_VERSION, Case, PlanNote
-from framework.plan.json_values import json_schema
 from framework.plan.observation import SourceDrift  # noqa: TC001 - pydantic reads it
 from framework.plan.partitions import Totals, totals
-from framework.plan.readers import Ability  # noqa: TC001 - pydantic reads it
-from framework.plan.stage_document import StageDocument, stage_document
-from framework.plan.text import result_text
+from framework.plan.readers.versions import Ability  # noqa: TC001 - pydantic reads it
+from framework.plan.render.json_values import json_schema
+from framework.plan.render.stage_document import StageDocument, stage_document
+from framework.plan.render.text import result_text
 from framework.vocabulary import (
     BootstrapMode,
     KeyScope,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from framework.plan.partitions import totals
-from framework.plan.reader_groups import reader_groups
-from framework.plan.stage_text import key_text, stage_text, stage_words
+from framework.plan.readers.groups import reader_groups
+from framework.plan.render.stage_text import key_text, stage_text, stage_words
+from framework.plan.render.text import diff_lines, result_text
 from framework.plan.stages import BeginBootstrap, BeginLoad
-from framework.plan.text import diff_lines, result_text
 from framework.plan.words import count_text, number_text, seconds_text, size_text
 from framework.vocabulary import BootstrapMode
 

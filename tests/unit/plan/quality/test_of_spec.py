@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.plan.quality import Budget, Check
-from framework.plan.quality_of import quality_of
+from framework.plan.quality.model import Budget, Check
+from framework.plan.quality.of_spec import quality_of
 from framework.vocabulary import CheckedRows, CheckKind, OnFail
 from tests.support.planning import a_spec
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from framework.plan.quality import Quality
+    from framework.plan.quality.model import Quality
 
 
 def asked(folder: Path, section: str = "", columns: str = "") -> Quality:

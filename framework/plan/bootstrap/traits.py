@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from framework.hudi.keygen.rule import KeyGenerator
 from framework.hudi.table.partition_path import HIVE_DEFAULT
 from framework.hudi.table.schema import widenings
-from framework.plan.reader_exceptions import Trait
-from framework.plan.source_formats import FORMATS
+from framework.plan.readers.exceptions import Trait
+from framework.plan.readers.source_formats import FORMATS
 from framework.plan.words import count_text, listing
 from framework.vocabulary import BootstrapMode, PartitionType, SourceTrait, TableType
 

@@ -1,8 +1,8 @@
-"""Who can read a table of ours and who can go on writing it: the readers of the reader gate.
+"""Who can read a table of ours and who can keep writing it: the readers of the reader gate.
 
 `READERS` says what each makes of a table with skeletons and of one without. `YES` was judged by
 running that release, `DOCUMENTED` is its project's or vendor's word, `UNPROVEN` means that nobody
-has shown it either way. What lowers that for certain data is in `framework.plan.reader_exceptions`.
+has shown it either way. What lowers that for certain data is in `plan.readers.exceptions`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""The plan of a table that is not there yet."""

@@ -1,0 +1,1 @@
+"""A plan as text, Markdown and JSON."""
