@@ -9,7 +9,6 @@ __all__ = [
     "BootstrapMode",
     "CheckKind",
     "CheckedRows",
-    "FileKind",
     "KeyScope",
     "MissingColumns",
     "OnDuplicate",
@@ -127,14 +126,6 @@ class BloomKind(StrEnum):
     DYNAMIC = "dynamic"
     SIMPLE = "simple"
     NONE = "none"
-
-
-@unique
-class FileKind(StrEnum):
-    """What a base file that a bootstrap writes holds."""
-
-    SKELETON = "skeleton"
-    FULL = "full"
 
 
 @unique

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from framework.hudi.bootstrap.discovery import Ignored, discover
 from framework.hudi.bootstrap.names import file_id
 from framework.plan.observation import SourceDrift
-from framework.vocabulary import FileKind
+from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -107,14 +107,14 @@ def _compare(
     """Tell new and changed files of one partition, and those that are gone."""
     seen = set()
     for file in files:
-        identity = file_id(file.path, FileKind.SKELETON)
+        identity = file_id(file.path, BootstrapMode.METADATA_ONLY)
         mapping = mappings.get(identity)
         if mapping is not None:
             seen.add(identity)
             if (mapping.size, mapping.mtime_ms) != (file.size, file.mtime_ns // _NS_PER_MS):
                 tally.changed_files += 1
                 _sample(tally.changed, file.path)
-        elif file_id(file.path, FileKind.FULL) not in full:
+        elif file_id(file.path, BootstrapMode.FULL_RECORD) not in full:
             tally.new_files += 1
             tally.new_bytes += file.size
             _sample(tally.new, file.path)

@@ -7,13 +7,14 @@ in `framework.spark.views`. Tasks know neither: they are told an address, or not
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Protocol
 
-from framework.engine.reading.slice_rows import describe
+from framework.engine.reading.slice_rows import SliceFiles
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.index import BootstrapIndex
-from framework.hudi.filegroup.slices import FileGroupId
+from framework.hudi.filegroup.log_changes import LogPart
+from framework.hudi.filegroup.slices import Extent, FileGroupId  # noqa: TC001  the codec reads these
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.view.damage import Damage
 from framework.hudi.view.listing_view import ListingView
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LISTED",
+    "AskedSlice",
     "AskedSlices",
     "Views",
-    "address_fields",
     "asked",
     "checked",
     "listing_view",
@@ -87,59 +88,70 @@ def checked(view: CheckableView, table: Table) -> CheckedView:
     return CheckedView(view, RecordedFiles(table.storage, table.timeline))
 
 
-def asked(found: FileSlice, *, by_address: bool) -> dict[str, Any]:
-    """Return a slice as a task gets it: its group where the task can ask for it, else all of it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedSlice:
+    """A slice as a task gets it.
 
-    What commits recorded of log files comes with the group, since a service does not serve it.
+    Attributes:
+        group: the file group.
+        files: of its latest slice; None where the task asks the timeline service for them.
+        committed: then what commits recorded of each log file, by path: a service does not serve
+            it.
     """
+
+    group: FileGroupId
+    files: SliceFiles | None = None
+    committed: dict[str, tuple[Extent, ...]] = field(default_factory=dict)
+
+
+def asked(found: FileSlice, *, by_address: bool) -> AskedSlice:
+    """Return a slice for a task that can ask the service, or that cannot."""
     if not by_address:
-        return describe(found)
+        return AskedSlice(group=found.group, files=SliceFiles.of(found))
     committed = {each.path: each.committed for each in found.logs}
-    return {"file_id": found.group.file_id, "committed": committed}
+    return AskedSlice(group=found.group, committed=committed)
 
 
 class AskedSlices:
-    """The slices that one task was told to work on, as `describe` gives them.
+    """The files of the slices that one task works on.
 
     Attributes:
         fallbacks: how many questions the service did not answer, so that folders were listed.
     """
 
     def __init__(
-        self, location: str, slices: Mapping[FileGroupId, dict[str, Any]], fallbacks: int
+        self, location: str, slices: Mapping[FileGroupId, SliceFiles], fallbacks: int
     ) -> None:
         self._location = location
         self._slices = slices
         self.fallbacks = fallbacks
 
-    def described(self, partition_path: str, asked_for: dict[str, Any]) -> dict[str, Any]:
-        """Return the slice that `asked_for` stands for, which may be it already.
+    def files(self, wanted: AskedSlice) -> SliceFiles:
+        """Return the files of one of the slices.
 
         Raises:
             CorruptFileError: `table/file-lost`; a log file of the driver's slice is missing.
         """
-        file_id = asked_for.get("file_id")
-        if file_id is None:
-            return asked_for
-        found = self._slices[FileGroupId(partition_path, file_id)]
-        committed = asked_for["committed"]
-        logs = [[path, committed.get(path, said)] for path, said in found["logs"]]
-        lost = committed.keys() - {path for path, _ in logs}
+        if wanted.files is not None:
+            return wanted.files
+        found, committed = self._slices[wanted.group], wanted.committed
+        logs = tuple(
+            LogPart(log.path, committed.get(log.path, log.committed)) for log in found.logs
+        )
+        lost = committed.keys() - {log.path for log in logs}
         if lost:
             raise Damage(
                 condition="table/file-lost",
                 message="a log file was removed during the run",
                 path=min(lost),
-                partition_path=partition_path,
+                partition_path=wanted.group.partition_path,
                 instant="",
             ).error(self._location)
-        return {**found, "logs": logs}
+        return replace(found, logs=logs)
 
 
 def looked_up(
-    address: dict[str, Any] | None,
-    table: SliceTable,
-    told: Iterable[tuple[str, dict[str, Any]]],
+    address: ServiceAddress | None, table: SliceTable, slices: Iterable[AskedSlice]
 ) -> AskedSlices:
     """Return the slices of a task's groups: by one call of the service, if there is an address.
 
@@ -147,22 +159,22 @@ def looked_up(
     listed; the answer is the same.
 
     Args:
-        address: fields of a `ServiceAddress`, None where tasks were told all.
+        address: the service's, None where the slices name their files.
         table: whose slices they are, with the run's timeline.
-        told: partition path and what `asked` returned, of each slice.
+        slices: what the task works on.
 
     Raises:
         CorruptFileError: `view/group-gone`; a group is not there any more.
     """
-    wanted = [FileGroupId(path, each["file_id"]) for path, each in told if "file_id" in each]
+    wanted = [each.group for each in slices if each.files is None]
     if address is None or not wanted:
         return AskedSlices(table.location, {}, 0)
-    view = FallbackView(RemoteView(ServiceAddress(**address)), lambda: _own_view(table))
+    view = FallbackView(RemoteView(address), lambda: _own_view(table))
     try:
-        slices = view.look_up(wanted, are_there=True)
+        latest = view.look_up(wanted, are_there=True)
     finally:
         view.close()
-    found = {each.group: describe(each) for each in slices}
+    found = {each.group: SliceFiles.of(each) for each in latest}
     gone = next((each for each in wanted if each not in found), None)
     if gone is not None:
         raise _gone(table, *gone)
@@ -183,8 +195,3 @@ def _gone(table: SliceTable, path: str, file_id: str) -> CorruptFileError:
         where=Where(table=table.location, partition=path),
         remedy="Another writer removed it during the run; nothing was published, run again.",
     )
-
-
-def address_fields(address: ServiceAddress | None) -> dict[str, Any] | None:
-    """Return an address for a task."""
-    return None if address is None else asdict(address)

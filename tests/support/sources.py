@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.bootstrap.source_schema import encode_schema, with_partition_columns
 from framework.hudi.keygen.rule import PartitionField, choose_rule
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
-from framework.vocabulary import BloomKind, FileKind, KeyScope, PartitionType, SourceLayout
+from framework.vocabulary import BloomKind, BootstrapMode, KeyScope, PartitionType, SourceLayout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -102,11 +102,11 @@ class SourceContext:
     @property
     def place(self) -> AuditPlace:
         """Where the gate works."""
-        return AuditPlace(table=self.job.table, folder="audit", keys=self.job.key_source)
+        return AuditPlace(table=self.job.table, folder="audit", keys=self.job.keys)
 
-    def ranges(self, kind: FileKind = FileKind.SKELETON) -> list[WorkRange]:
+    def ranges(self, mode: BootstrapMode = BootstrapMode.METADATA_ONLY) -> list[WorkRange]:
         """All files, written alike."""
-        return [WorkRange(start=0, stop=self.inventory.handle.files, kind=kind.value)]
+        return [WorkRange(start=0, stop=self.inventory.handle.files, mode=mode)]
 
 
 def a_bench(
@@ -128,12 +128,12 @@ def a_bench(
     keys = key_source(str(source), inventory.handle, rule, inventory.schema or pa.schema([]))
     schema = with_partition_columns(inventory.schema or pa.schema([]), rule.partition)
     job = BootstrapJob(
-        keys=asdict(keys),
+        keys=keys,
         table=str(root / "table"),
         attempts="attempts",
         segments="segments",
         instant=BOOTSTRAP_INSTANT,
-        bloom=asdict(BloomChoice(kind=bloom.value, fpp=0.001)),
+        bloom=BloomChoice(kind=bloom.value, fpp=0.001),
         schema=encode_schema(schema),
         avro_schema="{}",
         bits=bits,

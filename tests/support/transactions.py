@@ -158,7 +158,7 @@ def a_status(number: int, *, partition: str = "p", staged: str = "staged") -> di
     name = BaseFileName(file_id=file_id, write_token=f"{number}-0-0", instant=BOOTSTRAP_INSTANT)
     return {
         "number": number,
-        "kind": "skeleton",
+        "mode": "metadata_only",
         "file_id": file_id,
         "name": str(name),
         "partition_path": partition,

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from framework.engine.events import silent
 from framework.engine.load.existing import latest_slices
 from framework.engine.prepare import PlanningContext, Request, prepare
-from framework.engine.reading.slice_rows import SliceTable, describe, slice_rows
+from framework.engine.reading.slice_rows import SliceFiles, SliceTable, slice_rows
 from framework.engine.reading.table import open_table
 from framework.engine.runner import RunResult, run
 from framework.engine.tasks import InProcessTasks
@@ -189,7 +189,7 @@ def rows_of(location: str, as_of: str | None = None) -> list[dict[str, Any]]:
     rows = []
     for each in latest_slices(table, LISTED, None):
         values = partition_values(each.group.partition_path, table.partition, table.layout)
-        rows += slice_rows(slices, describe(each), values).to_pylist()
+        rows += slice_rows(slices, SliceFiles.of(each), values).to_pylist()
     return rows
 
 

@@ -7,7 +7,6 @@ by its next bits, and repetitions are counted away as they are read.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -45,11 +44,26 @@ class BucketTask:
     """
 
     table: str
-    spills: list[str]
+    spills: tuple[str, ...]
     folder: str
     start: int
     stop: int
     most: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketFindings:
+    """What a task found: `groups` and `rows` as of `Candidates`.
+
+    Attributes:
+        path: a file of `hashes` hashes that were remembered and, behind them, the numbers of their
+            files; "" without any.
+    """
+
+    groups: int
+    rows: int
+    path: str
+    hashes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +91,7 @@ def compare_buckets(
     work = [
         encode(
             BucketTask(
-                table=table, spills=list(spills), folder=folder, start=start, stop=stop, most=most
+                table=table, spills=tuple(spills), folder=folder, start=start, stop=stop, most=most
             )
         )
         for start, stop in _share(readers, tasks.parallelism)
@@ -86,12 +100,12 @@ def compare_buckets(
     hashes = [np.empty(0, np.uint64)]
     numbers = [np.empty(0, np.int64)]
     for status in tasks.run(compare_task, work):
-        found = json.loads(status)
-        groups, rows = groups + found["groups"], rows + found["rows"]
-        if found["path"]:
-            with open_storage(table).open_input(found["path"]) as stream:
+        found = decode(BucketFindings, status)
+        groups, rows = groups + found.groups, rows + found.rows
+        if found.path:
+            with open_storage(table).open_input(found.path) as stream:
                 data = memoryview(stream.read_buffer())
-            cut = found["hashes"] * 8
+            cut = found.hashes * 8
             hashes.append(np.frombuffer(data[:cut], np.uint64))
             numbers.append(np.frombuffer(data[cut:], np.int64))
     return Candidates(
@@ -103,7 +117,7 @@ def compare_buckets(
 
 
 def compare_task(descriptor: str) -> str:
-    """Compare the buckets of a `BucketTask`; return counts and where the hashes are, as JSON."""
+    """Compare the buckets of a `BucketTask`; return the `BucketFindings` as JSON."""
     task = decode(BucketTask, descriptor)
     storage = open_storage(task.table)
     readers = [SpillReader(storage, path) for path in task.spills]
@@ -125,8 +139,8 @@ def compare_task(descriptor: str) -> str:
         with storage.create(path) as out:
             out.write(np.concatenate(kept).tobytes())
             out.write(np.unique(np.concatenate(numbers)).tobytes())
-    found = {"groups": groups, "rows": rows, "path": path, "hashes": sum(map(len, kept))}
-    return json.dumps(found)
+    hashes = sum(map(len, kept))
+    return encode(BucketFindings(groups=groups, rows=rows, path=path, hashes=hashes))
 
 
 def _share(readers: Sequence[SpillReader], parallelism: int) -> Iterator[tuple[int, int]]:

@@ -6,9 +6,8 @@ rows have it and the first few of them. The driver adds up what the tasks found.
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 import numpy as np
@@ -25,7 +24,14 @@ if TYPE_CHECKING:
     from framework.engine.audit.keys import HashedKeys
     from framework.engine.tasks import Tasks
 
-__all__ = ["CandidateTask", "DuplicateKey", "SuspectFile", "check_task", "duplicate_keys"]
+__all__ = [
+    "CandidateTask",
+    "DuplicateKey",
+    "FoundKeys",
+    "SuspectFile",
+    "check_task",
+    "duplicate_keys",
+]
 
 _ROWS_KEPT: Final = 5
 _FILES_PER_TASK: Final = 500
@@ -50,20 +56,20 @@ class CandidateTask:
 
     Attributes:
         table: location of the storage that holds staged files and what the audit writes.
-        keys: fields of the `KeySource`; of no use where all files are staged.
+        keys: how keys are made again; None where all files are staged.
         folder: path for what the task finds.
         hashes: path of the candidates, sorted uint64.
         by_partition: whether hashes are mixed with that of the partition.
         by_value: whether hashes are of typed values, not of texts; never of staged files.
-        files: fields of each `SuspectFile`.
+        files: which.
     """
 
     table: str
-    keys: dict[str, Any]
+    keys: KeySource | None
     folder: str
     hashes: str
     by_partition: bool
-    files: list[dict[str, Any]]
+    files: tuple[SuspectFile, ...]
     by_value: bool = False
 
 
@@ -89,6 +95,13 @@ class DuplicateKey:
         self.rows = sorted([*self.rows, *rows])[:_ROWS_KEPT]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundKeys:
+    """Where a task left its `DuplicateKey`s: a file with one such value as JSON on each line."""
+
+    path: str
+
+
 _Found = dict[tuple[str, str], DuplicateKey]
 
 
@@ -107,16 +120,15 @@ def duplicate_keys(
     path = join(template.folder, f"{uuid4().hex}.hashes")
     with storage.create(path) as out:
         out.write(hashes.tobytes())
-    fields = {**asdict(template), "hashes": path}
     work = [
-        encode(CandidateTask(**{**fields, "files": [asdict(file) for file in part]}))
+        encode(replace(template, hashes=path, files=tuple(part)))
         for part in _parts(files, tasks.parallelism)
     ]
     found: _Found = {}
     for status in tasks.run(check_task, work):
-        with storage.open_input(json.loads(status)["path"]) as stream:
-            for item in json.loads(stream.read()):
-                _add(found, DuplicateKey(**item))
+        with storage.open_input(decode(FoundKeys, status).path) as stream:
+            for line in stream.read().decode().splitlines():
+                _add(found, decode(DuplicateKey, line))
     repeated = [each for each in found.values() if each.count > 1]
     return sorted(repeated, key=lambda each: (each.partition_path, each.key))
 
@@ -128,8 +140,7 @@ def check_task(descriptor: str) -> str:
     with storage.open_input(task.hashes) as stream:
         wanted = np.frombuffer(stream.read_buffer(), np.uint64)
     found: _Found = {}
-    for fields in task.files:
-        file = SuspectFile(**fields)
+    for file in task.files:
         scope = file.partition_path if task.by_partition else ""
         mix = np.uint64(partition_mix(scope) if task.by_partition else 0)
         sought, before = np.sort(wanted ^ mix), 0
@@ -140,8 +151,8 @@ def check_task(descriptor: str) -> str:
             before += keys.hashes.size
     path = join(task.folder, f"{uuid4().hex}.found")
     with storage.create(path) as out:
-        out.write(json.dumps([asdict(each) for each in found.values()]).encode())
-    return json.dumps({"path": path})
+        out.writelines(f"{encode(each)}\n".encode() for each in found.values())
+    return encode(FoundKeys(path=path))
 
 
 def _parts(files: Sequence[SuspectFile], parallelism: int) -> Iterator[Sequence[SuspectFile]]:
@@ -157,7 +168,9 @@ def _keys(task: CandidateTask, file: SuspectFile) -> Iterator[HashedKeys]:
         staged = open_storage(task.table).stat(file.staged) is not None
         yield from staged_keys(task.table, file.staged if staged else placed)
         return
-    yield from source_keys(KeySource(**task.keys), file.number, by_value=task.by_value)
+    if task.keys is None:
+        raise ValueError("a file that is not staged, and no source")
+    yield from source_keys(task.keys, file.number, by_value=task.by_value)
 
 
 def _matches(
@@ -183,4 +196,4 @@ def _add(found: _Found, each: DuplicateKey) -> None:
     """Add to what is known of a key."""
     name = each.partition_path, each.key
     known = found.setdefault(name, DuplicateKey(key=each.key, partition_path=each.partition_path))
-    known.add(each.count, [(number, row) for number, row in each.rows])
+    known.add(each.count, each.rows)

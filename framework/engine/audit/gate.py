@@ -7,7 +7,7 @@ Only this module makes `AuditedFiles`.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -155,11 +155,11 @@ def _refuse_new(
     """
     template = CandidateTask(
         table=place.table,
-        keys={},
+        keys=None,
         folder=place.folder,
         hashes="",
         by_partition=place.rule.scope is KeyScope.PARTITION,
-        files=[],
+        files=(),
     )
     files = list(_suspects(written, place.table, candidates.numbers))
     duplicates = duplicate_keys(tasks, template, files, candidates.hashes)
@@ -174,7 +174,7 @@ def surveyed(written: WrittenFiles, place: AuditPlace) -> Survey:
     Raises:
         AuditFailedError: `audit/null-keys`.
     """
-    scope = place.keys.key_rule.scope
+    scope = place.keys.rule.scope
     found = survey(open_storage(place.table), written.segments, scope, SAMPLES)
     if found.null_keys:
         raise nulls_error(place.keys, found.null_keys, _null_places(place, found))
@@ -186,7 +186,7 @@ def proof_of(place: AuditPlace, found: Survey, *, collisions: int) -> dict[str, 
 
     `collisions` is how many equal hashes belonged to different keys.
     """
-    rule = place.keys.key_rule
+    rule = place.keys.rule
     return {
         "version": PROOF_VERSION,
         "columns": list(rule.record_key),
@@ -238,12 +238,12 @@ def _exactly(
     """Return the keys that really occur twice among those with the remembered hashes."""
     template = CandidateTask(
         table=place.table,
-        keys=asdict(place.keys),
+        keys=place.keys,
         folder=place.folder,
         hashes="",
-        by_partition=place.keys.key_rule.scope is KeyScope.PARTITION,
+        by_partition=place.keys.rule.scope is KeyScope.PARTITION,
         by_value=place.by_value,
-        files=[],
+        files=(),
     )
     files = list(_suspects(written, place.table, candidates.numbers))
     return duplicate_keys(tasks, template, files, candidates.hashes)
@@ -263,7 +263,7 @@ def _null_places(place: AuditPlace, found: Survey) -> Iterator[tuple[str, str, i
     """Yield (file, partition, row) of the first rows without a key."""
     left = SAMPLES
     for number, _ in found.null_files:
-        file = next(read_files(place.keys.handle, number, number + 1))
+        file = next(read_files(place.keys.inventory, number, number + 1))
         for before, rows in source_null_rows(place.keys, number):
             shown = rows[:left].tolist()
             left -= len(shown)

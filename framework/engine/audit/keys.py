@@ -16,7 +16,7 @@ from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.bootstrap.source_schema import decode_schema
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.codecs.parquet_seal import UNREADABLE
-from framework.hudi.keygen.rule import KeyRule
+from framework.hudi.keygen.rule import KeyRule  # noqa: TC001  the codec reads the types of fields
 from framework.hudi.keygen.text import NULL_PART, null_rows, record_keys
 from framework.hudi.keygen.value_hash import value_hashes
 from framework.hudi.storage.locations import open_storage
@@ -41,29 +41,19 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeySource:
-    """How the keys of a source are made, as JSON-able fields.
+    """How the keys of a source are made.
 
     Attributes:
         source: location of the source root.
-        inventory: fields of the `InventoryHandle`.
-        rule: as `KeyRule.as_json` gives it.
+        inventory: its files.
+        rule: how rows get their key and partition path.
         key_schema: encoded Arrow schema of the key columns that files have, in the table's types.
     """
 
     source: str
-    inventory: dict[str, Any]
-    rule: dict[str, Any]
+    inventory: InventoryHandle
+    rule: KeyRule
     key_schema: str
-
-    @property
-    def key_rule(self) -> KeyRule:
-        """The rule."""
-        return KeyRule.from_json(self.rule)
-
-    @property
-    def handle(self) -> InventoryHandle:
-        """The inventory."""
-        return InventoryHandle(**self.inventory)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +113,7 @@ def source_keys(keys: KeySource, number: int, *, by_value: bool) -> Iterator[Has
     Raises:
         SourceDriftError: the file is no longer the one in the inventory.
     """
-    rule = keys.key_rule
+    rule = keys.rule
     for batch, values in key_batches(keys, number):
         hashes = np.empty(batch.num_rows, np.uint64)
         hash_keys(rule, batch, values, hashes, by_value=by_value)
@@ -132,7 +122,7 @@ def source_keys(keys: KeySource, number: int, *, by_value: bool) -> Iterator[Has
 
 def source_null_rows(keys: KeySource, number: int) -> Iterator[tuple[int, np.ndarray]]:
     """Yield (rows before the batch, places in the batch without a key) of one source file."""
-    rule = keys.key_rule
+    rule = keys.rule
     before = 0
     for batch, values in key_batches(keys, number):
         yield before, null_rows(rule, batch, values)
@@ -145,9 +135,9 @@ def key_batches(keys: KeySource, number: int) -> Iterator[tuple[Any, Any]]:
     Raises:
         SourceDriftError: the file is no longer the one in the inventory.
     """
-    rule = keys.key_rule
+    rule = keys.rule
     schema = decode_schema(keys.key_schema)
-    for file in read_files(keys.handle, number, number + 1):
+    for file in read_files(keys.inventory, number, number + 1):
         values = partition_values(file.partition_path, rule.partition, rule.layout)
         with open_source(open_storage(keys.source), file.fingerprint) as reader:
             present = reader.schema_for_keys(schema, values)

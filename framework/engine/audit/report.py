@@ -33,11 +33,11 @@ def duplicates_error(
         duplicates: what was compared exactly, not empty.
         counted: groups and rows by hash alone, where these were too many to compare exactly.
     """
-    rule = keys.key_rule
+    rule = keys.rule
     groups = len(duplicates) if counted is None else counted[0]
     rows = sum(each.count for each in duplicates) if counted is None else counted[1]
     shown = duplicates[:SAMPLES]
-    names = _names(keys.handle, {number for each in shown for number, _ in each.rows})
+    names = _names(keys.inventory, {number for each in shown for number, _ in each.rows})
     samples: list[dict[str, Any]] = [
         {
             "key": each.key,
@@ -85,7 +85,7 @@ def nulls_error(
     keys: KeySource, rows: int, places: Iterable[tuple[str, str, int]]
 ) -> AuditFailedError:
     """Return the refusal for rows without a key; `places` are (file, partition, row) of a few."""
-    rule = keys.key_rule
+    rule = keys.rule
     samples = [_place((file, partition), row) for file, partition, row in places]
     return AuditFailedError(
         "audit/null-keys",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from framework.engine.reading.slice_rows import SliceTable
     from framework.engine.results import CheckResult, ColumnFigures
     from framework.hudi.commit.segments import SegmentRef
+    from framework.hudi.keygen.rule import KeyRule
     from framework.hudi.table.partition_path import PartitionField
     from framework.plan.quality.model import Check, Quality
     from framework.vocabulary import SourceLayout
@@ -54,7 +55,7 @@ class WrittenRows:
         layout: how folders say them.
         instant: requested time of the write; other rows of the files are older.
         source: root of the files behind skeletons, None where there are none.
-        key_rule: JSON of the key rule where there are skeletons, which have their keys from it.
+        key_rule: where there are skeletons, which have their keys from it.
         slices: how log files are read, None where there are none.
         completed: file name that the completed instant will have.
         replaced: file ids that the commit hides, by partition path.
@@ -70,7 +71,7 @@ class WrittenRows:
     layout: SourceLayout
     instant: str
     source: str | None = None
-    key_rule: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    key_rule: KeyRule | None = None
     slices: SliceTable | None = None
     completed: str = ""
     replaced: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))

@@ -38,7 +38,7 @@ def audit_bootstrap(
         place = AuditPlace(
             table=ctx.storage.location,
             folder=join(begun.intent.staging.spill, "audit"),
-            keys=begun.job.key_source,
+            keys=begun.job.keys,
         )
         inspection = inspect_rows(
             run, stage.quality, intake, _subject(ctx, begun, screened, written, stage)
@@ -63,7 +63,7 @@ def _subject(
         layout=rule.layout,
         instant=begun.intent.requested_time,
         source=ctx.plan.source,
-        key_rule=rule.as_json(),
+        key_rule=rule,
         completed=begun.intent.completed.file_name,
         gone={number: each.path for number, each in screened.gone.items()},
     )

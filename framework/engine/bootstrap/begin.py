@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from framework.engine.audit.spill import bucket_bits
@@ -109,12 +109,12 @@ def _job(ctx: RunContext, intent: Intent, handle: InventoryHandle) -> BootstrapJ
     plan = ctx.plan
     schema, avro = table_schemas(plan)
     return BootstrapJob(
-        keys=asdict(key_source(plan.source or "", handle, plan.target.key_rule, plan.schema)),
+        keys=key_source(plan.source or "", handle, plan.target.key_rule, plan.schema),
         table=ctx.storage.location,
         attempts=intent.staging.attempts,
         segments=intent.staging.segments,
         instant=intent.requested_time,
-        bloom=asdict(plan.target.bloom),
+        bloom=plan.target.bloom,
         schema=encode_schema(schema),
         avro_schema=json.dumps(with_meta_columns(avro)),
         bits=bucket_bits(plan.taken.rows),

@@ -85,7 +85,7 @@ def commit_bootstrap(  # noqa: PLR0913, PLR0917  what the steps before it return
         skeletons = totals(ctx.plan.of_mode(BootstrapMode.METADATA_ONLY)).files - made_full
         required = _place_index(transaction, index) if index and skeletons else ()
         check_listing(transaction, segments)
-        check_drift(ctx.tasks, begun.job.key_source, work_ranges(ctx.plan.partitions))
+        check_drift(ctx.tasks, begun.job.keys, work_ranges(ctx.plan.partitions))
         audited = ctx.timed(audited)
         publication = _publication(ctx.plan, begun, made_full, required)
         instant = publish(transaction, audited, publication)

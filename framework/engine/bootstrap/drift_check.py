@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
-from framework.engine.audit.keys import KeySource
-from framework.engine.bootstrap.job import WorkRange
+from framework.engine.audit.keys import KeySource  # noqa: TC001  the codec reads the types of fields
+from framework.engine.bootstrap.job import WorkRange  # noqa: TC001  likewise
 from framework.engine.tasks import decode, encode
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.bootstrap.source_file import check_unchanged
@@ -24,10 +24,10 @@ _FILES_PER_TASK: Final = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriftTask:
-    """Some files to look at; fields of a `KeySource` and of `WorkRange`s."""
+    """Some files to look at."""
 
-    keys: dict[str, Any]
-    ranges: list[dict[str, Any]]
+    keys: KeySource
+    ranges: tuple[WorkRange, ...]
 
 
 def check_drift(tasks: Tasks, keys: KeySource, ranges: Sequence[WorkRange]) -> None:
@@ -38,10 +38,7 @@ def check_drift(tasks: Tasks, keys: KeySource, ranges: Sequence[WorkRange]) -> N
     Raises:
         SourceDriftError: `source/drift`; the first file that is found to differ.
     """
-    work = [
-        encode(DriftTask(keys=asdict(keys), ranges=[asdict(each) for each in part]))
-        for part in _parts(ranges)
-    ]
+    work = [encode(DriftTask(keys=keys, ranges=tuple(part))) for part in _parts(ranges)]
     if len(work) == 1:
         drift_task(work[0])
         return
@@ -56,11 +53,9 @@ def drift_task(descriptor: str) -> str:
         SourceDriftError: `source/drift`.
     """
     task = decode(DriftTask, descriptor)
-    keys = KeySource(**task.keys)
-    source = open_storage(keys.source)
-    for fields in task.ranges:
-        each = WorkRange(**fields)
-        for file in read_files(keys.handle, each.start, each.stop):
+    source = open_storage(task.keys.source)
+    for each in task.ranges:
+        for file in read_files(task.keys.inventory, each.start, each.stop):
             check_unchanged(source, file.fingerprint)
     return ""
 
@@ -73,7 +68,7 @@ def _parts(ranges: Sequence[WorkRange]) -> Iterator[list[WorkRange]]:
         start = each.start
         while start < each.stop:
             stop = min(each.stop, start + room)
-            part.append(WorkRange(start=start, stop=stop, kind=each.kind))
+            part.append(replace(each, start=start, stop=stop))
             room -= stop - start
             start = stop
             if not room:

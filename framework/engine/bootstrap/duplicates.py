@@ -7,9 +7,8 @@ where there is no ordering, the first in the source.
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
@@ -60,12 +59,12 @@ _ORDER = "order"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LosersTask:
-    """Some files to look through, as JSON-able fields.
+    """Some files to look through.
 
     Attributes:
         table: location of the storage that tasks write to.
         folder: in it, for what the task finds.
-        keys: fields of the `KeySource`; its schema has the ordering column too.
+        keys: how keys are made; its schema has the ordering column too.
         hashes: path of the sorted hashes that occur more than once.
         ordering: the ordering column, None where the first row stays.
         gone: path of the places of rows that are out already, by file number.
@@ -74,11 +73,18 @@ class LosersTask:
 
     table: str
     folder: str
-    keys: dict[str, Any]
+    keys: KeySource
     hashes: str
     ordering: str | None
-    gone: dict[str, str]
-    numbers: list[int]
+    gone: dict[int, str]
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedRows:
+    """Where a task left the rows with a repeated hash: an Arrow file, "" without any."""
+
+    path: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,11 +130,11 @@ def losers(
     template = LosersTask(
         table=storage.location,
         folder=folder,
-        keys=asdict(_with_ordering(files)),
+        keys=_with_ordering(files),
         hashes=path,
         ordering=files.ordering,
-        gone={str(number): each.path for number, each in gone.items()},
-        numbers=[],
+        gone={number: each.path for number, each in gone.items()},
+        numbers=(),
     )
     parts = [template_of(template, part) for part in _parts(found.numbers, tasks.parallelism)]
     tables = [_read(storage, status) for status in tasks.run(losers_task, parts)]
@@ -136,34 +142,32 @@ def losers(
 
 
 def losers_task(descriptor: str) -> str:
-    """Write the rows of a `LosersTask` that have a repeated hash; return where, as JSON.
+    """Write the rows of a `LosersTask` that have a repeated hash; return `RepeatedRows` as JSON.
 
     Raises:
         SourceDriftError: a source file is not the one in the inventory.
     """
     task = decode(LosersTask, descriptor)
-    storage, keys = open_storage(task.table), KeySource(**task.keys)
+    storage = open_storage(task.table)
     with storage.open_input(task.hashes) as stream:
         wanted = np.frombuffer(stream.read_buffer(), np.uint64)
-    found = [
-        rows for number in task.numbers for rows in _repeated(storage, task, keys, wanted, number)
-    ]
+    found = [rows for number in task.numbers for rows in _repeated(storage, task, wanted, number)]
     path = join(task.folder, f"{uuid4().hex}.repeated")
     if not found:
-        return json.dumps({"path": ""})
+        return encode(RepeatedRows(path=""))
     table = pa.concat_tables(found)
     with (
         storage.create(path, durable=False) as out,
         pa.ipc.new_file(out, table.schema) as writer,
     ):
         writer.write_table(table)
-    return json.dumps({"path": path})
+    return encode(RepeatedRows(path=path))
 
 
 def template_of(template: LosersTask, numbers: Sequence[int]) -> str:
     """Return the task for some files."""
-    gone = {str(number): template.gone.get(str(number), "") for number in numbers}
-    return encode(replace(template, numbers=list(numbers), gone=gone))
+    gone = {number: template.gone[number] for number in numbers if number in template.gone}
+    return encode(replace(template, numbers=tuple(numbers), gone=gone))
 
 
 def _with_ordering(files: KeyedFiles) -> KeySource:
@@ -171,7 +175,7 @@ def _with_ordering(files: KeyedFiles) -> KeySource:
     schema = decode_schema(files.source.key_schema)
     name = files.ordering
     if name is not None and name not in schema.names:
-        known = with_partition_columns(files.schema, files.source.key_rule.partition)
+        known = with_partition_columns(files.schema, files.source.rule.partition)
         schema = schema.append(known.field(name))
     return replace(files.source, key_schema=encode_schema(schema))
 
@@ -183,14 +187,14 @@ def _parts(numbers: np.ndarray, parallelism: int) -> Iterator[list[int]]:
 
 
 def _repeated(
-    storage: Storage, task: LosersTask, keys: KeySource, wanted: np.ndarray, number: int
+    storage: Storage, task: LosersTask, wanted: np.ndarray, number: int
 ) -> Iterator[pa.Table]:
     """Yield the rows of one file whose hash is repeated, as `_FOUND`; last the ordering value."""
-    rule = keys.key_rule
-    partition = next(read_files(keys.handle, number, number + 1)).partition_path
+    keys, rule = task.keys, task.keys.rule
+    partition = next(read_files(keys.inventory, number, number + 1)).partition_path
     scope = partition if rule.scope is KeyScope.PARTITION else ""
     mix = np.uint64(partition_mix(scope) if rule.scope is KeyScope.PARTITION else 0)
-    gone = excluded_rows(storage, task.gone.get(str(number), ""))
+    gone = excluded_rows(storage, task.gone.get(number, ""))
     before = 0
     for batch, values in key_batches(keys, number):
         texts = record_keys(rule, batch, values)
@@ -223,7 +227,7 @@ def _ordering_values(
 
 def _read(storage: Storage, status: str) -> pa.Table:
     """Return the rows that a task found."""
-    path = json.loads(status)["path"]
+    path = decode(RepeatedRows, status).path
     if not path:
         return _FOUND.empty_table()
     with storage.open_input(path) as stream:

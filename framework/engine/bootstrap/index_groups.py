@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from framework.hudi.bootstrap.index_values import FileMapping, IndexGroup, fileids_key
 from framework.hudi.commit.links import by_partition
 from framework.hudi.commit.segments import merge_segments
-from framework.vocabulary import FileKind
+from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -63,7 +63,7 @@ def _by_path(
 
 def _mappings(batch: pa.RecordBatch, source_uri: str) -> Iterator[FileMapping]:
     """Yield the skeletons of a batch of statuses."""
-    chosen = batch.filter(pc.equal(batch["kind"], FileKind.SKELETON.value))
+    chosen = batch.filter(pc.equal(batch["mode"], BootstrapMode.METADATA_ONLY.value))
     columns = (chosen[name].to_pylist() for name in _COLUMNS)
     for file_id, path, size, mtime_ns in zip(*columns, strict=True):
         yield FileMapping(

@@ -6,7 +6,7 @@ hashes wherever equal texts surely have equal values (`framework.hudi.keygen.val
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from framework.engine.audit.gate import AuditPlace, compare, proof_of, surveyed
@@ -28,11 +28,10 @@ from framework.hudi.bootstrap.source_schema import (
     with_partition_columns,
 )
 from framework.hudi.commit.files import WrittenFiles, written_files
-from framework.hudi.commit.segments import SegmentRef
 from framework.hudi.keygen.value_hash import has_value_hashes
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import join
-from framework.vocabulary import FileKind
+from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,15 +138,15 @@ class _Proving:
     def job(self, *, hash_ordered: bool) -> ProofJob:
         """Return what tasks are told at first, and make the folder that they write to."""
         key_schema = decode_schema(self._keys.key_schema)
-        rule = self._keys.key_rule
+        rule = self._keys.rule
         with open_storage(self._work).create(join(_FOLDER, "begun"), durable=False):
             pass
         return ProofJob(
-            keys=asdict(self._keys),
+            keys=self._keys,
             work=self._work,
             folder=_FOLDER,
             schema=encode_schema(with_partition_columns(key_schema, rule.partition)),
-            bits=bucket_bits(self._keys.handle.rows),
+            bits=bucket_bits(self._keys.inventory.rows),
             by_value=has_value_hashes(rule, key_schema),
             hash_ordered=hash_ordered,
         )
@@ -158,23 +157,22 @@ class _Proving:
         Raises:
             SourceDriftError, CorruptFileError, StorageError: as of `prove_files_task`.
         """
-        fields = asdict(job)
         work = [
-            encode(ProofTask(job=fields, ranges=[asdict(each) for each in share]))
-            for share in pack_scans(self._keys.handle, ranges, self._tasks.parallelism)
+            encode(ProofTask(job=job, ranges=tuple(share)))
+            for share in pack_scans(self._keys.inventory, ranges, self._tasks.parallelism)
         ]
-        shares: list[tuple[SegmentRef, ProofShare]] = []
+        shares: list[ProofShare] = []
         for status in self._tasks.run(prove_files_task, work):
             share = decode(ProofShare, status)
-            segment = SegmentRef(**share.segment)
-            shares.append((segment, share))
-            self._events(Progress(stage="audit", files=segment.files, rows=segment.rows))
+            shares.append(share)
+            found = share.segment
+            self._events(Progress(stage="audit", files=found.files, rows=found.rows))
         return _Looked(
-            written=written_files(segment for segment, _ in shares),
-            spills=tuple(share.spill for _, share in shares if share.spill),
+            written=written_files(share.segment for share in shares),
+            spills=tuple(share.spill for share in shares if share.spill),
             left=tuple(
-                WorkRange(start=start, stop=stop, kind=FileKind.SKELETON.value)
-                for start, stop in sorted(tuple(pair) for _, share in shares for pair in share.left)
+                WorkRange(start=start, stop=stop, mode=BootstrapMode.METADATA_ONLY)
+                for start, stop in sorted(pair for share in shares for pair in share.left)
             ),
-            ambiguous=any(share.ambiguous for _, share in shares),
+            ambiguous=any(share.ambiguous for share in shares),
         )

@@ -36,7 +36,7 @@ def may_be_ordered(keys: KeySource, ranges: Sequence[WorkRange]) -> bool:
     Raises:
         SourceDriftError: a source file is not the one in the inventory.
     """
-    rule = keys.key_rule
+    rule = keys.rule
     files = _sampled(keys, ranges)
     if rule.scope is KeyScope.TABLE:
         return _are_apart(keys, files)
@@ -56,7 +56,7 @@ def _sampled(keys: KeySource, ranges: Sequence[WorkRange]) -> list[InventoryFile
     at = np.searchsorted(ends, places, side="right")
     starts = np.array([each.start for each in ranges], np.int64)
     numbers = starts[at] + places - (ends - sizes)[at]
-    return [file for n in numbers.tolist() for file in read_files(keys.handle, n, n + 1)]
+    return [file for n in numbers.tolist() for file in read_files(keys.inventory, n, n + 1)]
 
 
 def _are_apart(keys: KeySource, files: Sequence[InventoryFile]) -> bool:
@@ -65,7 +65,7 @@ def _are_apart(keys: KeySource, files: Sequence[InventoryFile]) -> bool:
     for file in files:
         if file.fingerprint.rows:
             with open_source(open_storage(keys.source), file.fingerprint) as reader:
-                found.append(_bounds(reader, keys.key_rule.record_key))
+                found.append(_bounds(reader, keys.rule.record_key))
     if any(low is None for low, _ in found) or len({type(low) for low, _ in found}) > 1:
         return False
     return all(last <= first for (_, last), (first, _) in pairwise(sorted(found)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from framework.hudi.bootstrap.inventory import read_batches
-from framework.vocabulary import FileKind
+from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ __all__ = ["FOOTER_FILES_PER_TASK", "footer_shares", "pack", "pack_scans", "with
 
 FOOTER_FILES_PER_TASK: Final = 500
 _TASKS_PER_CORE: Final = 4
-_ROWS_PER_FILE_COST: Final = {FileKind.SKELETON.value: 4_000, FileKind.FULL.value: 400}
+_ROWS_PER_FILE_COST: Final = {BootstrapMode.METADATA_ONLY: 4_000, BootstrapMode.FULL_RECORD: 400}
 _LEAST_COST: Final = 400.0
 _MOST_COST: Final = 10_000.0  # some fifteen seconds, after which progress is told and journaled
 _MOST_FILES: Final = 20_000
@@ -111,14 +111,14 @@ def footer_shares(files: int, parallelism: int) -> Iterator[tuple[int, int]]:
 
 
 def _costs(
-    handle: InventoryHandle, ranges: Iterable[WorkRange], rows_per_cost: Mapping[str, int]
+    handle: InventoryHandle, ranges: Iterable[WorkRange], rows_per_cost: Mapping[BootstrapMode, int]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return number and cost of each file of the ranges; rows cost by the kind of their file."""
     numbers, costs = [np.empty(0, np.int64)], [np.empty(0, np.float64)]
     for each in ranges:
         for batch in read_batches(handle, each.start, each.stop):
             numbers.append(batch["number"].to_numpy())
-            costs.append(1.0 + batch["rows"].to_numpy() / rows_per_cost[each.kind])
+            costs.append(1.0 + batch["rows"].to_numpy() / rows_per_cost[each.mode])
     return np.concatenate(numbers), np.concatenate(costs)
 
 

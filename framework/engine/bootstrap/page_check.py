@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
-from framework.engine.bootstrap.job import WorkRange
+from framework.engine.bootstrap.job import WorkRange  # noqa: TC001  the codec reads the types of fields
 from framework.engine.bootstrap.packing import pack
 from framework.engine.events import Progress, silent
 from framework.engine.tasks import decode, encode
@@ -13,7 +13,7 @@ from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.inventory import InventoryHandle, read_files
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.storage.locations import open_storage
-from framework.vocabulary import FileKind
+from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,13 +32,13 @@ class PageTask:
 
     Attributes:
         source: location of the source root.
-        inventory: fields of the `InventoryHandle`.
-        ranges: fields of `WorkRange`, ascending.
+        inventory: the source's.
+        ranges: ascending.
     """
 
     source: str
-    inventory: dict[str, Any]
-    ranges: list[dict[str, Any]]
+    inventory: InventoryHandle
+    ranges: tuple[WorkRange, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +53,12 @@ class BadFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageShare:
-    """What a task read: counts of files, rows and bytes, and fields of each `BadFile`, in order."""
+    """What a task read: counts of files, rows and bytes, and the bad files, in order."""
 
     files: int
     rows: int
     bytes: int
-    bad: list[dict[str, Any]]
+    bad: tuple[BadFile, ...] = ()
 
 
 def check_pages(
@@ -90,9 +90,9 @@ def check_pages(
         SourceDriftError: a source file is not the one in the inventory.
         StorageError: a file cannot be read.
     """
-    whole = [replace(each, kind=FileKind.FULL.value) for each in ranges]
+    whole = [replace(each, mode=BootstrapMode.FULL_RECORD) for each in ranges]
     work = [
-        encode(PageTask(source=source, inventory=asdict(handle), ranges=[asdict(r) for r in share]))
+        encode(PageTask(source=source, inventory=handle, ranges=tuple(share)))
         for share in pack(handle, whole, tasks.parallelism)
     ]
     shares = []
@@ -100,14 +100,13 @@ def check_pages(
         share = decode(PageShare, status)
         shares.append(share)
         events(Progress(stage="pages", files=share.files, rows=share.rows, bytes=share.bytes))
-    bad = sorted((BadFile(**each) for share in shares for each in share.bad), key=_path)
+    bad = sorted((each for share in shares for each in share.bad), key=_path)
     if bad:
         raise _error(source, bad)
     return PageShare(
         files=sum(share.files for share in shares),
         rows=sum(share.rows for share in shares),
         bytes=sum(share.bytes for share in shares),
-        bad=[],
     )
 
 
@@ -119,11 +118,10 @@ def check_pages_task(descriptor: str) -> str:
         StorageError: a file cannot be read.
     """
     task = decode(PageTask, descriptor)
-    storage, handle = open_storage(task.source), InventoryHandle(**task.inventory)
+    storage, handle = open_storage(task.source), task.inventory
     files = rows = size = 0
-    bad: list[dict[str, Any]] = []
-    for fields in task.ranges:
-        each = WorkRange(**fields)
+    bad: list[BadFile] = []
+    for each in task.ranges:
         for file in read_files(handle, each.start, each.stop):
             found = file.fingerprint
             files, rows, size = files + 1, rows + found.rows, size + found.size
@@ -137,8 +135,8 @@ def check_pages_task(descriptor: str) -> str:
                     message=error.message,
                     remedy=error.remedy,
                 )
-                bad.append(asdict(fault))
-    return encode(PageShare(files=files, rows=rows, bytes=size, bad=bad))
+                bad.append(fault)
+    return encode(PageShare(files=files, rows=rows, bytes=size, bad=tuple(bad)))
 
 
 def _path(file: BadFile) -> str:

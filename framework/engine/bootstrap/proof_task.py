@@ -15,8 +15,7 @@ import numpy as np
 
 from framework.engine.audit.keys import KeySource, hash_keys
 from framework.engine.audit.spill import SpillWriter, partition_mix
-from framework.engine.bootstrap.job import WorkRange
-from framework.engine.bootstrap.statuses import Statuses, status_of
+from framework.engine.bootstrap.job import WorkRange  # noqa: TC001  the codec reads the types of fields
 from framework.engine.tasks import decode, encode
 from framework.hudi.bootstrap.folder_values import check_folder_values
 from framework.hudi.bootstrap.inventory import InventoryFile, read_files
@@ -25,7 +24,8 @@ from framework.hudi.bootstrap.key_scan import KeyScan
 from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.bootstrap.source_file import SourceReader, open_source
 from framework.hudi.bootstrap.source_schema import decode_schema
-from framework.hudi.commit.segments import write_segment
+from framework.hudi.commit.segments import SegmentRef, write_segment
+from framework.hudi.commit.statuses import SourceFileStatus, Statuses
 from framework.hudi.keygen.ordering import FollowedOrder
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, join
@@ -46,10 +46,10 @@ _MOST_HASHES: Final = 1 << 20  # at a time, also of larger files
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofJob:
-    """What every task of one proof is told, as JSON-able fields.
+    """What every task of one proof gets.
 
     Attributes:
-        keys: fields of the `KeySource`.
+        keys: how keys are made, and from what.
         work: location of the scratch storage.
         folder: folder in it for statuses and spills; it is there already.
         schema: encoded Arrow schema of the table without meta columns.
@@ -58,7 +58,7 @@ class ProofJob:
         hash_ordered: also hash files whose keys strictly increase.
     """
 
-    keys: dict[str, Any]
+    keys: KeySource
     work: str
     folder: str
     schema: str
@@ -69,10 +69,10 @@ class ProofJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofTask:
-    """One task's share of a proof; `ranges` are fields of `WorkRange`, ascending."""
+    """One task's share of a proof; `ranges` ascend."""
 
-    job: dict[str, Any]
-    ranges: list[dict[str, Any]]
+    job: ProofJob
+    ranges: tuple[WorkRange, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,15 +80,15 @@ class ProofShare:
     """What a task found.
 
     Attributes:
-        segment: fields of the `SegmentRef` of the files' statuses.
+        segment: the files' statuses.
         spill: path of the hashes, "" where no file was hashed.
         left: (first number, number after the last) of files that were not hashed, ascending.
         ambiguous: hashes are of values, and some text can be taken apart in several ways.
     """
 
-    segment: dict[str, Any]
+    segment: SegmentRef
     spill: str
-    left: list[tuple[int, int]]
+    left: tuple[tuple[int, int], ...]
     ambiguous: bool
 
 
@@ -103,21 +103,20 @@ def prove_files_task(descriptor: str) -> str:
         StorageError: as of `Storage.create`.
     """
     task = decode(ProofTask, descriptor)
-    job = ProofJob(**task.job)
+    job = task.job
     storage = open_storage(job.work)
     segment = join(job.folder, f"{uuid4().hex}.arrow")
     with ExitStack() as stack:
         spill = _LazySpill(storage, f"{segment}.spill", job.bits, stack)
         worker = _Worker(job, spill)
-        for fields in task.ranges:
-            worker.look(WorkRange(**fields))
+        for each in task.ranges:
+            worker.look(each)
         spill.finish()
     statuses = worker.statuses.table()
-    written = write_segment(storage, segment, statuses, durable=False)
     share = ProofShare(
-        segment={name: getattr(written, name) for name in written.__slots__},
+        segment=write_segment(storage, segment, statuses, durable=False),
         spill=spill.path,
-        left=worker.left,
+        left=tuple(worker.left),
         ambiguous=worker.ambiguous,
     )
     return encode(share)
@@ -154,10 +153,10 @@ class _Worker:
     def __init__(self, job: ProofJob, spill: _LazySpill) -> None:
         self._job = job
         self._spill = spill
-        keys = KeySource(**job.keys)
+        keys = job.keys
         self._source = open_storage(keys.source)
-        self._handle = keys.handle
-        self._rule = keys.key_rule
+        self._handle = keys.inventory
+        self._rule = keys.rule
         self._key_schema = decode_schema(keys.key_schema)
         self._schema = decode_schema(job.schema)
         self._mixed = self._rule.scope is KeyScope.PARTITION
@@ -173,7 +172,7 @@ class _Worker:
             with open_source(self._source, file.fingerprint) as reader:
                 check_folder_values(reader, self._schema, values, path)
                 facts = self._facts(reader, file, values)
-            self.statuses.add(status_of(file, work.kind, facts))
+            self.statuses.add(SourceFileStatus.of(file, work.mode, facts))
 
     def _facts(
         self, reader: SourceReader, file: InventoryFile, values: Mapping[str, PartitionValue]

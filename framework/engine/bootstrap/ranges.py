@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from framework.engine.bootstrap.job import WorkRange
 from framework.hudi.bootstrap.source_schema import with_partition_columns
 from framework.hudi.table.properties import table_names
 from framework.hudi.table.schema import avro_schema
-from framework.vocabulary import BootstrapMode, FileKind
+from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from framework.plan.partitions import PartitionPlan
 
 __all__ = ["source_uri", "table_schemas", "work_ranges"]
-
-_KINDS: Final = {
-    BootstrapMode.METADATA_ONLY: FileKind.SKELETON,
-    BootstrapMode.FULL_RECORD: FileKind.FULL,
-}
 
 
 def source_uri(plan: Plan) -> str:
@@ -34,18 +29,17 @@ def source_uri(plan: Plan) -> str:
 def work_ranges(partitions: Iterable[PartitionPlan]) -> list[WorkRange]:
     """Return the inventory ranges of the partitions that are part of the table, ascending.
 
-    Neighbouring ranges of one kind become one.
+    Neighbouring ranges of one mode become one.
     """
     joined: list[WorkRange] = []
     for part in partitions:
-        if part.mode not in _KINDS:
+        if part.mode is BootstrapMode.SKIP:
             continue
-        kind = _KINDS[part.mode].value
         last = joined[-1] if joined else None
-        if last and last.stop == part.first and last.kind == kind:
+        if last and last.stop == part.first and last.mode is part.mode:
             joined[-1] = replace(last, stop=part.stop)
         else:
-            joined.append(WorkRange(start=part.first, stop=part.stop, kind=kind))
+            joined.append(WorkRange(start=part.first, stop=part.stop, mode=part.mode))
     return joined
 
 

@@ -19,7 +19,7 @@ from framework.engine.run.quarantined_rows import quarantine_place
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.table.layout import join
 from framework.plan.words import count_text
-from framework.vocabulary import FileKind
+from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -77,7 +77,7 @@ def with_gone(ranges: Iterable[WorkRange], gone: Mapping[int, ExcludedRows]) -> 
                 each,
                 start=number,
                 stop=number + 1,
-                kind=FileKind.FULL.value,
+                mode=BootstrapMode.FULL_RECORD,
                 gone=gone[number].path,
             )
             start = number + 1
@@ -117,7 +117,7 @@ def _losers(ctx: RunContext, begun: Begun, gone: Mapping[int, ExcludedRows]) -> 
     plan = ctx.plan
     ordering = plan.target.ordering
     files = KeyedFiles(
-        source=begun.job.key_source,
+        source=begun.job.keys,
         ranges=work_ranges(plan.partitions),
         schema=plan.schema,
         ordering=ordering[0] if ordering else None,
@@ -132,7 +132,7 @@ def _files(plan: Plan, begun: Begun) -> tuple[Sequence[int], Sequence[str], Sequ
     paths: list[str] = []
     partitions: list[str] = []
     for each in work_ranges(plan.partitions):
-        for file in read_files(begun.job.key_source.handle, each.start, each.stop):
+        for file in read_files(begun.job.keys.inventory, each.start, each.stop):
             numbers.append(file.number)
             paths.append(file.fingerprint.path)
             partitions.append(file.partition_path)

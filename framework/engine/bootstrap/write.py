@@ -18,7 +18,7 @@ from framework.hudi.commit.files import WrittenFiles, written_files
 from framework.hudi.commit.journal import Journal
 from framework.hudi.commit.segments import SegmentRef, merge_segments
 from framework.hudi.storage.locations import open_storage
-from framework.vocabulary import FileKind
+from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,9 +73,8 @@ def write_files(
     stage = _stage(ranges)
     done = list(ledger.done)
     left = without(ranges, _numbers(job, done)) if done else list(ranges)
-    shares = pack(job.key_source.handle, left, tasks.parallelism)
-    fields = asdict(job)
-    work = [encode(WriteTask(job=fields, ranges=[asdict(r) for r in share])) for share in shares]
+    shares = pack(job.keys.inventory, left, tasks.parallelism)
+    work = [encode(WriteTask(job=job, ranges=tuple(share))) for share in shares]
     for status in tasks.run(write_files_task, work):
         segment = decode(SegmentRef, status)
         ledger.journal(segment)
@@ -86,7 +85,7 @@ def write_files(
 
 def _stage(ranges: Sequence[WorkRange]) -> str:
     """Return the stage's name."""
-    full = all(each.kind == FileKind.FULL for each in ranges)
+    full = all(each.mode is BootstrapMode.FULL_RECORD for each in ranges)
     return "full_records" if full and ranges else "skeletons"
 
 

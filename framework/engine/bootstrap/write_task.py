@@ -7,16 +7,15 @@ that no other attempt has, notes a status and spills the keys' hashes. It ends w
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
-import pyarrow as pa
 
 from framework.engine.audit.screen import excluded_rows
 from framework.engine.audit.spill import SpillWriter, partition_mix
-from framework.engine.bootstrap.job import BootstrapJob, WorkRange, WriteTask
-from framework.engine.bootstrap.statuses import Statuses, status_of
+from framework.engine.bootstrap.job import WriteTask
 from framework.engine.durable_files import FileStore
 from framework.engine.tasks import decode, encode
 from framework.hudi.bootstrap.folder_values import check_folder_values
@@ -27,13 +26,17 @@ from framework.hudi.bootstrap.skeleton import BaseFileTarget, WrittenBaseFile, w
 from framework.hudi.bootstrap.source_file import SourceReader, open_source
 from framework.hudi.bootstrap.source_schema import decode_schema
 from framework.hudi.commit.fenced import FencedStorage
-from framework.hudi.commit.segments import SEGMENT_SCHEMA, write_segment
+from framework.hudi.commit.segments import write_segment
+from framework.hudi.commit.statuses import SourceFileStatus, Statuses
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import join
 from framework.hudi.table.partition_path import partition_values
-from framework.vocabulary import FileKind, KeyScope
+from framework.vocabulary import BootstrapMode, KeyScope
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from framework.engine.bootstrap.job import BootstrapJob, WorkRange
     from framework.hudi.storage.port import Storage
 
 __all__ = ["write_files_task"]
@@ -49,15 +52,15 @@ def write_files_task(descriptor: str) -> str:
         StorageError: as of `Storage.create`.
     """
     task = decode(WriteTask, descriptor)
-    job = BootstrapJob(**task.job)
+    job = task.job
     table = _fenced(job)
     segment = join(job.segments, f"{uuid4().hex}.arrow")
     with ExitStack() as stack:
         spill = SpillWriter(stack.enter_context(table.create(f"{segment}.spill")), job.bits)
         store = stack.enter_context(FileStore(table))
         worker = _Worker(job, store, spill)
-        for fields in task.ranges:
-            worker.write(WorkRange(**fields))
+        for each in task.ranges:
+            worker.write(each)
         spill.finish()
     return encode(write_segment(table, segment, worker.statuses()))
 
@@ -76,26 +79,26 @@ class _Worker:
         self._store = store
         self._table = open_storage(job.table)
         self._spill = spill
-        keys = job.key_source
+        keys = job.keys
         self._source = open_storage(keys.source)
-        self._handle = keys.handle
-        self._rule = keys.key_rule
+        self._handle = keys.inventory
+        self._rule = keys.rule
         self._key_schema = decode_schema(keys.key_schema)
         self._schema = decode_schema(job.schema)
-        self._bloom = job.bloom_choice
+        self._bloom = job.bloom
         self._mixed = self._rule.scope is KeyScope.PARTITION
         self._attempt = join(job.attempts, uuid4().hex)
         self._statuses = Statuses()
 
     def write(self, work: WorkRange) -> None:
         """Write the files of a range."""
-        kind, gone = FileKind(work.kind), excluded_rows(self._table, work.gone)
+        mode, gone = work.mode, excluded_rows(self._table, work.gone)
         for file in read_files(self._handle, work.start, work.stop):
-            target = self._target(file, kind)
+            target = self._target(file, mode)
             with open_source(self._source, file.fingerprint) as reader:
                 check_folder_values(reader, self._schema, target.values, file.partition_path)
-                made = self._made(reader, target, kind, gone)
-            self._note(file, kind, target, made)
+                made = self._made(reader, target, mode, gone)
+            self._note(file, mode, target, made)
             hashes = made.hashes
             if self._mixed:
                 hashes = hashes ^ np.uint64(partition_mix(file.partition_path))
@@ -103,17 +106,11 @@ class _Worker:
 
     def statuses(self) -> pa.Table:
         """Return the statuses of all files, after they are stored."""
-        table = self._statuses.table()
-        checksums = self._store.checksums()
-        if checksums:
-            at = SEGMENT_SCHEMA.get_field_index("crc32c")
-            field = SEGMENT_SCHEMA.field(at)
-            table = table.set_column(at, field, pa.array(checksums, field.type))
-        return table
+        return self._statuses.table(self._store.checksums())
 
-    def _target(self, file: InventoryFile, kind: FileKind) -> BaseFileTarget:
+    def _target(self, file: InventoryFile, mode: BootstrapMode) -> BaseFileTarget:
         """Return what is to be written for a source file."""
-        identity = file_id(file.fingerprint.path, kind)
+        identity = file_id(file.fingerprint.path, mode)
         rule = self._rule
         return BaseFileTarget(
             instant=self._job.instant,
@@ -128,23 +125,25 @@ class _Worker:
         )
 
     def _made(
-        self, reader: SourceReader, target: BaseFileTarget, kind: FileKind, gone: np.ndarray
+        self, reader: SourceReader, target: BaseFileTarget, mode: BootstrapMode, gone: np.ndarray
     ) -> WrittenBaseFile:
         """Return the base file."""
-        if kind is FileKind.SKELETON:
+        if mode is BootstrapMode.METADATA_ONLY:
             return write_skeleton(reader, target)
         return write_full_record(reader, target, self._schema, self._job.avro_schema, gone=gone)
 
     def _note(
-        self, file: InventoryFile, kind: FileKind, target: BaseFileTarget, made: WrittenBaseFile
+        self,
+        file: InventoryFile,
+        mode: BootstrapMode,
+        target: BaseFileTarget,
+        made: WrittenBaseFile,
     ) -> None:
         """Store the file and its status; its checksum is known later."""
         staged = join(self._attempt, target.name)
         self._store.put(staged, made.data)
-        written = {
-            "file_id": target.file_id,
-            "name": target.name,
-            "staged": staged,
-            "size": len(made.data),
-        }
-        self._statuses.add(status_of(file, kind.value, made.facts) | written)
+        status = SourceFileStatus.of(file, mode, made.facts)
+        size = len(made.data)
+        self._statuses.add(
+            replace(status, file_id=target.file_id, name=target.name, staged=staged, size=size)
+        )

@@ -88,7 +88,7 @@ def footers_of(
 
 def bloom_of(job: LoadJob, keys: pa.Array | pa.ChunkedArray) -> tuple[str, str] | None:
     """Return the filter of these keys and the code of its type, None where there is to be none."""
-    spec = job.bloom_choice.spec(len(keys))
+    spec = job.bloom.spec(len(keys))
     if spec is None:
         return None
     builder = BloomBuilder(spec)

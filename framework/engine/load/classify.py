@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -11,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.engine.load.dedup import Bucket
-from framework.engine.load.job import LoadJob
+from framework.engine.load.dedup import Bucket  # noqa: TC001  the codec reads the types of fields
+from framework.engine.load.job import LoadJob  # noqa: TC001  likewise
 from framework.engine.load.tag_task import HITS_SCHEMA, read_hits
-from framework.engine.tasks import decode
+from framework.engine.tasks import decode, encode
 from framework.hudi.table.layout import join
 from framework.vocabulary import WriteOperation
 
@@ -28,22 +27,22 @@ __all__ = ["SettleTask", "Settled", "read_inserts", "settle_task"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettleTask:
-    """A bucket with its number and all files of hits; `bucket` are fields of `Bucket`."""
+    """A bucket with its number, and all files of hits."""
 
-    job: dict[str, Any]
+    job: LoadJob
     number: int
-    bucket: dict[str, Any]
-    hits: list[str]
+    bucket: Bucket
+    hits: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """What becomes of a bucket's rows, as JSON-able fields; each row counts once.
+    """What becomes of a bucket's rows; each row counts once.
 
     Attributes:
         number: the bucket.
         path: where the rows to insert are: places in the bucket as int64, ascending.
-        parts: [partition path, start, stop] of each partition's stretch of them.
+        parts: (partition path, start, stop) of each partition's stretch of them.
         inserted: rows to insert.
         updated: rows whose key is there in their partition.
         moved: rows to insert whose key is in another partition, where it is deleted.
@@ -54,7 +53,7 @@ class Settled:
 
     number: int
     path: str
-    parts: list[tuple[str, int, int]]
+    parts: tuple[tuple[str, int, int], ...]
     inserted: int = 0
     updated: int = 0
     moved: int = 0
@@ -72,14 +71,14 @@ def settle_task(descriptor: str) -> str:
         CommitConflictError: `commit/fenced`.
     """
     task = decode(SettleTask, descriptor)
-    job = LoadJob(**task.job)
+    job = task.job
     storage = job.storage()
-    bucket = Bucket(**task.bucket)
+    bucket = task.bucket
     hits = _hits(storage, task)
     stays = _marked(bucket, hits, pc.invert(hits["moves"]))
     moves = _marked(bucket, hits, pc.and_(hits["moves"], hits["wins"])) & ~stays
     loses = _marked(bucket, hits, pc.and_(hits["moves"], pc.invert(hits["wins"]))) & ~stays
-    if job.operates is WriteOperation.DELETE:
+    if job.operation is WriteOperation.DELETE:
         found = int(np.count_nonzero(stays))
         counts = {"deleted": found, "absent": bucket.rows - found}
         fresh = np.zeros(bucket.rows, dtype=bool)
@@ -95,8 +94,8 @@ def settle_task(descriptor: str) -> str:
     path = join(job.folder, f"{uuid4().hex}.inserts")
     with storage.create(path, durable=False) as out:
         out.write(places.tobytes())
-    parts = list(_parts(bucket, places))
-    return json.dumps({"number": task.number, "path": path, "parts": parts, **counts})
+    parts = tuple(_parts(bucket, places))
+    return encode(Settled(number=task.number, path=path, parts=parts, **counts))
 
 
 def read_inserts(storage: Storage, path: str, start: int, stop: int) -> np.ndarray:

@@ -7,10 +7,9 @@ are written again only where some of a batch give way to others with their key.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
 
 import numpy as np
@@ -18,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.engine.audit.spill import partition_mix
-from framework.engine.load.job import LoadJob
-from framework.engine.load.key_input import FILE, KEY, PATH, ROW, incoming_schema
-from framework.engine.tasks import decode
+from framework.engine.load.job import LoadJob  # noqa: TC001  the codec reads the types of fields
+from framework.engine.load.key_input import FILE, KEY, PATH, ROW, Part, incoming_schema
+from framework.engine.tasks import decode, encode
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.filegroup.merge import ranks
 from framework.hudi.table.layout import join
@@ -31,50 +30,55 @@ if TYPE_CHECKING:
 
     from framework.hudi.storage.port import Storage
 
-__all__ = ["Bucket", "GatherTask", "Part", "gather_task", "read_parts"]
+__all__ = ["Bucket", "GatherTask", "RepeatedKey", "gather_task", "read_parts"]
 
 _SAMPLES: Final = 50
 _KEEPS_ONE: Final = frozenset({WriteOperation.UPSERT, WriteOperation.DELETE})
-
-Part = tuple[str, int, str, int]
-"""Partition path and number of rows of a record batch, its file and its place in the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatherTask:
     """Shares that become one bucket: for each its parts, in the order of the input."""
 
-    job: dict[str, Any]
-    shares: list[list[Part]]
+    job: LoadJob
+    shares: tuple[tuple[Part, ...], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedKey(NamedTuple):
+    """A key that an operation refuses: how many rows have it, and (file, row) of some of them."""
+
+    key: str
+    occurrences: int
+    rows: list[tuple[int, int]]
+
+
+@dataclass(slots=True, kw_only=True)
 class Bucket:
-    """Rows of the input in which no key of a scope occurs twice, as JSON-able fields.
+    """Rows of the input in which no key of a scope occurs twice; complete once its task returned.
 
     Attributes:
         parts: the record batches; columns are those of `incoming_schema`.
         dropped: rows that gave way to another row with their key.
-        duplicates: for operations that refuse them: [key, rows, [[file, row], …]] of some keys.
+        duplicates: some keys that occur more than once, for operations that refuse them.
         repeated: how many keys occurred more than once.
     """
 
     parts: list[Part] = field(default_factory=list)
     dropped: int = 0
-    duplicates: list[list[Any]] = field(default_factory=list)
+    duplicates: list[RepeatedKey] = field(default_factory=list)
     repeated: int = 0
 
     @property
     def rows(self) -> int:
         """Rows of all parts."""
-        return sum(part[1] for part in self.parts)
+        return sum(part.rows for part in self.parts)
 
     def starts(self) -> Iterator[tuple[str, int, int]]:
         """Yield (partition path, first row, row after the last) of each part."""
         at = 0
-        for path, rows, *_ in self.parts:
-            yield path, at, at + rows
-            at += rows
+        for part in self.parts:
+            yield part.partition_path, at, at + part.rows
+            at += part.rows
 
 
 def gather_task(descriptor: str) -> str:
@@ -88,19 +92,12 @@ def gather_task(descriptor: str) -> str:
         CommitConflictError: `commit/fenced`.
     """
     task = decode(GatherTask, descriptor)
-    job = LoadJob(**task.job)
+    job = task.job
     storage = job.storage()
-    found = _Found()
+    found = Bucket()
     for share in task.shares:
         found.parts += _once(job, storage, share, found)
-    return json.dumps(
-        {
-            "parts": found.parts,
-            "dropped": found.dropped,
-            "duplicates": found.duplicates,
-            "repeated": found.repeated,
-        }
-    )
+    return encode(found)
 
 
 def read_parts(storage: Storage, parts: Sequence[Part], names: Sequence[str]) -> pa.Table:
@@ -114,11 +111,11 @@ def _batches(
     """Yield some columns of the rows of each part; opens each file once."""
     files: dict[str, tuple[Any, Any]] = {}
     try:
-        for _, _, path, number in parts:
-            if path not in files:
-                stream = storage.open_input(path)
-                files[path] = stream, _reader(stream, names)
-            yield files[path][1].get_batch(number).select(names)
+        for part in parts:
+            if part.path not in files:
+                stream = storage.open_input(part.path)
+                files[part.path] = stream, _reader(stream, names)
+            yield files[part.path][1].get_batch(part.batch).select(names)
     finally:
         for stream, _ in files.values():
             stream.close()
@@ -132,26 +129,16 @@ def _reader(stream: Any, names: Sequence[str]) -> Any:
     return pa.ipc.open_file(stream, options=options)
 
 
-class _Found:
-    """What is told of a bucket."""
-
-    def __init__(self) -> None:
-        self.parts: list[Part] = []
-        self.dropped = 0
-        self.repeated = 0
-        self.duplicates: list[list[Any]] = []
-
-
-def _once(job: LoadJob, storage: Storage, share: Sequence[Part], found: _Found) -> Sequence[Part]:
+def _once(job: LoadJob, storage: Storage, share: Sequence[Part], found: Bucket) -> Sequence[Part]:
     """Return the parts of a share in which each key occurs once; note keys that occur more."""
     places, codes = _repeated(job, storage, share)
     if not places.size:
         return share
     found.repeated += np.unique(codes).size
-    if job.operates not in _KEEPS_ONE:
+    if job.operation not in _KEEPS_ONE:
         _note_duplicates(_rows_at(storage, share, [KEY, FILE, ROW], places), codes, found)
         return share
-    keep = np.ones(sum(part[1] for part in share), dtype=bool)
+    keep = np.ones(sum(part.rows for part in share), dtype=bool)
     keep[places] = _best(job, storage, share, places, codes)
     found.dropped += int(np.count_nonzero(~keep))
     return _kept(job, storage, share, keep)
@@ -165,7 +152,9 @@ def _repeated(
     Rows of equal hashes are found first; only these rows' keys are held and compared.
     """
     batches = zip(share, _batches(storage, share, [KEY]), strict=True)
-    hashes = np.concatenate([_hashes(job, part[0], rows.column(KEY)) for part, rows in batches])
+    hashes = np.concatenate(
+        [_hashes(job, part.partition_path, rows.column(KEY)) for part, rows in batches]
+    )
     ordered = np.sort(hashes)
     twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
     if not twice.size:
@@ -180,7 +169,7 @@ def _repeated(
 def _hashes(job: LoadJob, path: str, keys: pa.Array) -> np.ndarray:
     """Return a hash for each key of a partition, the same for one key in one scope."""
     hashes = key_hashes(keys)
-    if job.key_rule.scope is KeyScope.TABLE:
+    if job.rule.scope is KeyScope.TABLE:
         return hashes
     mixed: np.ndarray = hashes ^ np.uint64(partition_mix(path))
     return mixed
@@ -194,11 +183,11 @@ def _rows_at(
     mine: list[np.ndarray] = []
     at = 0
     for part in share:
-        first, last = np.searchsorted(places, [at, at + part[1]]).tolist()
+        first, last = np.searchsorted(places, [at, at + part.rows]).tolist()
         if first < last:
             parts.append(part)
             mine.append(places[first:last] - at)
-        at += part[1]
+        at += part.rows
     batches = zip(_batches(storage, parts, names), mine, strict=True)
     return pa.Table.from_batches([rows.take(pa.array(some)) for rows, some in batches])
 
@@ -211,7 +200,7 @@ def _best(
     codes: np.ndarray,
 ) -> np.ndarray:
     """Return which of some rows stay: one of each code."""
-    ordering = None if job.operates is WriteOperation.DELETE else job.ordering
+    ordering = None if job.operation is WriteOperation.DELETE else job.ordering
     names = [FILE, ROW, *([ordering] if ordering else [])]
     rows = _rows_at(storage, share, names, places)
     rank = np.zeros(places.size, np.int64)
@@ -234,15 +223,15 @@ def _kept(
     at = written = 0
     with storage.create(path, durable=False) as out, pa.ipc.new_file(out, schema) as writer:
         for part in share:
-            stays = keep[at : at + part[1]]
-            at += part[1]
+            stays = keep[at : at + part.rows]
+            at += part.rows
             if stays.all():
                 kept.append(part)
                 continue
             rows = read_parts(storage, [part], schema.names).filter(pa.array(stays))
             if rows.num_rows:
                 writer.write_batch(rows.combine_chunks().to_batches()[0])
-                kept.append((part[0], rows.num_rows, path, written))
+                kept.append(Part(part.partition_path, rows.num_rows, path, written))
                 written += 1
     return kept
 
@@ -250,7 +239,7 @@ def _kept(
 def _codes(job: LoadJob, rows: pa.Table) -> np.ndarray:
     """Return a number for each row, the same for rows with one key in one scope."""
     codes = _encoded(rows[KEY])
-    if job.key_rule.scope is KeyScope.TABLE:
+    if job.rule.scope is KeyScope.TABLE:
         return codes
     paths = _encoded(rows[PATH])
     if not paths.size or not paths.any():
@@ -266,7 +255,7 @@ def _encoded(column: pa.ChunkedArray) -> np.ndarray:
     return found
 
 
-def _note_duplicates(rows: pa.Table, codes: np.ndarray, found: _Found) -> None:
+def _note_duplicates(rows: pa.Table, codes: np.ndarray, found: Bucket) -> None:
     """Remember some keys that occur more than once, with some of their rows."""
     shown = np.unique(codes)[: max(0, _SAMPLES - len(found.duplicates))]
     samples: Mapping[int, list[int]] = defaultdict(list)
@@ -275,4 +264,4 @@ def _note_duplicates(rows: pa.Table, codes: np.ndarray, found: _Found) -> None:
     for group in samples.values():
         some = rows.take(pa.array(group[:5]))
         where = zip(some[FILE].to_pylist(), some[ROW].to_pylist(), strict=True)
-        found.duplicates.append([some[KEY][0].as_py(), len(group), [list(each) for each in where]])
+        found.duplicates.append(RepeatedKey(some[KEY][0].as_py(), len(group), list(where)))

@@ -40,8 +40,8 @@ def existing_slices(
     if table is None:
         return ()
     _refuse_skipped(table, paths)
-    replaced = paths if job.operates is WriteOperation.INSERT_OVERWRITE else frozenset()
-    if scope is KeyScope.PARTITION and job.key_rule.partition:
+    replaced = paths if job.operation is WriteOperation.INSERT_OVERWRITE else frozenset()
+    if scope is KeyScope.PARTITION and job.rule.partition:
         return tuple(latest_slices(table, views, paths - replaced))
     return tuple(latest_slices(table, views, None, without=replaced))
 

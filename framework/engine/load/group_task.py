@@ -7,8 +7,8 @@ segment of statuses, and a spill with the hashes of the keys that are new to the
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
@@ -19,18 +19,19 @@ from framework.engine.audit.spill import SpillWriter, partition_mix
 from framework.engine.durable_files import FileStore
 from framework.engine.load.base_bytes import base_bytes
 from framework.engine.load.classify import read_inserts
-from framework.engine.load.dedup import Bucket
+from framework.engine.load.dedup import Bucket  # noqa: TC001  the codec reads the types of fields
 from framework.engine.load.group_rows import KEPT_META, Changes, NewFile, combined
-from framework.engine.load.job import LoadJob
+from framework.engine.load.job import LoadJob  # noqa: TC001  likewise
 from framework.engine.load.key_input import KEY
 from framework.engine.load.patch import patched
 from framework.engine.load.tag_task import HITS_SCHEMA, read_hits, taken_rows
 from framework.engine.reading.slice_rows import slice_rows
 from framework.engine.tasks import decode, encode
-from framework.engine.views import looked_up
+from framework.engine.views import AskedSlice, looked_up
 from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.codecs.murmur import key_hashes
-from framework.hudi.commit.segments import SEGMENT_SCHEMA, write_segment
+from framework.hudi.commit.segments import write_segment
+from framework.hudi.commit.statuses import FileStatus, Statuses
 from framework.hudi.filegroup.log_file import log_file_bytes
 from framework.hudi.table.layout import MetaField, join
 from framework.hudi.table.partition_path import partition_values
@@ -39,7 +40,7 @@ from framework.vocabulary import KeyScope, WriteOperation
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from framework.engine.views import AskedSlices
+    from framework.engine.reading.slice_rows import SliceFiles
     from framework.hudi.storage.port import Storage
 
 __all__ = ["GroupTask", "GroupWork", "group_task"]
@@ -54,34 +55,34 @@ class GroupWork:
         partition_path: its partition.
         file_id: its file id.
         name: name of the file to write.
-        slice: the latest slice as `asked` gave it, None for a new group.
+        slice: the latest slice, None for a new group.
         tagged: the slice's number among those that were looked into, -1 for a new group.
         previous: instant of that slice, None for a new group.
         base_name: for a log file the name of the base file it belongs to, "" if none; else None.
         hits: the file with the slice's hits, "" where it has none.
-        inserts: [bucket, start, stop] among the bucket's rows to insert.
+        inserts: (bucket, start, stop) among the bucket's rows to insert.
     """
 
     number: int
     partition_path: str
     file_id: str
     name: str
-    slice: dict[str, Any] | None = None
+    slice: AskedSlice | None = None
     tagged: int = -1
     previous: str | None = None
     base_name: str | None = None
     hits: str = ""
-    inserts: list[tuple[int, int, int]] = field(default_factory=list)
+    inserts: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupTask:
-    """Some groups to write; `buckets` are fields of `Bucket`, `inserts` the files of `Settled`."""
+    """Some groups to write; `buckets` and `inserts`, the files of `Settled`, are by number."""
 
-    job: dict[str, Any]
-    buckets: list[dict[str, Any]]
-    inserts: list[str]
-    groups: list[dict[str, Any]]
+    job: LoadJob
+    buckets: tuple[Bucket, ...]
+    inserts: tuple[str, ...]
+    groups: tuple[GroupWork, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,28 +107,21 @@ def group_task(descriptor: str) -> str:
         CommitConflictError: `commit/fenced`.
     """
     task = decode(GroupTask, descriptor)
-    job = LoadJob(**task.job)
+    job = task.job
     storage = job.storage()
     segment = join(job.folder, f"{uuid4().hex}.arrow")
     with ExitStack() as stack:
         spill = SpillWriter(stack.enter_context(storage.create(f"{segment}.spill")), job.bits)
         store = stack.enter_context(FileStore(storage))
         worker = _Worker(job, storage, task)
-        works = [GroupWork(**fields) for fields in task.groups]
-        pairs = [(each.partition_path, each.slice) for each in works if each.slice is not None]
-        slices = looked_up(job.view, job.slice_table, pairs)
-        rows = [worker.write(_with_slice(each, slices), store, spill) for each in works]
+        asked = [each.slice for each in task.groups if each.slice is not None]
+        slices = looked_up(job.view, job.slices, asked)
+        statuses = Statuses()
+        for each in task.groups:
+            files = None if each.slice is None else slices.files(each.slice)
+            statuses.add(worker.write(each, files, store, spill))
         spill.finish()
-    for row, checksum in zip(rows, store.checksums(), strict=True):
-        row["crc32c"] = checksum
-    return encode(write_segment(storage, segment, pa.Table.from_pylist(rows, SEGMENT_SCHEMA)))
-
-
-def _with_slice(work: GroupWork, slices: AskedSlices) -> GroupWork:
-    """Return the work with its slice as `describe` gives it."""
-    if work.slice is None:
-        return work
-    return replace(work, slice=slices.described(work.partition_path, work.slice))
+    return encode(write_segment(storage, segment, statuses.table(store.checksums())))
 
 
 class _Worker:
@@ -136,14 +130,16 @@ class _Worker:
     def __init__(self, job: LoadJob, storage: Storage, task: GroupTask) -> None:
         self._job = job
         self._storage = storage
-        self._buckets = [Bucket(**fields) for fields in task.buckets]
+        self._buckets = task.buckets
         self._inserts = task.inserts
         self._attempt = join(job.attempts, uuid4().hex)
-        self._mixed = job.key_rule.scope is KeyScope.PARTITION
+        self._mixed = job.rule.scope is KeyScope.PARTITION
 
-    def write(self, work: GroupWork, store: FileStore, spill: SpillWriter) -> dict[str, Any]:
-        """Write one group's file and return its status."""
-        made = self._appended(work) if work.base_name is not None else self._rewritten(work)
+    def write(
+        self, work: GroupWork, old: SliceFiles | None, store: FileStore, spill: SpillWriter
+    ) -> FileStatus:
+        """Write one group's file, whose latest slice is `old`, and return its status."""
+        made = self._appended(work) if work.base_name is not None else self._rewritten(work, old)
         staged = join(self._attempt, work.name)
         store.put(staged, made.data)
         hashes = key_hashes(made.fresh)
@@ -152,21 +148,20 @@ class _Worker:
         spill.add(work.number, hashes)
         return _status(work, staged, made)
 
-    def _rewritten(self, work: GroupWork) -> _Written:
+    def _rewritten(self, work: GroupWork, old: SliceFiles | None) -> _Written:
         """Return a base file: the old rows with what changes, and new ones."""
         changes = self._changes(work)
         numbers = RowNumbers(instant=self._job.instant, number=work.number)
         file = NewFile(name=work.name, partition_path=work.partition_path, numbers=numbers)
-        return self._patched(work, changes, file) or self._whole(work, changes, file)
+        return self._patched(old, changes, file) or self._whole(old, changes, file)
 
-    def _patched(self, work: GroupWork, changes: Changes, file: NewFile) -> _Written | None:
+    def _patched(self, old: SliceFiles | None, changes: Changes, file: NewFile) -> _Written | None:
         """Return the old base file with what changes; None where all of it is to be written."""
-        old = work.slice
-        if old is None or old["logs"] or old["source"] or old["base"] is None:
+        if old is None or old.logs or old.source or old.base is None:
             return None
         if changes.gone.size:  # known before the file is read
             return None
-        with self._storage.open_input(old["base"]) as stream:
+        with self._storage.open_input(old.base) as stream:
             found = patched(self._job, stream.read_buffer(), changes, file)
         if found is None:
             return None
@@ -179,15 +174,15 @@ class _Worker:
             bounds=found.bounds,
         )
 
-    def _whole(self, work: GroupWork, changes: Changes, file: NewFile) -> _Written:
+    def _whole(self, old: SliceFiles | None, changes: Changes, file: NewFile) -> _Written:
         """Return a base file all of whose rows are written."""
-        job, rule = self._job, self._job.key_rule
-        old = None
-        if work.slice is not None:
-            values = partition_values(work.partition_path, rule.partition, rule.layout)
-            old = slice_rows(job.slice_table, work.slice, values, meta=KEPT_META, encoded=True)
-        found = combined(old, changes, file, ordering=job.ordering)
-        data, bounds = base_bytes(job, found, work.name)
+        job, rule = self._job, self._job.rule
+        rows = None
+        if old is not None:
+            values = partition_values(file.partition_path, rule.partition, rule.layout)
+            rows = slice_rows(job.slices, old, values, meta=KEPT_META, encoded=True)
+        found = combined(rows, changes, file, ordering=job.ordering)
+        data, bounds = base_bytes(job, found, file.name)
         return _Written(
             data=data,
             rows=found.rows,
@@ -225,7 +220,7 @@ class _Worker:
         """Return what happens to the slice of a group."""
         hits = self._hits(work)
         is_gone = hits["moves"].to_numpy(zero_copy_only=False)
-        if self._job.operates is WriteOperation.DELETE:
+        if self._job.operation is WriteOperation.DELETE:
             is_gone = np.ones(hits.num_rows, dtype=bool)
         leaves = is_gone & hits["wins"].to_numpy(zero_copy_only=False)
         positions = hits["position"].to_numpy()
@@ -302,31 +297,21 @@ def log_rows(rows: pa.Table, work: GroupWork, numbers: RowNumbers) -> pa.Table:
     return pa.table({name.value: column for name, column in meta.items()} | data)
 
 
-def _status(work: GroupWork, staged: str, made: _Written) -> dict[str, Any]:
-    """Return the status of a written file, without its checksum."""
-    return {
-        "number": work.number,
-        "kind": "log" if work.base_name is not None else "full",
-        "file_id": work.file_id,
-        "name": work.name,
-        "partition_path": work.partition_path,
-        "staged": staged,
-        "size": len(made.data),
-        "rows": made.rows,
-        "crc32c": 0,
-        "source_path": "",
-        "source_size": 0,
-        "source_mtime_ns": 0,
-        "min_key": made.bounds[0],
-        "max_key": made.bounds[1],
-        "order_first": None,
-        "order_last": None,
-        "increasing": False,
-        "injective": False,
-        "null_keys": 0,
-        "previous": work.previous,
-        "inserts": len(made.fresh),
-        "updates": made.updates,
-        "deletes": made.deletes,
-        "base_name": work.base_name,
-    }
+def _status(work: GroupWork, staged: str, made: _Written) -> FileStatus:
+    """Return the status of a written file."""
+    return FileStatus(
+        number=work.number,
+        file_id=work.file_id,
+        name=work.name,
+        partition_path=work.partition_path,
+        staged=staged,
+        size=len(made.data),
+        rows=made.rows,
+        min_key=made.bounds[0],
+        max_key=made.bounds[1],
+        previous=work.previous,
+        inserts=len(made.fresh),
+        updates=made.updates,
+        deletes=made.deletes,
+        base_name=work.base_name,
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 from uuid import NAMESPACE_URL, uuid5
 
@@ -57,10 +56,10 @@ def write_groups(  # noqa: PLR0913  what the steps before it returned
     descriptors = [
         encode(
             GroupTask(
-                job=asdict(job),
-                buckets=[asdict(each) for each in compared.buckets],
-                inserts=[each.path for each in compared.settled],
-                groups=[asdict(work) for work in part],
+                job=job,
+                buckets=compared.buckets,
+                inserts=tuple(each.path for each in compared.settled),
+                groups=tuple(part),
             )
         )
         for part in shared(works, cost, tasks.parallelism, least=_BYTES_PER_TASK)
@@ -89,7 +88,7 @@ def group_works(job: LoadJob, compared: Compared, sizing: Sizing) -> Iterator[Gr
             partition_path=path,
             file_id=file_id,
             name=_base_name(job, file_id, number),
-            inserts=list(share.inserts),
+            inserts=tuple(share.inserts),
         )
 
 
@@ -111,7 +110,7 @@ def _existing(
         previous=found.base_instant,
         base_name=_base_of(found) if appends else None,
         hits=compared.tagged.hits[tagged],
-        inserts=list(share.inserts),
+        inserts=tuple(share.inserts),
     )
 
 

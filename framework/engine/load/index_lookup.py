@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from framework.engine.load.assignment import SliceFacts
 from framework.engine.load.classify import Settled, SettleTask, settle_task
-from framework.engine.load.dedup import Bucket, GatherTask, Part, gather_task
-from framework.engine.load.key_input import IncomingTask, incoming_task
+from framework.engine.load.dedup import Bucket, GatherTask, gather_task
+from framework.engine.load.key_input import IncomingTask, KeyedRows, incoming_task
 from framework.engine.load.refusals import refuse_duplicates, refuse_nulls
 from framework.engine.load.split_by_cost import shared
-from framework.engine.load.tag_task import TagTask, tag_task
+from framework.engine.load.tag_task import TaggedSlices, TagTask, tag_task
 from framework.engine.tasks import InProcessTasks, decode, encode
 from framework.engine.views import asked
 
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from framework.engine.load.job import InputFile, LoadJob
+    from framework.engine.load.key_input import Part
+    from framework.engine.load.tag_task import TaggedSlice
     from framework.engine.tasks import Tasks
     from framework.hudi.filegroup.slices import FileSlice
 
@@ -99,28 +100,26 @@ def key_rows(
         SourceDriftError, CorruptFileError, PlanError: as of `incoming_task`.
     """
     nearby = _nearby(tasks, sum(each.rows for each in files))
-    fields = asdict(job)
     work = [
-        encode(IncomingTask(job=fields, files=[asdict(each) for each in part]))
+        encode(IncomingTask(job=job, files=tuple(part)))
         for part in shared(files, lambda f: f.rows, nearby.parallelism, least=_ROWS_PER_TASK)
     ]
-    told = [json.loads(status) for status in nearby.run(incoming_task, work)]
-    refuse_nulls(job, files, told)
+    keyed = [decode(KeyedRows, status) for status in nearby.run(incoming_task, work)]
+    refuse_nulls(job, files, [each.nulls for each in keyed])
     shares: dict[str, list[Part]] = defaultdict(list)
-    rows: dict[str, int] = defaultdict(int)
-    for each in sorted(told, key=lambda each: int(each["first"])):
-        for share, parts in each["shares"].items():
-            shares[share] += [(path, count, each["path"], batch) for path, count, batch in parts]
-            rows[share] += sum(count for _, count, _ in parts)
+    for each in sorted(keyed, key=lambda each: each.first):
+        for share, parts in each.shares.items():
+            shares[share] += parts
+    rows = {share: sum(part.rows for part in parts) for share, parts in shares.items()}
     names = sorted(shares, key=str.encode)
     gathers = [
-        encode(GatherTask(job=fields, shares=[shares[name] for name in part]))
+        encode(GatherTask(job=job, shares=tuple(tuple(shares[name]) for name in part)))
         for part in shared(names, lambda n: rows[n], nearby.parallelism, least=_BUCKET_ROWS)
     ]
     found = [decode(Bucket, status) for status in nearby.run(gather_task, gathers)]
-    buckets = tuple(sorted(found, key=lambda each: [part[0].encode() for part in each.parts]))
+    buckets = tuple(sorted(found, key=lambda each: [p.partition_path.encode() for p in each.parts]))
     refuse_duplicates(job, files, buckets)
-    return sum(each["rows"] for each in told), buckets
+    return sum(each.rows for each in keyed), buckets
 
 
 def tag_slices(
@@ -131,37 +130,30 @@ def tag_slices(
     Raises:
         SourceDriftError, CorruptFileError, UnsupportedTableError: as of `tag_task`.
     """
-    fields, shares = asdict(job), [asdict(each) for each in buckets]
     numbered = list(enumerate(slices))
     by_address = job.view is not None
     work = [
         encode(
             TagTask(
-                job=fields,
-                buckets=shares,
-                slices=[_told(*each, by_address=by_address) for each in part],
+                job=job,
+                buckets=tuple(buckets),
+                slices=tuple((at, asked(each, by_address=by_address)) for at, each in part),
             )
         )
         for part in shared(
             numbered, lambda pair: _bytes(pair[1]), tasks.parallelism, least=_BYTES_PER_TASK
         )
     ]
-    told: dict[int, dict[str, Any]] = {}
-    files = []
-    fallbacks = 0
-    for status in tasks.run(tag_task, work):
-        found = json.loads(status)
-        fallbacks += found["fallbacks"]
-        if found["hits"]:
-            files.append(found["path"])
-        told |= {each["number"]: {**each, "path": found["path"]} for each in found["slices"]}
+    found = [decode(TaggedSlices, status) for status in tasks.run(tag_task, work)]
+    tagged = {each.number: (each, part.path) for part in found for each in part.slices}
+    by_number = [tagged[number] for number, _ in numbered]
     return Tagged(
         slices=tuple(slices),
-        facts=tuple(_facts(number, each, told[number]) for number, each in numbered),
-        hits=tuple(told[n]["path"] if told[n]["hits"] else "" for n, _ in numbered),
-        files=tuple(sorted(files)),
-        looked=sum(each["looked"] for each in told.values()),
-        fallbacks=fallbacks,
+        facts=tuple(_facts(*pair) for pair in zip(slices, (t for t, _ in by_number), strict=True)),
+        hits=tuple(path if each.hits else "" for each, path in by_number),
+        files=tuple(sorted(each.path for each in found if each.hits)),
+        looked=sum(each.looked for each, _ in by_number),
+        fallbacks=sum(each.fallbacks for each in found),
     )
 
 
@@ -184,7 +176,7 @@ def compare(
         SourceDriftError, CorruptFileError, UnsupportedTableError: input or slices cannot be read.
     """
     input_rows, buckets = key_rows(tasks, job, files)
-    paths = frozenset(part[0] for bucket in buckets for part in bucket.parts)
+    paths = frozenset(part.partition_path for bucket in buckets for part in bucket.parts)
     tagged = tag_slices(tasks, job, buckets, slices_of(paths))
     return Compared(
         input_rows=input_rows,
@@ -199,9 +191,8 @@ def _settle(
 ) -> Iterable[Settled]:
     """Return what becomes of the rows of each bucket, by number."""
     nearby = _nearby(tasks, sum(each.rows for each in buckets))
-    fields = asdict(job)
     work = [
-        encode(SettleTask(job=fields, number=number, bucket=asdict(each), hits=list(hits)))
+        encode(SettleTask(job=job, number=number, bucket=each, hits=tuple(hits)))
         for number, each in enumerate(buckets)
     ]
     found = [decode(Settled, status) for status in nearby.run(settle_task, work)]
@@ -213,30 +204,21 @@ def _nearby(tasks: Tasks, rows: int) -> Tasks:
     return InProcessTasks(1) if rows <= _NEAR_ROWS else tasks
 
 
-def _told(number: int, found: FileSlice, *, by_address: bool) -> dict[str, Any]:
-    """Return what a task is told of a slice."""
-    return {
-        "number": number,
-        "partition_path": found.group.partition_path,
-        "slice": asked(found, by_address=by_address),
-    }
-
-
 def _bytes(found: FileSlice) -> int:
     """Return what reading a slice's keys may cost, and what its rows take."""
     source = found.bootstrap.size if found.bootstrap else 0
     return found.total_size_bytes + source
 
 
-def _facts(number: int, found: FileSlice, told: dict[str, Any]) -> SliceFacts:
+def _facts(found: FileSlice, tagged: TaggedSlice) -> SliceFacts:
     """Return what assigning wants to know of a slice."""
     base = found.base.size if found.base else 0
     return SliceFacts(
-        number=number,
+        number=tagged.number,
         partition_path=found.group.partition_path,
-        rows=told["rows"],
+        rows=tagged.rows,
         bytes=base + (found.bootstrap.size if found.bootstrap else 0),
-        hits=told["hits"],
+        hits=tagged.hits,
         is_skeleton=found.bootstrap is not None,
         has_logs=bool(found.logs),
     )

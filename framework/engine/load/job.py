@@ -1,17 +1,18 @@
-"""What every task of one load is told: frozen values, JSON on the way to tasks."""
+"""What every task of one load gets: frozen values that travel as JSON."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from framework.engine.reading.slice_rows import SliceTable
-from framework.hudi.bootstrap.key_pass import BloomChoice
+from framework.engine.reading.slice_rows import SliceTable  # noqa: TC001  the codec reads types
+from framework.hudi.bootstrap.key_pass import BloomChoice  # noqa: TC001  likewise
 from framework.hudi.bootstrap.source_schema import decode_schema
 from framework.hudi.commit.fenced import FencedStorage
-from framework.hudi.keygen.rule import KeyRule
+from framework.hudi.keygen.rule import KeyRule  # noqa: TC001  likewise
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.view.remote import ServiceAddress  # noqa: TC001  likewise
 from framework.vocabulary import WriteOperation
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class InputFile:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadJob:
-    """One load, as JSON-able fields.
+    """One load.
 
     Attributes:
         table: location of the storage that is written to.
@@ -53,17 +54,17 @@ class LoadJob:
         folder: folder in it for what tasks hand to each other.
         fence: file in it without which the run is over.
         instant: requested time of the commit.
-        operation: a value of `WriteOperation`.
-        rule: as `KeyRule.as_json` gives it.
+        operation: what is done.
+        rule: how rows get their key and partition path.
         schema: encoded Arrow schema of the table without meta columns.
         avro_schema: the same as Avro, with meta columns, for footers and log blocks.
         ordering: column whose greater value wins, None where the later write does.
-        bloom: fields of the `BloomChoice`.
-        slices: fields of the `SliceTable` with which existing slices are read.
+        bloom: the filter that each base file gets.
+        slices: what existing slices are read with.
         buckets: how many shares keys are hashed into where they are unique in the whole table; 0
             where rows are shared by their partition.
         bits: how many bits of a hash choose its bucket in a spill.
-        view: fields of the `ServiceAddress` where tasks ask for slices, None where they are told.
+        view: where tasks ask for slices, None where their descriptors name the files.
     """
 
     table: str
@@ -71,26 +72,16 @@ class LoadJob:
     folder: str
     fence: str
     instant: str
-    operation: str
-    rule: dict[str, Any]
+    operation: WriteOperation
+    rule: KeyRule
     schema: str
     avro_schema: str
     ordering: str | None
-    bloom: dict[str, Any]
-    slices: dict[str, Any]
+    bloom: BloomChoice
+    slices: SliceTable
     buckets: int
     bits: int
-    view: dict[str, Any] | None = None
-
-    @property
-    def operates(self) -> WriteOperation:
-        """What is done."""
-        return WriteOperation(self.operation)
-
-    @cached_property
-    def key_rule(self) -> KeyRule:
-        """How rows get their key and partition path."""
-        return KeyRule.from_json(self.rule)
+    view: ServiceAddress | None = None
 
     @cached_property
     def table_schema(self) -> pa.Schema:
@@ -98,19 +89,9 @@ class LoadJob:
         return decode_schema(self.schema)
 
     @property
-    def bloom_choice(self) -> BloomChoice:
-        """The filter that each base file gets."""
-        return BloomChoice(**self.bloom)
-
-    @property
-    def slice_table(self) -> SliceTable:
-        """How existing slices are read."""
-        return SliceTable(**self.slices)
-
-    @property
     def names_keys(self) -> bool:
         """Whether rows bring their record key along: automatic keys, which no column tells."""
-        return self.key_rule.is_automatic and self.operates in _BY_KEY
+        return self.rule.is_automatic and self.operation in _BY_KEY
 
     def storage(self) -> Storage:
         """Return the table's storage, which refuses new files once the run is over."""

@@ -8,10 +8,9 @@ an Arrow file.
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
 
 import numpy as np
@@ -20,8 +19,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from framework.engine.audit.screen import excluded_rows
-from framework.engine.load.job import InputFile, LoadJob
-from framework.engine.tasks import decode
+from framework.engine.load.job import InputFile, LoadJob  # noqa: TC001  the codec reads these
+from framework.engine.tasks import decode, encode
 from framework.errors import CorruptFileError, SourceDriftError, Where
 from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.codecs.bad_chunks import naming_bad_chunks
@@ -38,7 +37,18 @@ from framework.vocabulary import KeyScope, WriteOperation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["FILE", "KEY", "PATH", "ROW", "IncomingTask", "incoming_schema", "incoming_task"]
+__all__ = [
+    "FILE",
+    "KEY",
+    "PATH",
+    "ROW",
+    "IncomingTask",
+    "KeyedRows",
+    "NullKeys",
+    "Part",
+    "incoming_schema",
+    "incoming_task",
+]
 
 KEY: Final = MetaField.RECORD_KEY.value
 PATH: Final = MetaField.PARTITION_PATH.value
@@ -52,10 +62,50 @@ _CHUNK_ROWS: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncomingTask:
-    """Some input files to key; `job` are fields of `LoadJob`, `files` of `InputFile`."""
+    """Some input files to key."""
 
-    job: dict[str, Any]
-    files: list[dict[str, Any]]
+    job: LoadJob
+    files: tuple[InputFile, ...]
+
+
+class Part(NamedTuple):
+    """A record batch with rows of one partition: `batch` is its place in the Arrow file `path`."""
+
+    partition_path: str
+    rows: int
+    path: str
+    batch: int
+
+
+@dataclass(slots=True, kw_only=True)
+class NullKeys:
+    """Rows without a key: how many, and (file, row) of the first of them."""
+
+    rows: int = 0
+    places: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, number: int, rows: np.ndarray) -> None:
+        """Take in rows of one file."""
+        self.rows += rows.size
+        left = _NULLS_SHOWN - len(self.places)
+        self.places += [(number, row) for row in rows[:left].tolist()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedRows:
+    """Keyed rows of some input files.
+
+    Attributes:
+        first: number of the first file.
+        rows: how many there are.
+        shares: the parts of each share, in the order of the input.
+        nulls: rows without a key.
+    """
+
+    first: int
+    rows: int
+    shares: dict[str, list[Part]]
+    nulls: NullKeys
 
 
 def incoming_schema(job: LoadJob) -> pa.Schema:
@@ -66,12 +116,9 @@ def incoming_schema(job: LoadJob) -> pa.Schema:
 
 
 def incoming_task(descriptor: str) -> str:
-    """Key the files of an `IncomingTask`; return where the rows are, as JSON.
+    """Key the files of an `IncomingTask`; return the `KeyedRows` as JSON.
 
-    `{"path", "rows", "first", "shares": {share: [[partition path, rows, batch]]}, "nulls": {"rows",
-    "places": [[file, row]]}}` where `first` is the number of the first file, batches of a share are
-    in the order of the input, and `places` are some rows without a key. Holds a million rows in
-    memory, or a row group where that has more.
+    Holds a million rows in memory, or a row group where that has more.
 
     Raises:
         SourceDriftError: `input/drift`; an input file is not the one that was pinned.
@@ -81,33 +128,30 @@ def incoming_task(descriptor: str) -> str:
         CommitConflictError: `commit/fenced`.
     """
     task = decode(IncomingTask, descriptor)
-    job = LoadJob(**task.job)
-    nulls = _Nulls()
+    job, nulls = task.job, NullKeys()
     path = join(job.folder, f"{uuid4().hex}.rows")
     with (
         job.storage().create(path, durable=False) as out,
         pa.ipc.new_file(out, incoming_schema(job)) as writer,
     ):
-        sink = _Sink(job, writer)
-        for fields in task.files:
-            file = InputFile(**fields)
+        sink = _Sink(job, writer, path)
+        for file in task.files:
             gone = excluded_rows(job.storage(), file.gone)
             for start, raw in _chunks(file, [KEY, *job.table_schema.names]):
                 piece = _Piece.of(file, raw, start, gone)
                 sink.add(_keyed(job, piece, nulls))
         sink.flush()
-    nulls_told = {"rows": nulls.rows, "places": nulls.places}
-    first = min((fields["number"] for fields in task.files), default=0)
-    told = {"path": path, "rows": sink.rows, "first": first}
-    return json.dumps({**told, "shares": sink.shares, "nulls": nulls_told})
+    first = min((file.number for file in task.files), default=0)
+    return encode(KeyedRows(first=first, rows=sink.rows, shares=sink.shares, nulls=nulls))
 
 
 class _Sink:
     """Writes keyed rows as batches of one share and one partition each; `rows` counts them."""
 
-    def __init__(self, job: LoadJob, writer: Any) -> None:
+    def __init__(self, job: LoadJob, writer: Any, path: str) -> None:
         self.rows = 0
-        self.shares: dict[str, list[list[Any]]] = {}
+        self.shares: dict[str, list[Part]] = {}
+        self._path = path
         self._job = job
         self._writer = writer
         self._batches = 0
@@ -127,27 +171,14 @@ class _Sink:
         self.rows += rows.num_rows
         self._held, self._held_rows = [], 0
         for share, partition, places in _shares(self._job, rows):
-            part = rows if places is None else rows.take(pa.array(places))
-            self._writer.write_batch(_one_batch(part))
-            self.shares.setdefault(share, []).append([partition, part.num_rows, self._batches])
+            chosen = rows if places is None else rows.take(pa.array(places))
+            self._writer.write_batch(_one_batch(chosen))
+            part = Part(partition, chosen.num_rows, self._path, self._batches)
+            self.shares.setdefault(share, []).append(part)
             self._batches += 1
 
 
-class _Nulls:
-    """Rows without a key: how many, and the first of them as [file, row]."""
-
-    def __init__(self) -> None:
-        self.rows = 0
-        self.places: list[list[int]] = []
-
-    def add(self, number: int, rows: np.ndarray) -> None:
-        """Take in rows of one file."""
-        self.rows += rows.size
-        left = _NULLS_SHOWN - len(self.places)
-        self.places += [[number, row] for row in rows[:left].tolist()]
-
-
-def _keyed(job: LoadJob, piece: _Piece, nulls: _Nulls) -> pa.Table:
+def _keyed(job: LoadJob, piece: _Piece, nulls: NullKeys) -> pa.Table:
     """Return rows of one input file with their keys."""
     file = piece.file
     columns = [fitted_column(piece.raw, field, _misfit(piece)) for field in job.table_schema]
@@ -187,14 +218,14 @@ class _Piece:
         return cls(file=file, raw=raw.filter(pa.array(stays)), places=places[stays])
 
 
-def _keys(job: LoadJob, piece: _Piece, data: pa.Table, nulls: _Nulls) -> pa.ChunkedArray:
+def _keys(job: LoadJob, piece: _Piece, data: pa.Table, nulls: NullKeys) -> pa.ChunkedArray:
     """Return the record keys of rows; automatic ones count the rows of the file."""
-    rule, file, raw = job.key_rule, piece.file, piece.raw
+    rule, file, raw = job.rule, piece.file, piece.raw
     if not rule.is_automatic:
         nulls.add(file.number, piece.places[null_rows(rule, data, {})])
         found = record_keys(rule, data, {})
         return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
-    if job.operates is WriteOperation.DELETE:
+    if job.operation is WriteOperation.DELETE:
         brought = fitted_column(raw, pa.field(KEY, pa.string()), _misfit(piece))
         nulls.add(file.number, piece.places[pc.is_null(brought).to_numpy().nonzero()[0]])
         return brought
@@ -219,8 +250,8 @@ def _numbered(numbers: RowNumbers, places: np.ndarray) -> pa.ChunkedArray:
 
 def _paths(job: LoadJob, data: pa.Table) -> pa.Array:
     """Return the partition path of each row; where deletes look everywhere, none is needed."""
-    rule = job.key_rule
-    anywhere = job.operates is WriteOperation.DELETE and rule.scope is KeyScope.TABLE
+    rule = job.rule
+    anywhere = job.operation is WriteOperation.DELETE and rule.scope is KeyScope.TABLE
     if anywhere or not rule.partition:
         return pa.repeat(pa.scalar("", pa.string()), data.num_rows)
     return partition_paths(rule, data).dictionary_decode()

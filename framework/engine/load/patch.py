@@ -237,7 +237,7 @@ class _Patch:
 
     def _bloom(self, footer: KeyFooter, fresh: pa.Array) -> tuple[str, str] | None:
         """Return the filter of all keys: the old one with new keys where it has room for them."""
-        spec = self._job.bloom_choice.spec(footer.rows + len(fresh))
+        spec = self._job.bloom.spec(footer.rows + len(fresh))
         if spec is None:
             return None
         if footer.bloom is not None and footer.bloom[1] == spec.type_code:

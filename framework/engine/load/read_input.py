@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from framework.engine.audit.spill import bucket_bits
@@ -14,7 +13,6 @@ from framework.engine.load.job import LoadJob
 from framework.engine.load.values import Pinned
 from framework.engine.reading.slice_rows import SliceTable
 from framework.engine.run.context import PinnedInput
-from framework.engine.views import address_fields
 from framework.errors import NotYetBuiltError
 from framework.hudi.bootstrap.source_schema import encode_schema
 from framework.hudi.table.layout import join
@@ -100,14 +98,14 @@ def _job(ctx: RunContext, opened: Opened, schema: pa.Schema, rows: int) -> LoadJ
         folder=intent.staging.segments,
         fence=intent.staging.begin,
         instant=intent.requested_time,
-        operation=load_plan(ctx).operation.value,
-        rule=rule.as_json(),
+        operation=load_plan(ctx).operation,
+        rule=rule,
         schema=encode_schema(schema),
         avro_schema=json.dumps(with_meta_columns(avro)),
         ordering=merge.ordering,
-        bloom=asdict(target.bloom),
-        slices=asdict(slices),
+        bloom=target.bloom,
+        slices=slices,
         buckets=0 if by_partition else max(1, -(-rows // _BUCKET_ROWS)),
         bits=bucket_bits(rows),
-        view=address_fields(ctx.views.address(table)) if table else None,
+        view=ctx.views.address(table) if table else None,
     )

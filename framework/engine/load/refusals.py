@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from framework.engine.load.dedup import Bucket
     from framework.engine.load.job import InputFile, LoadJob
+    from framework.engine.load.key_input import NullKeys
 
 __all__ = ["TakenKey", "refuse_duplicates", "refuse_nulls", "refuse_taken"]
 
@@ -20,21 +21,18 @@ TakenKey = tuple[str, str, int]
 """A key, the base file or log file group that has it, and the row there."""
 
 
-def refuse_nulls(
-    job: LoadJob, files: Sequence[InputFile], told: Iterable[Mapping[str, Any]]
-) -> None:
+def refuse_nulls(job: LoadJob, files: Sequence[InputFile], nulls: Sequence[NullKeys]) -> None:
     """Raise where input rows have no key.
 
     Raises:
         AuditFailedError: `audit/null-keys`.
     """
-    nulls = [each["nulls"] for each in told]
-    rows = sum(each["rows"] for each in nulls)
+    rows = sum(each.rows for each in nulls)
     if not rows:
         return
-    places = sorted(tuple(place) for each in nulls for place in each["places"])[:_SHOWN]
+    places = sorted(place for each in nulls for place in each.places)[:_SHOWN]
     samples = [_place(files, *place) for place in places]
-    names = ", ".join(job.key_rule.record_key) or "_hoodie_record_key"
+    names = ", ".join(job.rule.record_key) or "_hoodie_record_key"
     raise AuditFailedError(
         "audit/null-keys",
         f"{rows:,} rows have no value, or only part of one, for ({names})",
@@ -59,13 +57,13 @@ def refuse_duplicates(job: LoadJob, files: Sequence[InputFile], buckets: Iterabl
         {"key": key, "count": count, "rows": [_place(files, *place) for place in places]}
         for key, count, places in duplicates
     ]
-    first = samples[0]
+    key, count, ((file, _), *_) = duplicates[0]
     raise AuditFailedError(
         "audit/duplicate-keys",
         f"{groups:,} record keys occur more than once in the input;"
-        f" for example {first['key']}, {first['count']:,} times",
+        f" for example {key}, {count:,} times",
         report=_report(job, "duplicate-keys", groups=groups, rows=_rows(samples), samples=samples),
-        where=Where(file=first["rows"][0]["file"]),
+        where=Where(file=files[file].path),
         remedy="Nothing was published. Correct the source, or use `operation: upsert`.",
     )
 
@@ -101,7 +99,7 @@ def _place(files: Sequence[InputFile], number: int, row: int) -> dict[str, Any]:
 
 def _report(job: LoadJob, check: str, **found: Any) -> dict[str, object]:
     """Return the report, of the shape that all reports of the gate have."""
-    rule = job.key_rule
+    rule = job.rule
     return {
         "check": check,
         "columns": list(rule.record_key),

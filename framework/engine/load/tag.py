@@ -38,7 +38,7 @@ def tag_rows(run: RunState, opened: Opened, pinned: Pinned, stage: TagRows) -> C
         compared = compare(ctx.tasks, job, pinned.files, slices)
         _report_fallbacks(ctx.events, compared.tagged.fallbacks)
         hits = sum(each.hits for each in compared.tagged.facts)
-        if hits and job.operates in _NEW_KEYS_ONLY:
+        if hits and job.operation in _NEW_KEYS_ONLY:
             refuse_taken(job, hits, taken_keys(ctx.storage, compared))
         groups = count_text(len(compared.tagged.slices), "file group")
         read = f"{compared.tagged.looked:,} read"

@@ -7,21 +7,20 @@ existing row and an incoming one.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.engine.load.dedup import Bucket, Part, read_parts
-from framework.engine.load.job import LoadJob
-from framework.engine.load.key_input import KEY
+from framework.engine.load.dedup import Bucket, read_parts
+from framework.engine.load.job import LoadJob  # noqa: TC001  the codec reads the types of fields
+from framework.engine.load.key_input import KEY, Part
 from framework.engine.reading.slice_rows import slice_columns
-from framework.engine.tasks import decode
-from framework.engine.views import looked_up
+from framework.engine.tasks import decode, encode
+from framework.engine.views import AskedSlice, looked_up
 from framework.hudi.filegroup.key_footer import KeyFooter, read_key_footer
 from framework.hudi.filegroup.merge import ranks
 from framework.hudi.storage.locations import open_storage
@@ -29,11 +28,21 @@ from framework.hudi.table.layout import join
 from framework.vocabulary import KeyScope, WriteOperation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
+    from framework.engine.reading.slice_rows import SliceFiles
     from framework.hudi.storage.port import Storage
 
-__all__ = ["HITS_SCHEMA", "TagTask", "bucket_rows", "read_hits", "tag_task", "taken_rows"]
+__all__ = [
+    "HITS_SCHEMA",
+    "TagTask",
+    "TaggedSlice",
+    "TaggedSlices",
+    "bucket_rows",
+    "read_hits",
+    "tag_task",
+    "taken_rows",
+]
 
 HITS_SCHEMA: Final = pa.schema(
     [
@@ -59,18 +68,45 @@ _KEYS_PER_PROBE: Final = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagTask:
-    """Some slices to look into.
+    """Some slices to look into, each with its number, ascending; `buckets` by number."""
+
+    job: LoadJob
+    buckets: tuple[Bucket, ...]
+    slices: tuple[tuple[int, AskedSlice], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaggedSlice:
+    """What tagging found in a slice.
 
     Attributes:
-        job: fields of `LoadJob`.
-        buckets: fields of each `Bucket`, by number.
-        slices: for each slice `{"number", "partition_path", "slice"}`, the last as `asked` gave
-            it, in ascending order of number.
+        number: the slice's.
+        rows: how many it has; None where neither its keys nor a footer were read.
+        hits: those that change it.
+        looked: whether keys were read.
     """
 
-    job: dict[str, Any]
-    buckets: list[dict[str, Any]]
-    slices: list[dict[str, Any]]
+    number: int
+    rows: int | None
+    hits: int = 0
+    looked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaggedSlices:
+    """What a task found.
+
+    Attributes:
+        path: an Arrow file of `HITS_SCHEMA`.
+        hits: how many rows that file has.
+        slices: the task's slices.
+        fallbacks: questions that the timeline service did not answer.
+    """
+
+    path: str
+    hits: int
+    slices: tuple[TaggedSlice, ...]
+    fallbacks: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,31 +119,25 @@ class _Incoming:
 
 
 def tag_task(descriptor: str) -> str:
-    """Look into the slices of a `TagTask`; return what was found, as JSON.
+    """Look into the slices of a `TagTask`; return the `TaggedSlices` as JSON.
 
-    `{"path", "hits", "slices": [{"number", "rows", "hits", "looked"}], "fallbacks"}` where `path`
-    is an Arrow file of `HITS_SCHEMA`, a slice's `hits` are those that change it, and `looked` tells
-    whether keys were read; `rows` is None where neither the keys nor a footer were; `fallbacks` are
-    the questions that the timeline service did not answer. Holds one slice's keys and one
-    partition's incoming keys in memory.
+    Holds one slice's keys and one partition's incoming keys in memory.
 
     Raises:
         CorruptFileError, UnsupportedTableError: a slice cannot be read, or see `read_changes`.
         CommitConflictError: `commit/fenced`.
     """
     task = decode(TagTask, descriptor)
-    job = LoadJob(**task.job)
+    job = task.job
     storage = open_storage(job.table)
-    tagger = _Tagger(job, storage, [Bucket(**fields) for fields in task.buckets])
-    told = []
+    tagger = _Tagger(job, storage, task.buckets)
+    tagged = []
     hits = [HITS_SCHEMA.empty_table()]
-    pairs = [(each["partition_path"], each["slice"]) for each in task.slices]
-    slices = looked_up(job.view, job.slice_table, pairs)
-    for each in task.slices:
-        described = slices.described(each["partition_path"], each["slice"])
-        found, said = tagger.tag(each["number"], each["partition_path"], described)
+    slices = looked_up(job.view, job.slices, (each for _, each in task.slices))
+    for number, each in task.slices:
+        found, facts = tagger.tag(number, each.group.partition_path, slices.files(each))
         hits.append(found)
-        told.append(said)
+        tagged.append(facts)
     table = pa.concat_tables(hits)
     path = join(job.folder, f"{uuid4().hex}.hits")
     with (
@@ -115,8 +145,10 @@ def tag_task(descriptor: str) -> str:
         pa.ipc.new_file(out, HITS_SCHEMA) as writer,
     ):
         writer.write_table(table)
-    return json.dumps(
-        {"path": path, "hits": table.num_rows, "slices": told, "fallbacks": slices.fallbacks}
+    return encode(
+        TaggedSlices(
+            path=path, hits=table.num_rows, slices=tuple(tagged), fallbacks=slices.fallbacks
+        )
     )
 
 
@@ -160,7 +192,7 @@ def taken_rows(
     if not parts:
         return None
     found = read_parts(storage, parts, names)
-    counts = [part[1] for part in parts]
+    counts = [part.rows for part in parts]
     which = np.searchsorted(np.array(starts), rows, side="right") - 1
     offsets = np.cumsum([0, *counts[:-1]])
     places = rows - np.array(starts)[which] + offsets[which]
@@ -176,20 +208,20 @@ class _Tagger:
         self._job = job
         self._storage = storage
         self._buckets = buckets
-        self._slices = job.slice_table
-        self._everywhere = job.key_rule.scope is KeyScope.TABLE
+        self._slices = job.slices
+        self._everywhere = job.rule.scope is KeyScope.TABLE
         self._path: str | None = None
         self._incoming: list[_Incoming] = []
 
-    def tag(
-        self, number: int, path: str, found: Mapping[str, Any]
-    ) -> tuple[pa.Table, dict[str, Any]]:
-        """Return the hits of one slice, and what is told of it."""
-        footer = None if found["logs"] else read_key_footer(self._storage, found["base"])
+    def tag(self, number: int, path: str, found: SliceFiles) -> tuple[pa.Table, TaggedSlice]:
+        """Return the hits of one slice, and what is known of it."""
+        footer = None
+        if found.base is not None and not found.logs:
+            footer = read_key_footer(self._storage, found.base)
         asked = list(self._asked(self._keys_for(path), footer))
         rows = None if footer is None else footer.rows
         if not asked:
-            return HITS_SCHEMA.empty_table(), _told(number, rows, 0, looked=False)
+            return HITS_SCHEMA.empty_table(), TaggedSlice(number=number, rows=rows)
         keys = slice_columns(self._slices, found, [KEY])[KEY]
         parts = [self._hits(number, path, each, keys) for each in asked]
         hits = pa.concat_tables(parts).sort_by("position")
@@ -197,12 +229,12 @@ class _Tagger:
             hits = self._compared(hits, found)
         counting = pc.or_(pc.invert(hits["moves"]), hits["wins"])
         count = pc.sum(counting).as_py() or 0
-        return hits, _told(number, len(keys), count, looked=True)
+        return hits, TaggedSlice(number=number, rows=len(keys), hits=count, looked=True)
 
     @property
     def _compares(self) -> bool:
         """Whether an incoming row can lose against an existing one."""
-        return self._job.ordering is not None and self._job.operates is WriteOperation.UPSERT
+        return self._job.ordering is not None and self._job.operation is WriteOperation.UPSERT
 
     def _keys_for(self, path: str) -> list[_Incoming]:
         """Return the incoming keys that a slice of this partition may hold."""
@@ -236,7 +268,7 @@ class _Tagger:
         positions = np.flatnonzero(pc.is_valid(places).to_numpy(zero_copy_only=False))
         rows = incoming.rows[places.drop_null().to_numpy()]
         moves = np.zeros(rows.size, dtype=bool)
-        if self._everywhere and rows.size and self._job.operates is not WriteOperation.DELETE:
+        if self._everywhere and rows.size and self._job.operation is not WriteOperation.DELETE:
             moves = self._elsewhere(incoming.bucket, rows, path)
         count = rows.size
         return pa.Table.from_arrays(
@@ -259,7 +291,7 @@ class _Tagger:
                 found &= ~((rows >= start) & (rows < stop))
         return found
 
-    def _compared(self, hits: pa.Table, found: Mapping[str, Any]) -> pa.Table:
+    def _compared(self, hits: pa.Table, found: SliceFiles) -> pa.Table:
         """Return the hits with `wins` told where rows move to another partition."""
         ordering = self._job.ordering or ""
         moving = np.flatnonzero(hits["moves"].to_numpy())
@@ -296,8 +328,3 @@ def _chosen(incoming: _Incoming, mask: np.ndarray | None) -> _Incoming:
         keys=incoming.keys.filter(pa.array(mask)),
         rows=incoming.rows[mask],
     )
-
-
-def _told(number: int, rows: int | None, hits: int, *, looked: bool) -> dict[str, Any]:
-    """Return what is told of a slice."""
-    return {"number": number, "rows": rows, "hits": hits, "looked": looked}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Self
 
 import pyarrow as pa
 
@@ -16,7 +16,7 @@ from framework.hudi.filegroup.base_file import repeating
 from framework.hudi.filegroup.log_changes import LogPart, read_changes
 from framework.hudi.filegroup.merge import IS_DELETED, merged, replaced
 from framework.hudi.filegroup.merge_rule import MergeRule
-from framework.hudi.filegroup.slices import Extent
+from framework.hudi.filegroup.slices import SourceFile  # noqa: TC001  codecs read the types of fields
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.calendar import LegacyCalendar
 from framework.hudi.table.layout import META_COLUMNS, MetaField, name_of, parent_of
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from framework.hudi.table.partition_path import PartitionValue
 
 __all__ = [
+    "SliceFiles",
     "SliceTable",
-    "describe",
     "slice_changes",
     "slice_columns",
     "slice_gone",
@@ -50,7 +50,7 @@ _META: Final[list[pa.Field]] = [pa.field(name, pa.string()) for name in META_COL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceTable:
-    """What reading any slice of a table takes, as JSON-able fields.
+    """What reading any slice of a table takes.
 
     Attributes:
         location: the table's.
@@ -63,9 +63,9 @@ class SliceTable:
 
     location: str
     schema: str
-    in_folders: list[str]
+    in_folders: tuple[str, ...]
     ordering: str | None
-    instants: list[str]
+    instants: tuple[str, ...]
     until: str | None
 
     @classmethod
@@ -82,9 +82,9 @@ class SliceTable:
         return cls(
             location=storage.location,
             schema=encode_schema(schema),
-            in_folders=list(in_folders),
+            in_folders=tuple(in_folders),
             ordering=rule.ordering,
-            instants=[each.file_name for each in timeline.instants],
+            instants=tuple(each.file_name for each in timeline.instants),
             until=timeline.until,
         )
 
@@ -95,18 +95,33 @@ class SliceTable:
         return Timeline(instants=tuple(each for each in found if each), until=self.until)
 
 
-def describe(found: FileSlice) -> dict[str, Any]:
-    """Return a slice as JSON-able fields."""
-    return {
-        "base": found.base.path if found.base else None,
-        "logs": [[log.path, log.committed] for log in found.logs],
-        "source": found.bootstrap._asdict() if found.bootstrap else None,
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceFiles:
+    """The files that hold a slice's rows; paths are relative to the table.
+
+    Attributes:
+        base: path of the base file or skeleton, None where records are in log files only.
+        logs: oldest first.
+        source: the file behind a skeleton, else None.
+    """
+
+    base: str | None
+    logs: tuple[LogPart, ...] = ()
+    source: SourceFile | None = None
+
+    @classmethod
+    def of(cls, found: FileSlice) -> Self:
+        """Return the files of a slice."""
+        return cls(
+            base=found.base.path if found.base else None,
+            logs=tuple(LogPart(log.path, log.committed) for log in found.logs),
+            source=found.bootstrap,
+        )
 
 
 def slice_rows(
     table: SliceTable,
-    found: Mapping[str, Any],
+    found: SliceFiles,
     values: Mapping[str, PartitionValue],
     *,
     meta: Iterable[str] = META_COLUMNS,
@@ -118,7 +133,7 @@ def slice_rows(
 
     Args:
         table: whose slice it is.
-        found: the slice, as `describe` gave it.
+        found: the slice.
         values: of the partition's columns.
         meta: the meta columns that are wanted, the record key among them.
         encoded: whether texts of a slice without logs that its file has as numbers into a
@@ -153,7 +168,7 @@ def _with_folders(
     return pa.Table.from_arrays(columns, names=[field.name for field in fields])
 
 
-def slice_gone(table: SliceTable, found: Mapping[str, Any]) -> np.ndarray:
+def slice_gone(table: SliceTable, found: SliceFiles) -> np.ndarray:
     """Return which rows of a slice's base file its log files replace or delete, ascending.
 
     Of the base file and of the logs no more is decoded than keys and ordering values.
@@ -167,7 +182,7 @@ def slice_gone(table: SliceTable, found: Mapping[str, Any]) -> np.ndarray:
 
 
 def slice_changes(
-    table: SliceTable, found: Mapping[str, Any], values: Mapping[str, PartitionValue]
+    table: SliceTable, found: SliceFiles, values: Mapping[str, PartitionValue]
 ) -> pa.Table:
     """Return the rows of a slice's log files that stay, with the columns of `slice_rows`.
 
@@ -178,23 +193,23 @@ def slice_changes(
         SourceDriftError, CorruptFileError, UnsupportedTableError: as of `slice_rows`.
     """
     stored = _stored(table)
-    above = found if table.ordering in stored.names else {**found, "base": None}
+    above = found if table.ordering in stored.names else replace(found, base=None)
     _, rows = _replaced(table, above, stored)
     return _with_folders(table, rows, [*_META, *decode_schema(table.schema)], values)
 
 
 def _replaced(
-    table: SliceTable, found: Mapping[str, Any], stored: pa.Schema
+    table: SliceTable, found: SliceFiles, stored: pa.Schema
 ) -> tuple[np.ndarray, pa.Table]:
     """Return places of base rows that do not stay, and the columns `stored` of rows that come."""
     storage = open_storage(table.location)
     narrow = [field for field in stored if field.name in {*_DECIDE, table.ordering}]
     base = _base_rows(storage, found, pa.schema(narrow), encoded=False)
-    changes = read_changes(storage, _log_parts(found), stored, table.timeline.is_completed)
+    changes = read_changes(storage, found.logs, stored, table.timeline.is_completed)
     return replaced(base, stored, changes, MergeRule(ordering=table.ordering))
 
 
-def slice_columns(table: SliceTable, found: Mapping[str, Any], names: Iterable[str]) -> pa.Table:
+def slice_columns(table: SliceTable, found: SliceFiles, names: Iterable[str]) -> pa.Table:
     """Return some stored columns of all rows of a slice, in the row order of `slice_rows`.
 
     Of a slice without log files nothing else is read; the file behind a skeleton is not opened for
@@ -202,14 +217,14 @@ def slice_columns(table: SliceTable, found: Mapping[str, Any], names: Iterable[s
 
     Args:
         table: whose slice it is.
-        found: the slice, as `describe` gave it.
+        found: the slice.
         names: meta columns, or columns that no folder stands for.
 
     Raises:
         SourceDriftError, CorruptFileError, UnsupportedTableError: as of `slice_rows`.
     """
     wanted = list(names)
-    needed = {*wanted, MetaField.RECORD_KEY.value, table.ordering} if found["logs"] else {*wanted}
+    needed = {*wanted, MetaField.RECORD_KEY.value, table.ordering} if found.logs else {*wanted}
     rows = _stored_rows(
         table, found, pa.schema([field for field in _stored(table) if field.name in needed])
     )
@@ -223,51 +238,46 @@ def _stored(table: SliceTable) -> pa.Schema:
 
 
 def _stored_rows(
-    table: SliceTable, found: Mapping[str, Any], stored: pa.Schema, *, encoded: bool = False
+    table: SliceTable, found: SliceFiles, stored: pa.Schema, *, encoded: bool = False
 ) -> pa.Table:
     """Return the columns `stored` of a slice's rows, logs merged."""
     storage = open_storage(table.location)
-    base = _base_rows(storage, found, stored, encoded=encoded and not found["logs"])
-    if not found["logs"]:
+    base = _base_rows(storage, found, stored, encoded=encoded and not found.logs)
+    if not found.logs:
         return base
-    changes = read_changes(storage, _log_parts(found), stored, table.timeline.is_completed)
+    changes = read_changes(storage, found.logs, stored, table.timeline.is_completed)
     return merged(base, changes, MergeRule(ordering=table.ordering))
 
 
-def _log_parts(found: Mapping[str, Any]) -> list[LogPart]:
-    """Return the log files of a described slice."""
-    return [LogPart(path, tuple(Extent(*each) for each in said)) for path, said in found["logs"]]
-
-
 def _base_rows(
-    storage: Storage, found: Mapping[str, Any], schema: pa.Schema, *, encoded: bool
+    storage: Storage, found: SliceFiles, schema: pa.Schema, *, encoded: bool
 ) -> pa.Table:
     """Return the rows of a slice's base file; none where records are in logs only."""
-    if found["base"] is None:
+    if found.base is None:
         return schema.empty_table()
-    base = _read(storage, found["base"], schema, encoded=encoded)
-    if found["source"] is None or set(schema.names) <= set(META_COLUMNS):
-        return _fitted(base, schema, _place(storage, found["base"]), encoded=encoded)
-    source = found["source"]
-    folder = open_storage(parent_of(source["uri"]))
+    base = _read(storage, found.base, schema, encoded=encoded)
+    if found.source is None or set(schema.names) <= set(META_COLUMNS):
+        return _fitted(base, schema, _place(storage, found.base), encoded=encoded)
+    source = found.source
+    folder = open_storage(parent_of(source.uri))
     rows = _source_rows(folder, source, schema, encoded=encoded)
     if rows.num_rows != base.num_rows:
-        raise drifted(source["uri"], f"it has {rows.num_rows} rows, its skeleton {base.num_rows}")
+        raise drifted(source.uri, f"it has {rows.num_rows} rows, its skeleton {base.num_rows}")
     for name in base.schema.names:
         rows = rows.append_column(name, base[name])
-    return _fitted(rows, schema, Where(file=source["uri"]), encoded=encoded)
+    return _fitted(rows, schema, Where(file=source.uri), encoded=encoded)
 
 
 def _source_rows(
-    folder: Storage, source: Mapping[str, Any], schema: pa.Schema, *, encoded: bool
+    folder: Storage, source: SourceFile, schema: pa.Schema, *, encoded: bool
 ) -> pa.Table:
     """Return the rows of the file behind a skeleton, which must have its recorded size."""
-    name = name_of(source["uri"])
+    name = name_of(source.uri)
     entry = folder.stat(name)
     if entry is None:
-        raise drifted(source["uri"], "it is gone")
-    if entry.size != source["size"]:
-        raise drifted(source["uri"], f"it has {entry.size} bytes, not {source['size']}")
+        raise drifted(source.uri, "it is gone")
+    if entry.size != source.size:
+        raise drifted(source.uri, f"it has {entry.size} bytes, not {source.size}")
     data = pa.schema([field for field in schema if field.name not in META_COLUMNS])
     return _read(folder, name, data, encoded=encoded)
 

@@ -32,7 +32,7 @@ __all__ = [
 SEGMENT_SCHEMA: Final = pa.schema(
     [
         pa.field("number", pa.int64(), nullable=False),
-        pa.field("kind", pa.string(), nullable=False),
+        pa.field("mode", pa.string()),
         pa.field("file_id", pa.string(), nullable=False),
         pa.field("name", pa.string(), nullable=False),
         pa.field("partition_path", pa.string(), nullable=False),
@@ -40,16 +40,16 @@ SEGMENT_SCHEMA: Final = pa.schema(
         pa.field("size", pa.int64(), nullable=False),
         pa.field("rows", pa.int64(), nullable=False),
         pa.field("crc32c", pa.uint32(), nullable=False),
-        pa.field("source_path", pa.string(), nullable=False),
-        pa.field("source_size", pa.int64(), nullable=False),
-        pa.field("source_mtime_ns", pa.int64(), nullable=False),
+        pa.field("source_path", pa.string()),
+        pa.field("source_size", pa.int64()),
+        pa.field("source_mtime_ns", pa.int64()),
         pa.field("min_key", pa.string()),
         pa.field("max_key", pa.string()),
         pa.field("order_first", pa.binary()),
         pa.field("order_last", pa.binary()),
-        pa.field("increasing", pa.bool_(), nullable=False),
-        pa.field("injective", pa.bool_(), nullable=False),
-        pa.field("null_keys", pa.int64(), nullable=False),
+        pa.field("increasing", pa.bool_()),
+        pa.field("injective", pa.bool_()),
+        pa.field("null_keys", pa.int64()),
         pa.field("previous", pa.string()),
         pa.field("inserts", pa.int64(), nullable=False),
         pa.field("updates", pa.int64(), nullable=False),
@@ -60,11 +60,15 @@ SEGMENT_SCHEMA: Final = pa.schema(
 """One row per written file.
 
 `number` is the file's place in the inventory, `staged` its path in the table's storage until it is
-linked, `size` its bytes, `crc32c` the checksum of all of them, `source_path` relative to the source
-root. `min_key`, `max_key` and the `order_*` bounds are null in files without rows; the latter also
-where `increasing` is false.
+linked, `size` its bytes, `crc32c` the checksum of all of them. `min_key` and `max_key` are null in
+files without rows.
 
-`name` tells base files from log files. `previous` is the instant of the slice before, for a log
+A file that is written of one source file has a `mode`, a value of `BootstrapMode`: whether it is a
+skeleton or holds all rows; its `source_path` is relative to the source root. `null_keys`,
+`increasing`, `injective` and the `order_*` bounds are as of `KeyFacts`. All of these are null for a
+file that a load writes.
+
+`previous` is the instant of the slice before, for a log
 file that of the slice it belongs to, null in a new file group. `rows` counts all rows of the file,
 `inserts`, `updates` and `deletes` what this write did to records. `base_name` is null for a base
 file; for a log file it is the name of its slice's base file, `""` where the slice has none.

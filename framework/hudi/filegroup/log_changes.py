@@ -33,6 +33,7 @@ from framework.hudi.codecs.log_records import (
     decode_records,
 )
 from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter
+from framework.hudi.filegroup.slices import Extent  # noqa: TC001  codecs read the types of `LogPart`
 from framework.hudi.table.calendar import LegacyCalendar
 from framework.hudi.table.layout import MetaField
 from framework.hudi.table.schema import arrow_schema
@@ -41,7 +42,6 @@ from framework.hudi.table.schema_fit import fitted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from framework.hudi.filegroup.slices import Extent
     from framework.hudi.storage.port import Storage
 
 __all__ = ["LogChange", "LogPart", "read_changes"]

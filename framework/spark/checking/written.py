@@ -15,7 +15,6 @@ from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.commit.segments import merge_segments
 from framework.hudi.filegroup.names import LogFileName
 from framework.hudi.filegroup.slices import FileGroupId, FileSlice, LogFile
-from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import MetaField, join
 from framework.hudi.table.partition_path import parse_partition
@@ -37,7 +36,7 @@ from framework.spark.reading.files import (
 from framework.spark.reading.merged import merged_frames
 from framework.spark.reading.snapshot import frame_of
 from framework.spark.reading.widened import stored_types, widens
-from framework.vocabulary import FileKind
+from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from framework.engine.audit.subject import WrittenRows
+    from framework.hudi.keygen.rule import KeyRule
     from framework.hudi.storage.port import Storage
     from framework.spark.reading.scan import Scanner
 
@@ -54,7 +54,7 @@ __all__ = ["WrittenFrames"]
 
 _COLUMNS = (
     "number",
-    "kind",
+    "mode",
     "file_id",
     "name",
     "partition_path",
@@ -82,7 +82,7 @@ class _Unpublished:
 
     schema: pa.Schema
     folders: frozenset[str]
-    rule: KeyRule
+    rule: KeyRule | None
 
     @property
     def file_fields(self) -> list[pa.Field]:
@@ -139,7 +139,7 @@ class WrittenFrames:
         table = _Unpublished(
             schema=rows.schema,
             folders=frozenset(each.name for each in rows.partition),
-            rule=KeyRule.from_json(dict(rows.key_rule)),
+            rule=rows.key_rule,
         )
         columns = struct_of(table.file_fields)
         groups = [(list(range(len(adopted))), columns)]
@@ -234,7 +234,7 @@ class _Taking:
 
     def take(self, status: Mapping[str, Any]) -> None:
         """Put one file beside the others of its kind."""
-        if status["kind"] == FileKind.SKELETON:
+        if status["mode"] == BootstrapMode.METADATA_ONLY:
             self._take_skeleton(status)
             return
         placed = join(status["partition_path"], status["name"])

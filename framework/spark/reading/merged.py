@@ -8,8 +8,7 @@ for that to be sent to every task, slices are merged whole instead, one task eac
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,15 +17,16 @@ from pyspark.sql import types as t
 from pyspark.sql.functions import col
 
 from framework.engine.reading.slice_rows import (
+    SliceFiles,
     SliceTable,
-    describe,
     slice_changes,
     slice_gone,
     slice_rows,
 )
+from framework.engine.tasks import decode, encode
 from framework.errors import FrameworkError
 from framework.hudi.filegroup.merge_rule import MergeRule
-from framework.hudi.table.partition_path import PartitionField, partition_values
+from framework.hudi.table.partition_path import PartitionField, PartitionValue, partition_values
 from framework.spark.reading.adopted import (
     GONE_FILE,
     GONE_ROW,
@@ -37,10 +37,10 @@ from framework.spark.reading.adopted import (
 from framework.spark.reading.columns import META_SCHEMA, constants, quoted, struct_of
 from framework.spark.reading.widened import as_stored, whole_as_stored
 from framework.spark.task_faults import FaultInTaskError
-from framework.vocabulary import PartitionType, SourceLayout
+from framework.vocabulary import SourceLayout  # noqa: TC001  likewise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -48,11 +48,10 @@ if TYPE_CHECKING:
     from framework.spark.reading.files import Logged, LoggedSlice
     from framework.spark.reading.scan import Scanner
 
-    _Slice = dict[str, Any]
-    _Values = dict[str, Any]
-    _Work = Callable[[SliceTable, _Slice, _Values], Iterator[Any]]
+    _Values = Mapping[str, PartitionValue]
+    _Work = Callable[[SliceTable, "MergedSlice", _Values], Iterator[Any]]
 
-__all__ = ["merged_frames"]
+__all__ = ["MergeContext", "MergedSlice", "merged_frames"]
 
 _BATCH_ROWS: Final = 1 << 16
 _MOST_LOG_BYTES: Final = 32 << 20
@@ -62,6 +61,30 @@ _FILE: Final = "_lakestrap_file"
 _GONE: Final = t.StructType(
     [t.StructField(GONE_FILE, t.StringType()), t.StructField(GONE_ROW, t.LongType())]
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergedSlice:
+    """A slice for a task.
+
+    Attributes:
+        path: of its partition.
+        files: those of the slice.
+        text: what the scan calls the file below; "" where no task asks for it.
+    """
+
+    path: str
+    files: SliceFiles
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeContext:
+    """What every task gets of the table: how slices are read, and how folders are named."""
+
+    table: SliceTable
+    fields: tuple[PartitionField, ...]
+    layout: SourceLayout
 
 
 def merged_frames(
@@ -91,30 +114,30 @@ def merged_frames(
 
 @dataclass(frozen=True, kw_only=True)
 class _Merger:
-    """Makes frames of what tasks tell of one table's slices."""
+    """Makes frames of what tasks find in one table's slices."""
 
     scanner: Scanner
     table: Table
 
     def whole(self, slices: Sequence[LoggedSlice]) -> DataFrame:
         """Return all rows of slices, each merged by one task."""
-        return self._asked(_whole_rows, self._schema, _told(slices), len(slices))
+        return self._asked(_whole_rows, self._schema, _merged(slices), len(slices))
 
     def changed(self, slices: Sequence[LoggedSlice]) -> DataFrame:
         """Return the rows of log files that stay; few of them are not worth a task for each."""
         size = sum(log.size for each in slices for log in each.slice.logs)
         tasks = self._tasks if size > _LOG_BYTES_AT_ONCE else self._cores
-        return self._asked(_changed_rows, self._schema, _told(slices), tasks)
+        return self._asked(_changed_rows, self._schema, _merged(slices), tasks)
 
     def gone(self, slices: Sequence[LoggedSlice], texts: Sequence[str]) -> DataFrame:
         """Return `GONE_FILE` and `GONE_ROW` of rows below that do not stay.
 
         `texts` are, in step with the slices, what the scan calls the files below.
         """
-        told = _told(slices)
-        for each, text in zip(told, texts, strict=True):
-            each["text"] = text
-        return self._asked(_gone_rows, _GONE, told, self._tasks)
+        named = [
+            replace(each, text=text) for each, text in zip(_merged(slices), texts, strict=True)
+        ]
+        return self._asked(_gone_rows, _GONE, named, self._tasks)
 
     def below_whole(self, logged: Logged) -> Iterator[DataFrame]:
         """Yield the rows of base files that stay."""
@@ -145,21 +168,21 @@ class _Merger:
         return self.scanner.jvm.spark.sparkContext.defaultParallelism
 
     def _asked(
-        self, work: _Work, schema: t.StructType, told: Sequence[dict[str, Any]], tasks: int
+        self, work: _Work, schema: t.StructType, slices: Sequence[MergedSlice], tasks: int
     ) -> DataFrame:
         """Return what `work` gives for slices, in no more tasks than there are slices.
 
         With a task for each core there is no shuffle.
         """
-        texts = [json.dumps(each) for each in told]
+        texts = [encode(each) for each in slices]
         frame = constants(self.scanner.jvm.spark, {"slice": texts})
         if tasks != self._cores:
             frame = frame.repartition(max(1, min(tasks, len(texts))))
-        return frame.mapInArrow(partial(_carried, work, self._context), schema)
+        return frame.mapInArrow(partial(_run_in_task, work, self._context), schema)
 
     @cached_property
     def _context(self) -> str:
-        """What every task is told of the table."""
+        """The `MergeContext` as JSON."""
         table = self.table
         read_as = SliceTable.of(
             table.storage,
@@ -168,42 +191,43 @@ class _Merger:
             in_folders=[field.name for field in table.partition],
             rule=MergeRule.of(table.properties),
         )
-        fields = [asdict(field) for field in table.partition]
-        return json.dumps({"table": asdict(read_as), "fields": fields, "layout": table.layout})
+        return encode(
+            MergeContext(table=read_as, fields=tuple(table.partition), layout=table.layout)
+        )
 
 
-def _told(slices: Sequence[LoggedSlice]) -> list[dict[str, Any]]:
-    """Return slices as JSON-able fields."""
-    return [{"path": each.partition.path, **describe(each.slice)} for each in slices]
+def _merged(slices: Sequence[LoggedSlice]) -> list[MergedSlice]:
+    """Return slices for tasks."""
+    return [
+        MergedSlice(path=each.partition.path, files=SliceFiles.of(each.slice)) for each in slices
+    ]
 
 
-def _carried(work: _Work, context: str, batches: Iterator[Any]) -> Iterator[Any]:
+def _run_in_task(work: _Work, text: str, batches: Iterator[Any]) -> Iterator[Any]:
     """Yield what `work` gives for the slices of a task; a fault travels as the driver needs it."""
-    told = json.loads(context)
-    table = SliceTable(**told["table"])
-    fields = [PartitionField(name=f["name"], type=PartitionType(f["type"])) for f in told["fields"]]
-    layout = SourceLayout(told["layout"])
+    context = decode(MergeContext, text)
     try:
         for batch in batches:
-            for text in batch.column(0).to_pylist():
-                found = json.loads(text)
-                yield from work(table, found, partition_values(found["path"], fields, layout))
+            for each in batch.column(0).to_pylist():
+                found = decode(MergedSlice, each)
+                values = partition_values(found.path, context.fields, context.layout)
+                yield from work(context.table, found, values)
     except FrameworkError as error:
         raise FaultInTaskError(error) from error
 
 
-def _whole_rows(table: SliceTable, found: _Slice, values: _Values) -> Iterator[Any]:
+def _whole_rows(table: SliceTable, found: MergedSlice, values: _Values) -> Iterator[Any]:
     """Yield all rows of a slice."""
-    yield from slice_rows(table, found, values).to_batches(max_chunksize=_BATCH_ROWS)
+    yield from slice_rows(table, found.files, values).to_batches(max_chunksize=_BATCH_ROWS)
 
 
-def _changed_rows(table: SliceTable, found: _Slice, values: _Values) -> Iterator[Any]:
+def _changed_rows(table: SliceTable, found: MergedSlice, values: _Values) -> Iterator[Any]:
     """Yield the rows of a slice's log files that stay."""
-    yield from slice_changes(table, found, values).to_batches(max_chunksize=_BATCH_ROWS)
+    yield from slice_changes(table, found.files, values).to_batches(max_chunksize=_BATCH_ROWS)
 
 
-def _gone_rows(table: SliceTable, found: _Slice, _: _Values) -> Iterator[Any]:
+def _gone_rows(table: SliceTable, found: MergedSlice, _: _Values) -> Iterator[Any]:
     """Yield file and place of the rows below that do not stay."""
-    gone = pa.array(slice_gone(table, found), pa.int64())
-    files = pa.repeat(pa.scalar(found["text"], pa.string()), len(gone))
+    gone = pa.array(slice_gone(table, found.files), pa.int64())
+    files = pa.repeat(pa.scalar(found.text, pa.string()), len(gone))
     yield pa.RecordBatch.from_arrays([files, gone], names=_GONE.names)

@@ -16,7 +16,7 @@ from framework.engine.audit.gate import audit
 from framework.engine.bootstrap.write import Ledger, write_files
 from framework.errors import AuditFailedError
 from framework.hudi.bootstrap import key_pass
-from framework.vocabulary import FileKind, KeyScope, PartitionType
+from framework.vocabulary import BootstrapMode, KeyScope, PartitionType
 from tests.support.sources import SourceContext, a_bench, a_rule, ids
 
 if TYPE_CHECKING:
@@ -26,32 +26,36 @@ if TYPE_CHECKING:
 PARTITION = a_rule(scope=KeyScope.PARTITION)
 
 
-def proof(bench: SourceContext, kind: FileKind = FileKind.SKELETON) -> dict[str, Any]:
+def proof(
+    bench: SourceContext, mode: BootstrapMode = BootstrapMode.METADATA_ONLY
+) -> dict[str, Any]:
     """Write all files and audit them."""
     written = write_files(
-        bench.tasks, bench.job, bench.ranges(kind), Ledger(journal=lambda _: None)
+        bench.tasks, bench.job, bench.ranges(mode), Ledger(journal=lambda _: None)
     )
     audited = audit(bench.tasks, written, bench.place)
     assert audited.written is written
     return dict(audited.proof)
 
 
-def refusal(bench: SourceContext, kind: FileKind = FileKind.SKELETON) -> tuple[str, dict[str, Any]]:
+def refusal(
+    bench: SourceContext, mode: BootstrapMode = BootstrapMode.METADATA_ONLY
+) -> tuple[str, dict[str, Any]]:
     """Write all files, expect the audit to refuse them; return condition and report."""
     with pytest.raises(AuditFailedError) as caught:
-        proof(bench, kind)
+        proof(bench, mode)
     return caught.value.condition, caught.value.report
 
 
-@pytest.mark.parametrize("kind", list(FileKind))
+@pytest.mark.parametrize("mode", [BootstrapMode.METADATA_ONLY, BootstrapMode.FULL_RECORD])
 def test_audit_ordered_disjoint_files_are_proven_by_statuses(
-    tmp_path: Path, kind: FileKind
+    tmp_path: Path, mode: BootstrapMode
 ) -> None:
     """No key is looked at again where order and ranges say it all."""
     bench = a_bench(
         tmp_path, {"p=2/a": ids(1, 2), "p=1/b": ids(5, 9), "p=1/a": ids(3), "p=3/a": ids()}
     )
-    found = proof(bench, kind)
+    found = proof(bench, mode)
     assert found["method"] == "ordered-ranges"
     assert (found["files"], found["rows"]) == (4, 5)
     assert (found["unique"], found["not_null"], found["scope"]) == (True, True, "table")
@@ -107,15 +111,15 @@ def test_audit_duplicates_in_one_partition_name_it(tmp_path: Path) -> None:
     assert (sample["key"], sample["partition"], sample["count"]) == ("2", "p=1", 2)
 
 
-@pytest.mark.parametrize("kind", list(FileKind))
+@pytest.mark.parametrize("mode", [BootstrapMode.METADATA_ONLY, BootstrapMode.FULL_RECORD])
 def test_audit_duplicate_far_in_a_file_is_found_with_its_row(
-    tmp_path: Path, kind: FileKind
+    tmp_path: Path, mode: BootstrapMode
 ) -> None:
     """Rows count from 0 over all row groups of the file."""
     values = list(range(1000))
     values[777] = 5
     bench = a_bench(tmp_path, {"p=1/a": ids(*values)}, row_group_size=100)
-    _, report = refusal(bench, kind)
+    _, report = refusal(bench, mode)
     assert [row["row"] for row in report["samples"][0]["rows"]] == [5, 777]
 
 

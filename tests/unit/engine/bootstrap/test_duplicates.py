@@ -48,7 +48,7 @@ def losing(
     schema = bench.inventory.schema
     assert schema is not None
     keyed = KeyedFiles(
-        source=bench.job.key_source, ranges=bench.ranges(), schema=schema, ordering=ordering
+        source=bench.job.keys, ranges=bench.ranges(), schema=schema, ordering=ordering
     )
     found = losers(bench.tasks, keyed, storage, "work", out)
     pairs = zip(found["number"].to_pylist(), found["row"].to_pylist(), strict=True)

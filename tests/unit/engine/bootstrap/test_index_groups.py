@@ -13,6 +13,7 @@ from framework.engine.bootstrap.job import WorkRange
 from framework.engine.bootstrap.write import Ledger, write_files
 from framework.hudi.bootstrap.index import IndexGroup, fileids_key
 from framework.hudi.storage.local import LocalStorage
+from framework.vocabulary import BootstrapMode
 from tests.support.sources import a_bench, ids
 
 if TYPE_CHECKING:
@@ -36,10 +37,10 @@ def test_index_groups_hold_skeletons_only(tmp_path: Path) -> None:
     files = {"p=1/a": ids(1), "p=1/b": ids(2), "p=10/a": ids(3), "p=2/a": ids(4)}
     bench = a_bench(tmp_path, files)
     ranges = [
-        WorkRange(start=0, stop=1, kind="skeleton"),
-        WorkRange(start=1, stop=2, kind="full"),
-        WorkRange(start=2, stop=3, kind="skeleton"),
-        WorkRange(start=3, stop=4, kind="full"),
+        WorkRange(start=0, stop=1, mode=BootstrapMode.METADATA_ONLY),
+        WorkRange(start=1, stop=2, mode=BootstrapMode.FULL_RECORD),
+        WorkRange(start=2, stop=3, mode=BootstrapMode.METADATA_ONLY),
+        WorkRange(start=3, stop=4, mode=BootstrapMode.FULL_RECORD),
     ]
     written = write_files(bench.tasks, bench.job, ranges, Ledger(journal=lambda _: None))
     groups = index_groups(LocalStorage(bench.table), written.segments, "file:///source")

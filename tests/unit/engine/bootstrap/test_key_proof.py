@@ -39,7 +39,7 @@ NOT_UTF8 = pa.StringArray.from_buffers(
 def prove(bench: SourceContext, work: Path, parallelism: int = 1) -> dict[str, Any]:
     """Prove the keys of all files."""
     tasks = InProcessTasks(parallelism)
-    return prove_keys(tasks, bench.job.key_source, bench.ranges(), str(work))
+    return prove_keys(tasks, bench.job.keys, bench.ranges(), str(work))
 
 
 def refusal(bench: SourceContext, work: Path) -> tuple[str, dict[str, Any]]:
@@ -53,12 +53,12 @@ def test_prove_keys_writes_no_file(tmp_path: Path) -> None:
     """The same proof and the same refusal, from the source alone."""
     bench = a_bench(tmp_path, {"p=1/a": ids(3, 1), "p=2/a": ids(2)})
     work = tmp_path / "scratch"
-    found = prove_keys(bench.tasks, bench.job.key_source, bench.ranges(), str(work))
+    found = prove_keys(bench.tasks, bench.job.keys, bench.ranges(), str(work))
     assert (found["unique"], found["method"], found["rows"]) == (True, "hash-buckets", 3)
     assert not list(work.rglob("*.parquet"))
     twice = a_bench(tmp_path / "t", {"p=1/a": ids(3, 1), "p=2/a": ids(3)})
     with pytest.raises(AuditFailedError) as caught:
-        prove_keys(twice.tasks, twice.job.key_source, twice.ranges(), str(tmp_path / "s2"))
+        prove_keys(twice.tasks, twice.job.keys, twice.ranges(), str(tmp_path / "s2"))
     assert caught.value.report["samples"] == [
         {
             "key": "3",
@@ -77,11 +77,11 @@ def test_prove_keys_of_files_that_hold_their_partition_column(
 ) -> None:
     """The column is compared with the folder though no key is made of it."""
     bench = a_bench(tmp_path, {"p=1/a": ids(1, 2, p=pa.array([1, 1], kind))})
-    found = prove_keys(bench.tasks, bench.job.key_source, bench.ranges(), str(tmp_path / "w"))
+    found = prove_keys(bench.tasks, bench.job.keys, bench.ranges(), str(tmp_path / "w"))
     assert found["rows"] == 2
     wrong = a_bench(tmp_path / "x", {"p=1/a": ids(1, 2, p=pa.array([1, 2], kind))})
     with pytest.raises(CorruptFileError):
-        prove_keys(wrong.tasks, wrong.job.key_source, wrong.ranges(), str(tmp_path / "w2"))
+        prove_keys(wrong.tasks, wrong.job.keys, wrong.ranges(), str(tmp_path / "w2"))
 
 
 def test_prove_keys_ordered_files_are_not_hashed(tmp_path: Path) -> None:
@@ -222,16 +222,16 @@ def test_may_be_ordered_asks_the_footers(
 ) -> None:
     """Ranges may touch, in any order of files; without statistics nothing speaks for order."""
     bench = a_bench(tmp_path, files)
-    assert may_be_ordered(bench.job.key_source, bench.ranges()) is expected
+    assert may_be_ordered(bench.job.keys, bench.ranges()) is expected
 
 
 def test_may_be_ordered_looks_inside_partitions_where_these_are_the_scope(tmp_path: Path) -> None:
     """Other partitions may hold the same keys."""
     apart = {"p=1/a": ids(1, 5), "p=2/a": ids(1, 5), "p=2/b": ids(6)}
     bench = a_bench(tmp_path / "a", apart, PARTITION)
-    assert may_be_ordered(bench.job.key_source, bench.ranges())
+    assert may_be_ordered(bench.job.keys, bench.ranges())
     bench = a_bench(tmp_path / "b", {**apart, "p=2/c": ids(2, 9)}, PARTITION)
-    assert not may_be_ordered(bench.job.key_source, bench.ranges())
+    assert not may_be_ordered(bench.job.keys, bench.ranges())
 
 
 @pytest.mark.parametrize(
@@ -247,14 +247,14 @@ def test_may_be_ordered_statistics_of_any_value_do_no_harm(
 ) -> None:
     """Text that is not UTF-8 and days after the year 9999 have bounds that Python has not."""
     bench = a_bench(tmp_path, {f"p=1/{n}": pa.table({"id": column}) for n in range(2)})
-    assert may_be_ordered(bench.job.key_source, bench.ranges()) is expected
+    assert may_be_ordered(bench.job.keys, bench.ranges()) is expected
 
 
 def test_may_be_ordered_file_without_statistics_says_no(tmp_path: Path) -> None:
     """Some writers leave them out."""
     files = {"p=1/a": ids(1, 2), "p=1/b": ids(3)}
     bench = a_bench(tmp_path, files, write_statistics=False)
-    assert not may_be_ordered(bench.job.key_source, bench.ranges())
+    assert not may_be_ordered(bench.job.keys, bench.ranges())
 
 
 COLUMNS: Mapping[str, tuple[pa.DataType, tuple[Any, ...]]] = {

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from framework.engine.bootstrap.job import WorkRange
 from framework.engine.bootstrap.packing import footer_shares, pack, pack_scans, without
 from framework.hudi.bootstrap.inventory import InventoryHandle, InventoryWriter
+from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SKELETON, FULL = "skeleton", "full"
+SKELETON, FULL = BootstrapMode.METADATA_ONLY, BootstrapMode.FULL_RECORD
 
 
 def an_inventory(folder: Path, rows: list[int]) -> InventoryHandle:
@@ -66,7 +67,7 @@ def test_pack_makes_few_tasks(
 ) -> None:
     """A few per core, never one per handful of small files; all files once, in order."""
     handle = an_inventory(tmp_path, rows)
-    shares = pack(handle, [WorkRange(start=0, stop=len(rows), kind=SKELETON)], parallelism)
+    shares = pack(handle, [WorkRange(start=0, stop=len(rows), mode=SKELETON)], parallelism)
     assert least <= len(shares) <= most
     assert numbers(shares) == list(range(len(rows)))
 
@@ -74,7 +75,7 @@ def test_pack_makes_few_tasks(
 def test_pack_balances_by_rows(tmp_path: Path) -> None:
     """A large file weighs what its rows weigh."""
     handle = an_inventory(tmp_path, [8_000_000] + [1000] * 2000)
-    shares = pack(handle, [WorkRange(start=0, stop=2001, kind=SKELETON)], 2)
+    shares = pack(handle, [WorkRange(start=0, stop=2001, mode=SKELETON)], 2)
     assert numbers(shares[:1]) == [0]
 
 
@@ -82,9 +83,9 @@ def test_pack_keeps_kinds_apart(tmp_path: Path) -> None:
     """A share may hold ranges of both kinds, each with its own."""
     handle = an_inventory(tmp_path, [10] * 6)
     ranges = [
-        WorkRange(start=0, stop=2, kind=SKELETON),
-        WorkRange(start=2, stop=3, kind=FULL),
-        WorkRange(start=5, stop=6, kind=SKELETON),
+        WorkRange(start=0, stop=2, mode=SKELETON),
+        WorkRange(start=2, stop=3, mode=FULL),
+        WorkRange(start=5, stop=6, mode=SKELETON),
     ]
     assert pack(handle, ranges, 1) == [ranges]
 
@@ -100,7 +101,7 @@ def test_without_leaves_exactly_what_is_not_done(
     """What is done is cut out, and nothing else."""
     ranges, at = [], 0
     for gap, size in parts:
-        ranges.append(WorkRange(start=at + gap, stop=at + gap + size, kind=SKELETON))
+        ranges.append(WorkRange(start=at + gap, stop=at + gap + size, mode=SKELETON))
         at += gap + size
     left = without(ranges, np.array(sorted(done), np.int64))
     assert numbers([left]) == [n for n in numbers([ranges]) if n not in done]
@@ -132,7 +133,7 @@ def test_pack_scans_one_task_per_core_while_they_are_short(
     tmp_path: Path, rows: list[int], parallelism: int, tasks: int
 ) -> None:
     """Looking at keys takes hardly longer than its carrier; every file is in one share."""
-    ranges = [WorkRange(start=0, stop=len(rows), kind=SKELETON)]
+    ranges = [WorkRange(start=0, stop=len(rows), mode=SKELETON)]
     shares = pack_scans(an_inventory(tmp_path, rows), ranges, parallelism)
     assert len(shares) == tasks
     assert numbers(shares) == list(range(len(rows)))

@@ -20,7 +20,7 @@ from framework.hudi.commit.segments import SegmentRef, merge_segments
 from framework.hudi.storage.checksum import file_crc32c
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.port import Move
-from framework.vocabulary import FileKind
+from framework.vocabulary import BootstrapMode
 from tests.support.sources import SourceContext, a_bench, a_source, ids
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 FILES = {"p=1/a": ids(1, 2), "p=1/b": ids(3), "p=2/a": ids(), "p=2/b": ids(9, 8)}
 
 
-def write(bench: SourceContext, kind: FileKind = FileKind.SKELETON) -> WrittenFiles:
+def write(bench: SourceContext, mode: BootstrapMode = BootstrapMode.METADATA_ONLY) -> WrittenFiles:
     """Write all files."""
-    return write_files(bench.tasks, bench.job, bench.ranges(kind), Ledger(journal=lambda _: None))
+    return write_files(bench.tasks, bench.job, bench.ranges(mode), Ledger(journal=lambda _: None))
 
 
 def statuses(bench: SourceContext, segments: tuple[SegmentRef, ...]) -> list[dict[str, object]]:
@@ -106,14 +106,14 @@ def test_write_files_full_records(tmp_path: Path) -> None:
     written = write_files(
         bench.tasks,
         bench.job,
-        bench.ranges(FileKind.FULL),
+        bench.ranges(BootstrapMode.FULL_RECORD),
         Ledger(journal=lambda _: None),
         events=heard.append,
     )
     row = statuses(bench, written.segments)[0]
     table = pq.read_table(Path(bench.table) / str(row["staged"]))
     assert table.select(["id", "p"]).to_pylist() == [{"id": 1, "p": 1}, {"id": 2, "p": 1}]
-    assert row["kind"] == "full"
+    assert row["mode"] == BootstrapMode.FULL_RECORD
     assert [e.stage for e in heard if isinstance(e, Progress)] == ["full_records"]
 
 
@@ -137,7 +137,7 @@ def test_write_files_resumes_with_what_is_whole(tmp_path: Path) -> None:
     """Only what is missing is written; the result is as if nothing had happened."""
     bench = a_bench(tmp_path, FILES)
     storage = LocalStorage(bench.table)
-    part = [WorkRange(start=1, stop=3, kind="skeleton")]
+    part = [WorkRange(start=1, stop=3, mode=BootstrapMode.METADATA_ONLY)]
     first = write_files(bench.tasks, bench.job, part, Ledger(journal=lambda _: None))
     done = list(usable_segments(storage, first.segments, bench.job))
     assert done == list(first.segments)
@@ -190,13 +190,13 @@ def test_usable_segments_find_files_that_have_their_name_already(tmp_path: Path)
 def test_check_drift_sees_size_and_time(tmp_path: Path) -> None:
     """The last look, over the files that are part of the table only."""
     bench = a_bench(tmp_path, FILES)
-    keys = bench.job.key_source
+    keys = bench.job.keys
     check_drift(bench.tasks, keys, bench.ranges())
     path = tmp_path / "source" / "p=2" / "a"
     path.write_bytes(path.read_bytes())
     with pytest.raises(SourceDriftError):
         check_drift(bench.tasks, keys, bench.ranges())
-    check_drift(bench.tasks, keys, [WorkRange(start=0, stop=2, kind="skeleton")])
+    check_drift(bench.tasks, keys, [WorkRange(start=0, stop=2, mode=BootstrapMode.METADATA_ONLY)])
     check_drift(bench.tasks, keys, [])
 
 

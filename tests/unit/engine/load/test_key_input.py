@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from framework.engine.load import key_input, tag_task
 from framework.engine.load.dedup import Bucket, read_parts
+from framework.engine.load.key_input import Part
 from framework.engine.load.tag_task import taken_rows
 from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
@@ -121,14 +122,14 @@ def test_taken_rows_are_those_of_the_places(counts: list[int], chosen: list[int]
             for number, count in enumerate(counts):
                 values = pa.array(range(at, at + count), pa.int64())
                 writer.write_batch(pa.record_batch([values, values], schema=schema))
-                parts.append((f"p{number % 2}", count, "rows", number))
+                parts.append(Part(f"p{number % 2}", count, "rows", number))
                 at += count
     rows = np.array([place % total for place in chosen], np.int64)
     read: list[int] = []
     original = read_parts
 
     def watched(storage: Storage, parts: Sequence[Any], names: Sequence[str]) -> pa.Table:
-        read.extend(part[3] for part in parts)
+        read.extend(part.batch for part in parts)
         return original(storage, parts, names)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -20,13 +20,16 @@ from framework.engine.load.group_rows import Changes, NewFile, combined
 from framework.engine.load.job import LoadJob
 from framework.engine.load.key_input import KEY
 from framework.engine.load.patch import Patched, patched
+from framework.engine.reading.slice_rows import SliceTable
+from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.bootstrap.source_schema import encode_schema
 from framework.hudi.codecs.bloom import BloomFilter
 from framework.hudi.filegroup.column_chunks import ChunkFile
 from framework.hudi.filegroup.key_footer import BLOOM, KeyFooter, key_footer
+from framework.hudi.keygen.rule import choose_rule
 from framework.hudi.table.layout import META_COLUMNS
-from framework.vocabulary import BloomKind
+from framework.vocabulary import BloomKind, KeyScope, SourceLayout, WriteOperation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,25 +53,28 @@ SCHEMA = pa.schema(
 FLOATS = [0.0, -0.0, float("nan"), 1.5, None]
 
 
-def job(schema: pa.Schema = SCHEMA, **other: Any) -> LoadJob:
-    """Return a load into a table of these columns."""
-    fields: dict[str, Any] = {
-        "table": "/t",
-        "attempts": "a",
-        "folder": "f",
-        "fence": "x",
-        "instant": "20260102000000000",
-        "operation": "upsert",
-        "rule": {},
-        "schema": encode_schema(schema),
-        "avro_schema": "{}",
-        "ordering": None,
-        "bloom": {"kind": "dynamic", "expected_keys": 0, "fpp": 1e-7, "max_keys": 4_000_000},
-        "slices": {},
-        "buckets": 0,
-        "bits": 1,
-    }
-    return LoadJob(**{**fields, **other})
+def job(schema: pa.Schema = SCHEMA, **changes: Any) -> LoadJob:
+    """Return an upsert into a table of these columns; `changes` are fields of the job."""
+    slices = SliceTable(
+        location="/t", schema="", in_folders=(), ordering=None, instants=(), until=None
+    )
+    found = LoadJob(
+        table="/t",
+        attempts="a",
+        folder="f",
+        fence="x",
+        instant="20260102000000000",
+        operation=WriteOperation.UPSERT,
+        rule=choose_rule(["n"], [], layout=SourceLayout.NONE, scope=KeyScope.TABLE),
+        schema=encode_schema(schema),
+        avro_schema="{}",
+        ordering=None,
+        bloom=BloomChoice(fpp=1e-7),
+        slices=slices,
+        buckets=0,
+        bits=1,
+    )
+    return replace(found, **changes)
 
 
 def record(number: int, version: int) -> dict[str, Any]:
@@ -271,7 +277,7 @@ def test_patched_filter_is_made_anew_where_it_has_no_room() -> None:
 
 def test_patched_file_without_a_filter_gets_none() -> None:
     """The spec says so."""
-    bare = job(bloom={"kind": "none"})
+    bare = job(bloom=BloomChoice(kind="none"))
     made = patched(bare, first(20, 20, bare), load([(3, 2)], []), file())
     assert made is not None
     assert BLOOM.encode() not in pq.read_metadata(pa.BufferReader(made.data)).metadata

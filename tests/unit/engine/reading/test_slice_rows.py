@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from framework.engine.reading.slice_rows import (
+    SliceFiles,
     SliceTable,
-    describe,
     slice_changes,
     slice_gone,
     slice_rows,
 )
 from framework.engine.reading.table import open_table
+from framework.engine.tasks import decode, encode
 from framework.errors import SourceDriftError, StorageError
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.filegroup.merge_rule import MergeRule
@@ -35,7 +36,7 @@ MERGE_ON_READ = [name for name in golden_names() if "merge-on-read" in name]
 BOOTSTRAPPED = [name for name in golden_names() if name.startswith("bootstrapped")]
 
 
-def read_slices(location: Path) -> Iterator[tuple[Any, dict[str, Any], dict[str, str]]]:
+def read_slices(location: Path) -> Iterator[tuple[SliceTable, SliceFiles, dict[str, str]]]:
     """Yield what `slice_rows` takes for each slice of a table."""
     storage = open_storage(str(location))
     table = open_table(str(location))
@@ -46,12 +47,12 @@ def read_slices(location: Path) -> Iterator[tuple[Any, dict[str, Any], dict[str,
         in_folders=[field.name for field in table.partition],
         rule=MergeRule.of(table.properties),
     )
-    told = SliceTable(**asdict(told))
+    told = decode(SliceTable, encode(told))
     index = BootstrapIndex.open(storage)
     view = ListingView(storage, table.timeline, index)
     for partition in view.partitions():
         for found in view.latest_slices(partition):
-            yield told, describe(found), {"day": partition.removeprefix("day=")}
+            yield told, SliceFiles.of(found), {"day": partition.removeprefix("day=")}
     if index is not None:
         index.close()
 
@@ -74,7 +75,7 @@ def test_slice_rows_meet_logs_in_the_golden_tables() -> None:
         log
         for name in MERGE_ON_READ
         for _, found, _ in read_slices(open_golden(name).location)
-        for log in found["logs"]
+        for log in found.logs
     ]
     assert logs
 
@@ -86,8 +87,9 @@ def test_slice_rows_of_a_changed_source_are_refused(name: str, change: str, tmp_
     golden = open_golden(name)
     shutil.copytree(golden.location.parent / "source", tmp_path / "source")
     told, found, values = next(iter(read_slices(golden.location)))
-    path = tmp_path / "source" / found["source"]["uri"].partition("/source/")[2]
-    found["source"]["uri"] = str(path)
+    assert found.source is not None
+    path = tmp_path / "source" / found.source.uri.partition("/source/")[2]
+    found = replace(found, source=found.source._replace(uri=str(path)))
     assert slice_rows(told, found, values).num_rows == 3
     if change == "gone":
         path.unlink()
@@ -114,7 +116,7 @@ def test_slice_changes_are_told_without_the_base_file_where_the_later_write_wins
     ((told, found, _),) = read_slices(Path(lake.location))
     assert sorted(slice_gone(told, found).tolist()) == [0, 1, 2]
     assert slice_changes(told, found, {})["id"].to_pylist() == [1]
-    (Path(lake.location) / found["base"]).unlink()
+    (Path(lake.location) / (found.base or "")).unlink()
     with pytest.raises(StorageError):
         slice_gone(told, found)
     if ordering is None:

@@ -20,7 +20,7 @@ from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.filegroup.key_footer import BLOOM, MIN_KEY
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.table.layout import META_COLUMNS
-from framework.vocabulary import FileKind
+from framework.vocabulary import BootstrapMode
 from tests.support.sources import a_fingerprint, a_rule, a_source, ids
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def written(root: Path, schema: pa.Schema, *keys: str) -> WrittenBaseFile:
     """Write the file at `PATH` in full; `schema` is that of the files."""
     storage = LocalStorage(str(root))
     rule = a_rule(*keys)
-    identity = file_id(PATH, FileKind.FULL)
+    identity = file_id(PATH, BootstrapMode.FULL_RECORD)
     target = BaseFileTarget(
         instant="00000000000001",
         number=3,
@@ -64,8 +64,8 @@ def test_full_record_has_meta_columns_first_and_the_folder_value(tmp_path: Path)
     assert parquet.schema_arrow.names == [*META_COLUMNS, "id", "v", "p"]
     assert parquet.schema_arrow.field("p").type == pa.int32()
     assert parquet.num_row_groups == 2
-    name = base_file_name(file_id(PATH, FileKind.FULL), 3, "00000000000001")
-    assert name.startswith(file_id(PATH, FileKind.SKELETON) + "-0_3-0-0_")
+    name = base_file_name(file_id(PATH, BootstrapMode.FULL_RECORD), 3, "00000000000001")
+    assert name.startswith(file_id(PATH, BootstrapMode.METADATA_ONLY) + "-0_3-0-0_")
     assert rows(made)[1] == {
         "_hoodie_commit_time": "00000000000001",
         "_hoodie_commit_seqno": "00000000000001_3_1",

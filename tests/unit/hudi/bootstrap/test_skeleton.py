@@ -20,7 +20,7 @@ from framework.hudi.codecs.bloom import BloomFilter
 from framework.hudi.filegroup.key_footer import BLOOM, BLOOM_TYPE, MAX_KEY, MIN_KEY
 from framework.hudi.filegroup.read_back import check_keys, key_digest
 from framework.hudi.storage.local import LocalStorage
-from framework.vocabulary import BloomKind, FileKind
+from framework.vocabulary import BloomKind, BootstrapMode
 from tests.support.sources import a_fingerprint, a_rule, a_source, ids
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ PATH = "p=1/part.parquet"
 def written(root: Path, rule: KeyRule, schema: pa.Schema, **values: Any) -> WrittenBaseFile:
     """Write the skeleton of the file at `PATH`."""
     storage = LocalStorage(str(root))
-    identity = file_id(PATH, FileKind.SKELETON)
+    identity = file_id(PATH, BootstrapMode.METADATA_ONLY)
     target = BaseFileTarget(
         instant="00000000000001",
         number=3,

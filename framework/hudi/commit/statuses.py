@@ -1,0 +1,104 @@
+"""Statuses of written files, as values and as the rows of a segment."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import pyarrow as pa
+
+from framework.hudi.commit.segments import SEGMENT_SCHEMA
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from framework.hudi.bootstrap.inventory import InventoryFile
+    from framework.hudi.bootstrap.key_pass import KeyFacts
+    from framework.vocabulary import BootstrapMode
+
+__all__ = ["FileStatus", "SourceFileStatus", "Statuses"]
+
+_GATHERED: Final = 1024
+_COLUMNS: Final = [name for name in SEGMENT_SCHEMA.names if name != "crc32c"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileStatus:
+    """A written file; attributes as of `SEGMENT_SCHEMA`."""
+
+    number: int
+    partition_path: str
+    rows: int
+    inserts: int
+    min_key: str | None
+    max_key: str | None
+    file_id: str = ""
+    name: str = ""
+    staged: str = ""
+    size: int = 0
+    previous: str | None = None
+    updates: int = 0
+    deletes: int = 0
+    base_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFileStatus(FileStatus):
+    """A file that is written of one source file, all of whose rows are new."""
+
+    mode: BootstrapMode
+    source_path: str
+    source_size: int
+    source_mtime_ns: int
+    order_first: bytes | None
+    order_last: bytes | None
+    increasing: bool
+    injective: bool
+    null_keys: int
+
+    @classmethod
+    def of(cls, file: InventoryFile, mode: BootstrapMode, facts: KeyFacts) -> Self:
+        """Return the status of a source file for which nothing is written."""
+        return cls(
+            number=file.number,
+            partition_path=file.partition_path,
+            inserts=facts.rows,
+            mode=mode,
+            source_path=file.fingerprint.path,
+            source_size=file.fingerprint.size,
+            source_mtime_ns=file.fingerprint.mtime_ns,
+            **asdict(facts),
+        )
+
+
+class Statuses:
+    """Gathers statuses; turns them into Arrow now and then, which takes a tenth of the room."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[Any, ...]] = []
+        self._tables: list[pa.Table] = []
+
+    def add(self, status: FileStatus) -> None:
+        """Take in the next status."""
+        self._rows.append(tuple(getattr(status, name, None) for name in _COLUMNS))
+        if len(self._rows) >= _GATHERED:
+            self._gather()
+
+    def table(self, checksums: Sequence[int] | None = None) -> pa.Table:
+        """Return all statuses in the order in which they came, with the CRC32C of each file.
+
+        Without checksums, as where nothing was written, these are 0.
+        """
+        self._gather()
+        schema = pa.schema([SEGMENT_SCHEMA.field(name) for name in _COLUMNS])
+        found = pa.concat_tables([schema.empty_table(), *self._tables])
+        column = pa.array(checksums or [0] * found.num_rows, pa.uint32())
+        return found.append_column("crc32c", column).select(SEGMENT_SCHEMA.names)
+
+    def _gather(self) -> None:
+        """Turn the newest statuses into Arrow."""
+        columns = list(zip(*self._rows, strict=True)) or [()] * len(_COLUMNS)
+        fields = [SEGMENT_SCHEMA.field(name) for name in _COLUMNS]
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, fields, strict=True)]
+        self._tables.append(pa.Table.from_arrays(arrays, schema=pa.schema(fields)))
+        self._rows = []
