@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from framework.engine.load_history import LOAD_KEY
+from framework.engine.load_history import read_load
 from framework.engine.reading.table import open_table
 from framework.errors import PlanError, Where
 from framework.hudi.keygen.rule import KeyGenerator, KeyRule
@@ -144,8 +144,10 @@ def _key_rule(storage: Storage) -> KeyRule | None:
     """The rule in the commit that began the table; None where it was not ours."""
     data = [e for e in load_timeline(storage).completed if e.action in DATA_ACTIONS]
     extra = read_commit_head(storage, data[0].path).extra if data else {}
-    facts = extra.get(FACTS_KEY) or extra.get(LOAD_KEY)
-    return KeyRule.from_json(json.loads(facts)["key_rule"]) if facts else None
+    if FACTS_KEY in extra:
+        return KeyRule.from_json(json.loads(extra[FACTS_KEY])["key_rule"])
+    load = read_load(extra)
+    return None if load is None else load.key_rule
 
 
 def _options(properties: TableProperties, rule: KeyRule | None) -> dict[str, str]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from framework.engine.tasks import decode, encode
 from framework.errors import CorruptFileError, Where
+from framework.hudi.keygen.rule import KeyRule  # noqa: TC001  the codec reads the types of fields
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
 
@@ -26,7 +27,15 @@ if TYPE_CHECKING:
     from framework.plan.load import LoadPlan
     from framework.plan.target import Target
 
-__all__ = ["LOAD_KEY", "LoadState", "file_hash", "load_facts", "load_state", "read_load"]
+__all__ = [
+    "LOAD_KEY",
+    "LoadFacts",
+    "LoadState",
+    "file_hash",
+    "load_facts",
+    "load_state",
+    "read_load",
+]
 
 LOAD_KEY: Final = "lakestrap.load"
 _LOADED_KEY: Final = "lakestrap.loaded"
@@ -46,6 +55,33 @@ class LoadState:
     run_ids: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadFacts:
+    """What the commit of a load says of it.
+
+    Attributes:
+        version: of these facts.
+        operation: a value of `WriteOperation`.
+        source: id of the source, which remembered files belong to.
+        files: of the input.
+        bytes: their sizes.
+        run_id: that the run was given, None without one.
+        released: the instant whose quarantined rows were loaded, None for other loads.
+        key_rule: the table's.
+        immutable: what must stay as it was, key path in the spec to its value as text.
+    """
+
+    version: int
+    operation: str
+    source: str
+    files: int
+    bytes: int
+    run_id: str | None
+    released: str | None
+    key_rule: KeyRule
+    immutable: dict[str, str]
+
+
 def file_hash(path: str, size: int, mtime_ns: int) -> int:
     """Return what a file of a source is remembered by; another size or time is another file."""
     text = f"{path}\0{size}\0{mtime_ns}".encode(errors="surrogateescape")
@@ -54,20 +90,20 @@ def file_hash(path: str, size: int, mtime_ns: int) -> int:
 
 def load_facts(target: Target, plan: LoadPlan) -> dict[str, str]:
     """Return what the commit of a load says of it under `lakestrap.*`."""
-    told = {
-        "version": _VERSION,
-        "operation": plan.operation.value,
-        "source": plan.source_id,
-        "files": plan.files,
-        "bytes": plan.bytes,
-        "run_id": plan.run_id,
-        "released": plan.releases,
-        "key_rule": target.key_rule.as_json(),
-        "immutable": dict(target.immutable),
-    }
+    facts = LoadFacts(
+        version=_VERSION,
+        operation=plan.operation,
+        source=plan.source_id,
+        files=plan.files,
+        bytes=plan.bytes,
+        run_id=plan.run_id,
+        released=plan.releases,
+        key_rule=target.key_rule,
+        immutable=dict(target.immutable),
+    )
     memory = np.array(sorted(plan.remembered), np.dtype("<u8")).tobytes()
     return {
-        LOAD_KEY: json.dumps(told, sort_keys=True, ensure_ascii=False),
+        LOAD_KEY: encode(facts),
         _LOADED_KEY: base64.b64encode(memory).decode(),
     }
 
@@ -80,17 +116,17 @@ def load_state(storage: Storage, timeline: Timeline, source_id: str) -> LoadStat
         if instant.action not in DATA_ACTIONS:
             continue
         extra = read_commit_head(storage, instant.path).extra
-        told = read_load(extra, where=Where(file=instant.path))
-        if told is None:
+        facts = read_load(extra, where=Where(file=instant.path))
+        if facts is None:
             continue
-        if told.get("run_id"):
-            run_ids.add(str(told["run_id"]))
-        if loaded is None and told.get("source") == source_id:
+        if facts.run_id:
+            run_ids.add(facts.run_id)
+        if loaded is None and facts.source == source_id:
             loaded = frozenset(_numbers(extra.get(_LOADED_KEY, ""), instant.path))
     return LoadState(loaded=loaded or frozenset(), run_ids=frozenset(run_ids))
 
 
-def read_load(extra: Mapping[str, str], *, where: Where | None = None) -> dict[str, Any] | None:
+def read_load(extra: Mapping[str, str], *, where: Where | None = None) -> LoadFacts | None:
     """Return what a commit says of its load; None where it is not one of ours.
 
     Raises:
@@ -100,12 +136,12 @@ def read_load(extra: Mapping[str, str], *, where: Where | None = None) -> dict[s
     if text is None:
         return None
     try:
-        told: Any = json.loads(text)
+        facts = decode(LoadFacts, text)
     except ValueError as error:
         raise _not_readable(str(error), where) from error
-    if not isinstance(told, dict) or told.get("version") != _VERSION:
-        raise _not_readable("it is of another release, or no object", where)
-    return told
+    if facts.version != _VERSION:
+        raise _not_readable("it is of another release", where)
+    return facts
 
 
 def _numbers(text: str, path: str) -> Iterable[int]:

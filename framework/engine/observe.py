@@ -146,8 +146,8 @@ def _begun(storage: Storage, timeline: Timeline) -> dict[str, str]:
     extra = read_commit_head(storage, data[0].path).extra
     if FACTS_KEY in extra:
         return dict(BootstrapFacts.from_json(extra[FACTS_KEY]).immutable)
-    told = read_load(extra, where=Where(file=data[0].path))
-    return {} if told is None else {str(k): str(v) for k, v in told["immutable"].items()}
+    load = read_load(extra, where=Where(file=data[0].path))
+    return {} if load is None else load.immutable
 
 
 def _foreign(storage: Storage) -> tuple[str, ...]:

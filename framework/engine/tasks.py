@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import msgspec
 
@@ -43,13 +44,34 @@ class Tasks(Protocol):
 
 def encode(value: DataclassInstance) -> str:
     """Return a dataclass, with those in it, as one line of JSON (ADR 0033)."""
-    return msgspec.json.encode(value).decode()
+    return _ENCODER.encode(value).decode()
 
 
 def decode(cls: type[T], text: str) -> T:
-    """Return the `cls` that `encode` wrote; the types of its fields say what is made of them."""
-    found: T = _decoder(cls).decode(text)  # type: ignore[arg-type]  # a class is hashable
+    """Return the `cls` that `encode` wrote; the types of its fields say what is made of them.
+
+    Raises:
+        ValueError: the text is no JSON, or of another type.
+    """
+    try:
+        found: T = _decoder(cls).decode(text)  # type: ignore[arg-type]  # a class is hashable
+    except msgspec.DecodeError as error:
+        raise ValueError(str(error)) from error
     return found
+
+
+def _plain(value: object) -> object:
+    """Return what JSON can hold for a value that it cannot: a read-only mapping.
+
+    Raises:
+        NotImplementedError: it is something else.
+    """
+    if isinstance(value, MappingProxyType):
+        return dict(value)
+    raise NotImplementedError(f"a {type(value).__name__} has no JSON")
+
+
+_ENCODER: Final = msgspec.json.Encoder(enc_hook=_plain)
 
 
 @cache

@@ -7,11 +7,11 @@ all the same.
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping  # noqa: TC003  the codec reads the types of fields
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from framework.engine.audit.provenance import with_places
 from framework.engine.audit.subject import SetAside
+from framework.engine.tasks import decode, encode
 from framework.errors import AuditFailedError, CorruptFileError, Where
 from framework.hudi.commit.placement import read_bytes
 from framework.hudi.storage.locations import open_storage
@@ -27,7 +28,7 @@ from framework.hudi.table.layout import join, name_of, parent_of
 from framework.vocabulary import OnFail
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from framework.engine.audit.subject import Checker, InputRows
     from framework.hudi.storage.port import Storage
@@ -307,25 +308,18 @@ def _write(storage: Storage, path: str, found: Screened) -> None:
     """Write what was found; the name never stands for less than the whole of it."""
     unnamed = f"{path}.new"
     with storage.create(unnamed) as out:
-        out.write(json.dumps(asdict(found, dict_factory=_plain)).encode())
+        out.write(encode(found).encode())
     storage.move([Move(source=unnamed, target=path)])
 
 
 def _read(storage: Storage, path: str) -> Screened:
     """Return what an earlier process of the run found."""
     try:
-        fields: dict[str, Any] = json.loads(read_bytes(storage, path))
-        gone = {int(number): ExcludedRows(**each) for number, each in fields.pop("gone").items()}
-        return Screened(**fields, gone=gone)
-    except (ValueError, KeyError, TypeError) as error:
+        return decode(Screened, read_bytes(storage, path).decode())
+    except ValueError as error:
         raise CorruptFileError(
             "audit/screening-not-readable",
             "what an earlier process of this run set aside cannot be read",
             where=Where(file=path),
             remedy="Run again with --fresh.",
         ) from error
-
-
-def _plain(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return fields with their mappings as they are."""
-    return dict(pairs)

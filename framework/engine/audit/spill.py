@@ -14,18 +14,18 @@ magic again; the index has checksums of all blocks.
 from __future__ import annotations
 
 import hashlib
-import json
 import struct
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from framework.engine.tasks import decode, encode
 from framework.errors import CorruptFileError, Where
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from typing import BinaryIO
 
     from framework.hudi.storage.port import Storage
@@ -39,6 +39,31 @@ _LEAST_FLUSH: Final = 2 << 20
 _MOST_FLUSH: Final = 8 << 20
 _ROWS_PER_BLOCK: Final = 8 << 10
 _TRAILER: Final = struct.Struct("<QI8s")
+
+
+class Stretch(NamedTuple):
+    """Bytes of a spill, with their CRC-32."""
+
+    offset: int
+    size: int
+    crc: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flush:
+    """What was written at once: a block for each bucket, and the counts of `count` files."""
+
+    blocks: list[Stretch]
+    files: Stretch
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpillIndex:
+    """The end of a spill; `bits` of a hash choose its bucket."""
+
+    bits: int
+    flushes: list[Flush]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +113,7 @@ class SpillWriter:
         self._at = out.write(_MAGIC)
         self._files: list[tuple[int, np.ndarray]] = []
         self._rows = 0
-        self._flushes: list[dict[str, Any]] = []
+        self._flushes: list[Flush] = []
 
     def add(self, number: int, hashes: np.ndarray) -> None:
         """Take over hashes of a file, which may come in several parts; sorts them in place."""
@@ -101,7 +126,7 @@ class SpillWriter:
     def finish(self) -> None:
         """Write what is left, and the index."""
         self._flush()
-        index = json.dumps({"bits": self._bits, "flushes": self._flushes}).encode()
+        index = encode(SpillIndex(bits=self._bits, flushes=self._flushes)).encode()
         self._out.write(index)
         self._out.write(_TRAILER.pack(len(index), zlib.crc32(index), _MAGIC))
 
@@ -123,7 +148,7 @@ class SpillWriter:
         files = self._write(
             np.concatenate([numbers.view(np.uint8), counts.reshape(-1).view(np.uint8)])
         )
-        self._flushes.append({"blocks": blocks, "files": files, "count": len(numbers)})
+        self._flushes.append(Flush(blocks=blocks, files=files, count=len(numbers)))
         self._files, self._rows = [], 0
 
     def _cuts(self, hashes: np.ndarray) -> np.ndarray:
@@ -134,9 +159,9 @@ class SpillWriter:
         inner = np.searchsorted(hashes, starts)
         return np.concatenate([[0], inner, [hashes.size]])
 
-    def _write(self, data: np.ndarray) -> tuple[int, int, int]:
-        """Write an array; return its place, bytes and checksum."""
-        place = self._at, data.nbytes, zlib.crc32(data.data)
+    def _write(self, data: np.ndarray) -> Stretch:
+        """Write an array."""
+        place = Stretch(self._at, data.nbytes, zlib.crc32(data.data))
         self._out.write(data.data)
         self._at += data.nbytes
         return place
@@ -160,9 +185,9 @@ class SpillReader:
             text = self._read(stream, max(0, start - length), length if length < start else 0)
             if magic != _MAGIC or zlib.crc32(text) != crc:
                 raise self._corrupt("its end is not what was written")
-            index = json.loads(bytes(text))
-        self.bits: int = index["bits"]
-        self._flushes: Sequence[dict[str, Any]] = index["flushes"]
+            index = decode(SpillIndex, bytes(text).decode())
+        self.bits = index.bits
+        self._flushes = index.flushes
 
     @property
     def total(self) -> int:
@@ -173,38 +198,37 @@ class SpillReader:
         """Read all of it and compare the checksums."""
         with self._storage.open_input(self._path) as stream:
             for flush in self._flushes:
-                for place in [*flush["blocks"], flush["files"]]:
+                for place in [*flush.blocks, flush.files]:
                     self._checked(stream, place, np.uint8)
 
     def rows(self, bucket: int) -> int:
         """Return how many hashes a bucket has."""
-        return sum(int(flush["blocks"][bucket][1]) for flush in self._flushes) // 8
+        return sum(flush.blocks[bucket].size for flush in self._flushes) // 8
 
     def hashes(self, bucket: int) -> Iterator[np.ndarray]:
         """Yield the hashes of a bucket, one array per flush."""
         with self._storage.open_input(self._path) as stream:
             for flush in self._flushes:
-                yield self._checked(stream, flush["blocks"][bucket], np.uint64)
+                yield self._checked(stream, flush.blocks[bucket], np.uint64)
 
     def blocks(self, bucket: int) -> Iterator[Block]:
         """Yield a bucket with the files that its hashes are from."""
         with self._storage.open_input(self._path) as stream:
             for flush in self._flushes:
-                count = flush["count"]
-                files = self._checked(stream, flush["files"], np.uint8)
+                count = flush.count
+                files = self._checked(stream, flush.files, np.uint8)
                 counts = files[count * 8 :].view(np.uint32).reshape(count, 1 << self.bits)
                 yield Block(
-                    hashes=self._checked(stream, flush["blocks"][bucket], np.uint64),
+                    hashes=self._checked(stream, flush.blocks[bucket], np.uint64),
                     numbers=files[: count * 8].view(np.int64),
                     counts=counts[:, bucket],
                 )
 
-    def _checked(self, stream: Any, place: tuple[int, int, int], kind: Any) -> np.ndarray:
+    def _checked(self, stream: Any, place: Stretch, kind: Any) -> np.ndarray:
         """Return one array, having compared its checksum."""
-        offset, size, crc = place
-        data = self._read(stream, offset, size)
-        if len(data) != size or zlib.crc32(data) != crc:
-            raise self._corrupt(f"{size} bytes at {offset} are not what was written")
+        data = self._read(stream, place.offset, place.size)
+        if len(data) != place.size or zlib.crc32(data) != place.crc:
+            raise self._corrupt(f"{place.size} bytes at {place.offset} are not what was written")
         return np.frombuffer(data, kind)
 
     def _read(self, stream: Any, offset: int, size: int) -> memoryview:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 import pyarrow as pa
 
-from framework.engine.tasks import decode
+from framework.engine.tasks import decode, encode
 from framework.hudi.bootstrap.fingerprint import read_footer
 from framework.hudi.bootstrap.inventory import INVENTORY_SCHEMA
 from framework.hudi.bootstrap.source_schema import SchemaCache, SchemaFacts, encode_schema
@@ -18,12 +17,20 @@ from framework.hudi.table.layout import join
 from framework.vocabulary import SourceTrait
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from framework.hudi.bootstrap.discovery import SourceFile
     from framework.hudi.storage.port import Storage
 
-__all__ = ["LISTING_BATCH", "FooterTask", "footers_task", "write_listing"]
+__all__ = [
+    "LISTING_BATCH",
+    "Examples",
+    "FooterShare",
+    "FooterTask",
+    "SeenSchema",
+    "footers_task",
+    "write_listing",
+]
 
 LISTING_BATCH: Final = 4096
 _LISTED: Final = ("partition_path", "path", "size", "mtime_ns")
@@ -50,6 +57,36 @@ class FooterTask:
     stop: int
 
 
+@dataclass(slots=True, kw_only=True)
+class SeenSchema:
+    """A schema, encoded, with the path of the first file that has it, and how many files do."""
+
+    schema: str
+    example: str
+    files: int = 0
+
+
+Examples = dict[str, dict[str, tuple[str, str]]]
+"""Partition path to trait to the first file that has it, and the column."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FooterShare:
+    """What a task read.
+
+    Attributes:
+        start: as of the task.
+        path: where the files are: a stream of `INVENTORY_SCHEMA` without `number`.
+        schemas: by their hash, in the order in which they came up.
+        examples: of traits.
+    """
+
+    start: int
+    path: str
+    schemas: dict[str, SeenSchema] = field(default_factory=dict)
+    examples: Examples = field(default_factory=dict)
+
+
 def write_listing(storage: Storage, path: str, files: Iterable[SourceFile]) -> int:
     """Write the files as they come, in batches of a fixed size; return how many."""
     count = 0
@@ -67,10 +104,7 @@ def write_listing(storage: Storage, path: str, files: Iterable[SourceFile]) -> i
 
 
 def footers_task(descriptor: str) -> str:
-    """Read the footers of a `FooterTask`; return where they are and their schemas, as JSON.
-
-    The JSON has `start`, `path`, `schemas`: hash to `schema` (encoded), `example` (path) and
-    `files`, and `examples`: partition path to trait to the first file and column that have it.
+    """Read the footers of a `FooterTask`; return the `FooterShare` as JSON.
 
     Raises:
         CorruptFileError: as of `read_footer`; the first such file in order.
@@ -78,7 +112,8 @@ def footers_task(descriptor: str) -> str:
     """
     task = decode(FooterTask, descriptor)
     work = open_storage(task.work)
-    gathering = _Gathering(open_storage(task.source))
+    share = FooterShare(start=task.start, path=join("footers", f"{uuid4().hex}.arrow"))
+    gathering = _Gathering(open_storage(task.source), share)
     with work.open_input(task.listing) as stream:
         reader = pa.ipc.open_file(stream)
         for index in range(task.start // LISTING_BATCH, -(-task.stop // LISTING_BATCH)):
@@ -86,33 +121,31 @@ def footers_task(descriptor: str) -> str:
             begin = max(task.start - first, 0)
             for row in reader.get_batch(index).slice(begin, task.stop - first - begin).to_pylist():
                 gathering.add(row)
-    path = join("footers", f"{uuid4().hex}.arrow")
     table = pa.table(gathering.columns, schema=_SEGMENT_SCHEMA)
-    with work.create(path) as out, pa.ipc.new_stream(out, _SEGMENT_SCHEMA) as writer:
+    with work.create(share.path) as out, pa.ipc.new_stream(out, _SEGMENT_SCHEMA) as writer:
         writer.write_table(table)
-    found = {"schemas": gathering.schemas, "examples": gathering.examples}
-    return json.dumps({"start": task.start, "path": path, **found})
+    return encode(share)
 
 
 class _Gathering:
     """Reads footers one by one and keeps what an inventory needs."""
 
-    def __init__(self, source: Storage) -> None:
+    def __init__(self, source: Storage, share: FooterShare) -> None:
         self._source = source
+        self._share = share
         self._cache = SchemaCache()
         self.columns: dict[str, list[Any]] = {name: [] for name in _SEGMENT_SCHEMA.names}
-        self.schemas: dict[str, dict[str, Any]] = {}
-        self.examples: dict[str, dict[str, tuple[str, str]]] = {}
 
-    def add(self, listed: dict[str, Any]) -> None:
-        """Read one listed file's footer."""
+    def add(self, listed: Mapping[str, Any]) -> None:
+        """Read the footer of a row of the listing."""
         path = listed["path"]
         with self._source.open_input(path) as stream:
             footer = read_footer(stream, stream.size(), f"{self._source.location}/{path}")
             size = stream.size()
         facts = self._cache.facts(footer.metadata)
         found = {**footer.traits, **({SourceTrait.COLON_NAME: ""} if ":" in path else {})}
-        row = listed | {
+        row = {
+            **listed,
             "size": size,
             "footer_length": footer.length,
             "footer_sha256": bytes.fromhex(footer.sha256),
@@ -125,17 +158,17 @@ class _Gathering:
             self.columns[name].append(value)
         self._count(facts, path)
         if found:
-            examples = self.examples.setdefault(listed["partition_path"], {})
+            examples = self._share.examples.setdefault(listed["partition_path"], {})
             for trait, column in found.items():
                 examples.setdefault(trait, (path, column))
 
     def _count(self, facts: SchemaFacts, path: str) -> None:
         """Count one more file with this schema."""
-        known = self.schemas.get(facts.hash)
+        known = self._share.schemas.get(facts.hash)
         if known is None:
-            known = {"schema": encode_schema(facts.schema), "example": path, "files": 0}
-            self.schemas[facts.hash] = known
-        known["files"] += 1
+            known = SeenSchema(schema=encode_schema(facts.schema), example=path)
+            self._share.schemas[facts.hash] = known
+        known.files += 1
 
 
 def _listing_batch(rows: list[tuple[Any, ...]]) -> Any:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from framework.engine.bootstrap.footers import FooterTask, footers_task, write_listing
+from framework.engine.bootstrap.footers import (
+    Examples,
+    FooterShare,
+    FooterTask,
+    SeenSchema,
+    footers_task,
+    write_listing,
+)
 from framework.engine.bootstrap.packing import footer_shares
 from framework.engine.events import Progress, silent
-from framework.engine.tasks import encode
+from framework.engine.tasks import decode, encode
 from framework.hudi.bootstrap.discovery import Ignored, discover
 from framework.hudi.bootstrap.inventory import InventoryWriter
 from framework.hudi.bootstrap.source_schema import decode_schema
@@ -49,7 +55,7 @@ def take_inventory(
     and one summary per partition.
 
     Args:
-        tasks: carries the reading of footers.
+        tasks: run the reading of footers.
         source: location of the source root, canonical.
         levels: folder levels that make a partition; 0 where all files are one.
         work: location of a fresh folder, readable and writable by tasks.
@@ -63,12 +69,12 @@ def take_inventory(
     ignored = Ignored()
     found = discover(open_storage(source), levels, ignored)
     files = write_listing(open_storage(work), _LISTING, found)
-    statuses = _read_footers(tasks, (source, work), files, events)
-    schemas = _merged_schemas(statuses)
+    shares = _read_footers(tasks, (source, work), files, events)
+    schemas = _merged_schemas(shares)
     schema, conflicts = _unified(schemas)
     places = {digest: place for place, digest in enumerate(schemas)}
-    totals = _Totals(places, _merged_examples(statuses))
-    handle, partitions = _write(work, statuses, _incomplete(schemas, schema), totals)
+    totals = _Totals(places, _merged_examples(shares))
+    handle, partitions = _write(work, shares, _incomplete(schemas, schema), totals)
     return SourceInventory(
         handle=handle,
         location=source,
@@ -76,7 +82,7 @@ def take_inventory(
         schema=schema,
         conflicts=conflicts,
         schemas=tuple(
-            SourceSchema(schema=decode_schema(seen["schema"]), example=seen["example"])
+            SourceSchema(schema=decode_schema(seen.schema), example=seen.example)
             for seen in schemas.values()
         ),
         ignored_files=ignored.count,
@@ -85,38 +91,35 @@ def take_inventory(
 
 def _read_footers(
     tasks: Tasks, places: tuple[str, str], files: int, events: Events
-) -> list[dict[str, Any]]:
-    """Return the statuses of all footer tasks, in the order of the files."""
+) -> list[FooterShare]:
+    """Return what all footer tasks read, in the order of the files."""
     source, work = places
     descriptors = [
         encode(FooterTask(source=source, work=work, listing=_LISTING, start=start, stop=stop))
         for start, stop in footer_shares(files, tasks.parallelism)
     ]
-    statuses = []
-    for text in tasks.run(footers_task, descriptors):
-        status = json.loads(text)
-        statuses.append(status)
-        events(Progress(stage="source", files=sum(s["files"] for s in status["schemas"].values())))
-    return sorted(statuses, key=lambda status: int(status["start"]))
+    shares = []
+    for status in tasks.run(footers_task, descriptors):
+        share = decode(FooterShare, status)
+        shares.append(share)
+        events(Progress(stage="source", files=sum(s.files for s in share.schemas.values())))
+    return sorted(shares, key=lambda share: share.start)
 
 
-def _merged_schemas(statuses: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _merged_schemas(shares: Sequence[FooterShare]) -> dict[str, SeenSchema]:
     """Return each distinct schema with its first example and its count of files."""
-    merged: dict[str, dict[str, Any]] = {}
-    for status in statuses:
-        for digest, seen in status["schemas"].items():
-            known = merged.setdefault(digest, seen | {"files": 0})
-            known["files"] += seen["files"]
+    merged: dict[str, SeenSchema] = {}
+    for share in shares:
+        for digest, seen in share.schemas.items():
+            merged.setdefault(digest, replace(seen, files=0)).files += seen.files
     return merged
 
 
-def _merged_examples(
-    statuses: Sequence[dict[str, Any]],
-) -> dict[str, dict[str, tuple[str, str]]]:
+def _merged_examples(shares: Sequence[FooterShare]) -> Examples:
     """Return partition path to trait to the first file and column; a partition may be split."""
-    merged: dict[str, dict[str, tuple[str, str]]] = {}
-    for status in statuses:
-        for partition, examples in status["examples"].items():
+    merged: Examples = {}
+    for share in shares:
+        for partition, examples in share.examples.items():
             known = merged.setdefault(partition, {})
             for trait, (file, column) in examples.items():
                 known.setdefault(trait, (file, column))
@@ -124,13 +127,13 @@ def _merged_examples(
 
 
 def _unified(
-    schemas: Mapping[str, dict[str, Any]],
+    schemas: Mapping[str, SeenSchema],
 ) -> tuple[Any, tuple[SchemaConflict, ...]]:
     """Return the schema of all files, None without files, and each column that has none."""
     if not schemas:
         return None, ()
-    examples = [seen["example"] for seen in schemas.values()]
-    union = unify([decode_schema(seen["schema"]) for seen in schemas.values()])
+    examples = [seen.example for seen in schemas.values()]
+    union = unify([decode_schema(seen.schema) for seen in schemas.values()])
     types: dict[str, dict[str, str]] = {}
     for conflict in union.conflicts:
         known = types.setdefault(conflict.column, {conflict.left: examples[conflict.left_index]})
@@ -139,16 +142,16 @@ def _unified(
     return union.schema, tuple(found)
 
 
-def _incomplete(schemas: Mapping[str, dict[str, Any]], unified: Any) -> frozenset[str]:
+def _incomplete(schemas: Mapping[str, SeenSchema], unified: Any) -> frozenset[str]:
     """Return the hashes of schemas that lack a column of the unified one."""
     names = set(unified.names) if unified is not None else set()
-    found = {h for h, seen in schemas.items() if names - set(decode_schema(seen["schema"]).names)}
+    found = {h for h, seen in schemas.items() if names - set(decode_schema(seen.schema).names)}
     return frozenset(found)
 
 
 def _write(
     work: str,
-    statuses: Sequence[dict[str, Any]],
+    shares: Sequence[FooterShare],
     incomplete: frozenset[str],
     totals: _Totals,
 ) -> tuple[InventoryHandle, tuple[PartitionSummary, ...]]:
@@ -156,8 +159,8 @@ def _write(
     storage = open_storage(work)
     with storage.create(_INVENTORY) as out:
         writer = InventoryWriter(out)
-        for status in statuses:
-            for batch in _read_stream(storage, status["path"]):
+        for share in shares:
+            for batch in _read_stream(storage, share.path):
                 totals.add(writer.add(_with_missing(batch, incomplete)))
         handle = writer.finish(f"{work}/{_INVENTORY}")
     storage.delete("footers", _LISTING)
@@ -201,9 +204,7 @@ class _Open:
 class _Totals:
     """Adds up files by partition as they come, in order."""
 
-    def __init__(
-        self, places: Mapping[str, int], examples: Mapping[str, Mapping[str, tuple[str, str]]]
-    ) -> None:
+    def __init__(self, places: Mapping[str, int], examples: Examples) -> None:
         self._places = places
         self._examples = examples
         self._done: list[PartitionSummary] = []

@@ -8,13 +8,14 @@ table; folders whose names begin with a dot are on their way.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from framework.engine.places import canonical
+from framework.engine.tasks import decode, encode
 from framework.errors import CorruptFileError, PlanError, StorageError, Where
 from framework.hudi.commit.placement import read_bytes
 from framework.hudi.storage.port import Move
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GATHERED",
     "TOLD",
+    "BatchRecord",
     "QuarantinedBatch",
     "batch_record",
     "discard",
@@ -48,13 +50,11 @@ GATHERED: Final = re.compile(r"\.(?:staged|ready)-([0-9a-f]{16})-([0-9a-f]{32})"
 
 _NAME: Final = re.compile(r"instant=([0-9]{14,17})")
 _VERSION: Final = 1
-_FOUND: Final = ("location", "files", "bytes")
-"""What is seen where the data set lies, and not recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuarantinedBatch:
-    """Rows that one run set aside.
+class BatchRecord:
+    """What is recorded of rows that one run set aside.
 
     Attributes:
         table: canonical location of the table.
@@ -65,9 +65,7 @@ class QuarantinedBatch:
         at: when, UTC.
         operation: what was to be done with them: `bootstrap`, or a value of `WriteOperation`.
         redacted: columns whose values are never shown.
-        location: of all data sets of the table.
-        files: paths of the Parquet files, absolute.
-        bytes: their sizes, added.
+        version: of the record.
     """
 
     table: str
@@ -78,6 +76,19 @@ class QuarantinedBatch:
     at: str = ""
     operation: str = ""
     redacted: tuple[str, ...] = ()
+    version: int = _VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantinedBatch(BatchRecord):
+    """Rows that one run set aside, and where they lie.
+
+    Attributes:
+        location: of all data sets of the table.
+        files: paths of the Parquet files, absolute.
+        bytes: their sizes, added.
+    """
+
     location: str = ""
     files: tuple[str, ...] = ()
     bytes: int = 0
@@ -107,8 +118,7 @@ def gathering_folders(table: str, run_id: str) -> tuple[str, str]:
 
 def batch_record(aside: QuarantinedBatch) -> bytes:
     """Return the record of a data set."""
-    fields = {k: v for k, v in asdict(aside, dict_factory=dict).items() if k not in _FOUND}
-    return json.dumps({**fields, "version": _VERSION}, sort_keys=True, ensure_ascii=False).encode()
+    return encode(BatchRecord(**_recorded(aside))).encode()
 
 
 def read_batch(storage: Storage, folder: str) -> QuarantinedBatch:
@@ -119,16 +129,16 @@ def read_batch(storage: Storage, folder: str) -> QuarantinedBatch:
     """
     path = join(folder, TOLD)
     try:
-        fields: dict[str, Any] = json.loads(read_bytes(storage, path))
-        _check_version(fields.pop("version"))
+        record = decode(BatchRecord, read_bytes(storage, path).decode())
+        _check_version(record.version)
         files = [each for each in storage.list(folder) if is_data(each)]
         return QuarantinedBatch(
-            **{**fields, "redacted": tuple(fields["redacted"])},
+            **_recorded(record),
             location=storage.location,
             files=tuple(f"{storage.location}/{each.path}" for each in files),
             bytes=sum(each.size for each in files),
         )
-    except (ValueError, KeyError, TypeError, StorageError) as error:
+    except (ValueError, StorageError) as error:
         raise CorruptFileError(
             "quarantine/not-readable",
             f"what was set aside cannot be read: {error}",
@@ -167,7 +177,12 @@ def of_another_table(found: QuarantinedBatch, location: str, table: str) -> Plan
     )
 
 
-def _check_version(version: object) -> None:
+def _recorded(found: BatchRecord) -> dict[str, Any]:
+    """Return the fields that are recorded."""
+    return {each.name: getattr(found, each.name) for each in fields(BatchRecord)}
+
+
+def _check_version(version: int) -> None:
     """Raise for a record of another release."""
     if version != _VERSION:
         raise ValueError(f"it is of version {version}")

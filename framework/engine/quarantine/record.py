@@ -80,9 +80,9 @@ def read_record(table: str) -> Record:
             continue
         extra, where = read_commit_head(storage, instant.path).extra, Where(file=instant.path)
         runs[instant.requested_time] = extra.get(WRITE_ID_KEY, "")
-        load = read_load(extra, where=where) or {}
-        if load.get("released"):
-            released[str(load["released"])] = instant.requested_time
+        load = read_load(extra, where=where)
+        if load is not None and load.released:
+            released[load.released] = instant.requested_time
         place = _audit(extra, where).get(PLACE)
         if place:
             places[str(place)] = None
