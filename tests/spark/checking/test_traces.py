@@ -192,11 +192,15 @@ def test_suite_that_is_cancelled_ends_at_once(spark: SparkSession, run: Run) -> 
         for i in range(20)
     ]
     context = spark.sparkContext
+    tracker = context.statusTracker()
 
     def cancel() -> None:
-        while not context.statusTracker().getActiveJobsIds():
+        """Cancel until one job has failed: one that is just being submitted stays."""
+        seen: set[int] = set()
+        while not any((found := tracker.getJobInfo(n)) and found.status == "FAILED" for n in seen):
+            seen |= set(tracker.getActiveJobsIds())
+            context.cancelAllJobs()
             time.sleep(0.05)
-        context.cancelAllJobs()
 
     killer = threading.Thread(target=cancel)
     killer.start()
