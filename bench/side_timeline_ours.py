@@ -18,8 +18,7 @@ from urllib.request import urlopen
 
 from framework.hudi.filegroup.slices import FileGroupId
 from framework.hudi.storage.local import LocalStorage
-from framework.hudi.timeline.timeline import load_timeline
-from framework.hudi.timeline.timeline_hash import timeline_hash
+from framework.hudi.timeline.timeline import load_timeline, timeline_hash
 from framework.hudi.view.port import Selection
 from framework.hudi.view.remote import RemoteView, ServiceAddress
 from framework.timeline_service.tables import table_id

@@ -26,7 +26,7 @@ from framework.engine.backend import Backend
 from framework.engine.events import Note
 from framework.engine.prepare import PlanningContext, Prepared, Request, prepare, prepare_saved
 from framework.engine.quarantine.record import PLACE
-from framework.engine.run.interruption import aftermath
+from framework.engine.run.lifecycle import aftermath
 from framework.engine.runner import RunResult
 from framework.plan.render.explain import explain_text
 from framework.plan.words import count_text, size_text

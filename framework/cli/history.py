@@ -11,8 +11,8 @@ from rich.text import Text
 
 from framework.cli.options import Format, JsonFormat, Place, Target, Variables, pairs
 from framework.cli.places import locations_of
-from framework.cli.render.columns import laid_in_columns
 from framework.cli.render.console import clean, out, write
+from framework.cli.render.rows import laid_in_columns
 from framework.engine.history import history
 from framework.engine.reporting.summary import summary_of
 from framework.engine.reporting.words import tally_text

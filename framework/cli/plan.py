@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from framework.cli.markdown import Markdown
 from framework.cli.options import LogFormat, LogOption, Specs, Target, Variables, pairs
 from framework.cli.render.console import out
 from framework.cli.render.errors import OutputOptions
@@ -21,21 +21,52 @@ from framework.cli.render.progress import reporting
 from framework.cli.spec_files import each_file, in_process
 from framework.cli.usage import usage_error
 from framework.engine.events import Note
-from framework.engine.key_proof import prove_source
-from framework.engine.page_verification import verify_source
+from framework.engine.key_proof import prove_source, verify_source
 from framework.engine.prepare import PlanningContext, Request, prepare
-from framework.errors import StorageError, Where
+from framework.errors import FrameworkError, StorageError, Where
 from framework.plan.render.explain import explain_json, explain_markdown
+from framework.plan.render.markdown import failure_text
 from framework.plan.saved import save_plan
 from framework.spec.loader import find_specs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from framework.engine.events import Events
     from framework.engine.prepare import Prepared
 
-__all__ = ["command"]
+__all__ = ["Markdown", "command"]
+
+
+@dataclass
+class Markdown:
+    """What is to be written; `failures` hold the errors of specs that have no plan."""
+
+    failures: list[str] = field(default_factory=list)
+    plans: list[str] = field(default_factory=list)
+
+    def noting_failures(self, one: Callable[[Path], int]) -> Callable[[Path], int]:
+        """Return `one` so that an error of it, which is raised all the same, is noted."""
+
+        def noted(path: Path) -> int:
+            try:
+                return one(path)
+            except FrameworkError as error:
+                self.failures.append(failure_text(str(path), error))
+                raise
+
+        return noted
+
+    @contextlib.contextmanager
+    def written(self, wanted: bool) -> Iterator[None]:
+        """Write to stdout at the end, after a failure too, where it is wanted."""
+        try:
+            yield
+        finally:
+            if wanted:
+                for text in (*self.failures, *self.plans):
+                    sys.stdout.write(text.rstrip("\n") + "\n\n")
+
 
 _CHANGES = 2
 _NO_PAGES = "no pages to verify: this plan takes no file"

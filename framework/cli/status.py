@@ -19,8 +19,7 @@ from framework.engine.status import table_status
 from framework.plan.words import count_text, size_text
 
 if TYPE_CHECKING:
-    from framework.engine.status import TableStatus
-    from framework.engine.table_files import DiskUse, Slices
+    from framework.engine.status import DiskUse, Slices, TableStatus
 
 __all__ = ["command"]
 

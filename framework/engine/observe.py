@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from framework.engine.bootstrap.key_sample import sampled_key_bytes
-from framework.engine.bootstrap.source import take_inventory
+from framework.engine.bootstrap.source import sampled_key_bytes, take_inventory
 from framework.engine.drift import Adoption, find_drift
 from framework.engine.events import StageFinished, StageStarted, silent
 from framework.engine.load.listing_input import list_input

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from framework.engine.lease import leased
 from framework.engine.observe import observe
 from framework.engine.prepare import Prepared, load
-from framework.engine.quarantine.datasets import sweep
+from framework.engine.quarantine.datasets import leased, sweep
 from framework.errors import AfterCommitError, FrameworkError, Where
 from framework.hudi.storage.locations import open_storage
 from framework.plan.build import build

@@ -10,8 +10,7 @@ from framework.engine.bootstrap.pipeline import run_bootstrap
 from framework.engine.events import Published, silent
 from framework.engine.load.pipeline import run_load
 from framework.engine.run.context import SECONDS, RunContext
-from framework.engine.run.lifecycle import lifecycle
-from framework.engine.run.recovery import recover
+from framework.engine.run.lifecycle import lifecycle, recover
 from framework.engine.views import LISTED
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.clock import SystemClock

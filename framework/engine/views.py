@@ -16,9 +16,8 @@ from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.filegroup.log_changes import LogPart
 from framework.hudi.filegroup.slices import Extent, FileGroupId  # noqa: TC001  the codec reads these
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.view.damage import Damage
 from framework.hudi.view.listing_view import ListingView
-from framework.hudi.view.recorded import CheckedView, RecordedFiles
+from framework.hudi.view.recorded import CheckedView, Damage, RecordedFiles
 from framework.hudi.view.remote import FallbackView, RemoteView, ServiceAddress
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from framework.plan.checks import check_foreign_content
 from framework.plan.definition import Case, Plan
 from framework.plan.estimate import Estimate
 from framework.plan.faults import Fault, refuse
-from framework.plan.input import InputRequest, Transform
-from framework.plan.load import LoadPlan, LoadRequest
+from framework.plan.load import InputRequest, LoadPlan, LoadRequest, Transform
 from framework.plan.quality.contract import splitting_faults
 from framework.plan.reader_demands import reader_faults, unproven_notes
 from framework.plan.readers.exceptions import Trait

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from framework.plan.input import InputRequest
-from framework.plan.load import LoadRequest
+from framework.plan.load import InputRequest, LoadRequest
 from framework.plan.quality.model import Budget
 from framework.vocabulary import WriteOperation
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from framework.hudi.keygen.rule import KeyRule
-    from framework.plan.input import InputRequest
+    from framework.plan.load import InputRequest
     from framework.plan.partitions import PartitionPlan
     from framework.plan.quality.model import Quality
     from framework.vocabulary import KeyScope, WriteOperation

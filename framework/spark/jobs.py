@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from py4j.protocol import Py4JError
 
-from framework.spark.spark_faults import typed
+from framework.spark.task_faults import typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from framework.errors import PlanError
 from framework.spark.reading.jvm import Jvm
-from framework.spec.sql.allowed_functions import function_fault, refused_functions
+from framework.spec.sql.functions import function_fault, refused_functions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -13,7 +13,7 @@ from framework.engine.reading.table import open_table
 from framework.errors import PlanError
 from framework.hudi.keygen.spark_sql import quote_name
 from framework.spark.reading.snapshot import Reading, absolute, rows_of
-from framework.spark.spark_faults import first_line, typed
+from framework.spark.task_faults import first_line, typed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

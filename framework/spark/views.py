@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, Self
 
 from framework.engine.views import LISTED, checked, listing_view
-from framework.hudi.timeline.timeline_hash import timeline_hash
+from framework.hudi.timeline.timeline import timeline_hash
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.remote import ServiceAddress
 from framework.spec.sections.timeline_service_spec import TimelineServiceSpec

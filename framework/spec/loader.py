@@ -14,17 +14,16 @@ from framework.spec.document.resolve import Resolver, Scope
 from framework.spec.document.section_keys import (
     SECTIONS_NOT_BUILT,
     in_current_names,
+    with_options_as_text,
     without_unbuilt,
 )
 from framework.spec.document.source import SourceText, one_finding, read_source
-from framework.spec.document.verbatim import with_options_as_text
 from framework.spec.document.walker import parse
 from framework.spec.rules.check_semantics import CheckSemantics
-from framework.spec.rules.contract_semantics import ContractSemantics
 from framework.spec.rules.example_semantics import ExampleSemantics, note_unknown_checks
 from framework.spec.rules.inclusions import PROFILES, ColumnsFile, with_profiles
 from framework.spec.rules.load_semantics import LoadSemantics
-from framework.spec.rules.quality_semantics import QualitySemantics
+from framework.spec.rules.quality_semantics import ContractSemantics, QualitySemantics
 from framework.spec.rules.resolved_checks import CheckFinisher, models_by_name
 from framework.spec.rules.semantics import Semantics
 from framework.spec.rules.sql_files import SqlFiles

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from framework.hudi.timeline.instant import COMPACTIONS, DATA_ACTIONS, LATEST
-from framework.hudi.timeline.timeline_hash import instants_hash
+from framework.hudi.timeline.timeline import instants_hash
 from framework.hudi.view.known import Known
 from framework.hudi.view.port import Query, Selection
 from framework.timeline_service.dto import (

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from framework.hudi.timeline.timeline_hash import timeline_hash, timeline_hashes
+from framework.hudi.timeline.timeline import timeline_hash, timeline_hashes
 from framework.timeline_service.dto import Places
 from framework.timeline_service.messages import JSON, RequestRefusedError
 

@@ -9,7 +9,7 @@ import pytest
 
 from framework.errors import CorruptFileError
 from framework.spark import read
-from framework.spark.spark_faults import typed
+from framework.spark.task_faults import typed
 from framework.vocabulary import TableType, Verify
 from tests.support.damaged_lakes import adopted_lake, files_of, written_lake
 from tests.support.mutants import Mutant, Subject, mutants

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
-import framework.plan.bootstrap.format_faults
+import framework.plan.bootstrap.build_bootstrap
 from framework.plan.readers.source_formats import FORMATS, Engine, Use
 from framework.vocabulary import SourceTrait
 from tests.interop.canonical import canonical_rows
@@ -46,7 +46,7 @@ BETTER = {
 @pytest.fixture
 def no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Adopt what a plan refuses, to see whether it is right to do so."""
-    monkeypatch.setattr(framework.plan.bootstrap.format_faults, "FORMATS", ())
+    monkeypatch.setattr(framework.plan.bootstrap.build_bootstrap, "FORMATS", ())
 
 
 @pytest.mark.usefixtures("no_refusal")

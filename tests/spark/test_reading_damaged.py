@@ -10,14 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framework.engine.load.existing import latest_slices
+from framework.engine.load.tag import latest_slices
 from framework.engine.reading.table import open_table
 from framework.engine.views import LISTED
 from framework.errors import CorruptFileError
 from framework.hudi.codecs.parquet_seal import check_pages, chunk_start
 from framework.spark import read, read_incremental, read_optimized
-from framework.spark.spark_faults import typed
 from framework.spark.sql_query import query
+from framework.spark.task_faults import typed
 from framework.vocabulary import TableType, Verify
 from tests.golden.tables.opening import open_golden
 from tests.support.damaged_lakes import adopted_lake, written_lake

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import framework.plan.bootstrap.format_faults
+import framework.plan.bootstrap.build_bootstrap
 from framework.plan.readers.source_formats import FORMATS, Engine, Use
 from framework.spark import read
 from tests.interop.canonical import canonical_rows
@@ -27,7 +27,7 @@ def test_read_of_a_format_is_as_listed(
     name: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a table whose one file stayed as it is, whether or not a plan refuses that."""
-    monkeypatch.setattr(framework.plan.bootstrap.format_faults, "FORMATS", ())
+    monkeypatch.setattr(framework.plan.bootstrap.build_bootstrap, "FORMATS", ())
     location = adopted(name, tmp_path)
     rows, _, _ = upsert_into(name)
     engine = Engine.SPARK_3_5 if spark.version.startswith("3.5") else Engine.SPARK_4_1

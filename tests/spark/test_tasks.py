@@ -15,8 +15,7 @@ from framework.errors import (
     TaskError,
     Where,
 )
-from framework.spark.task_worker import name_of
-from framework.spark.tasks import SparkTasks
+from framework.spark.tasks import SparkTasks, name_of
 from tests.support import spark_jobs
 
 if TYPE_CHECKING:

@@ -19,9 +19,12 @@ from framework.engine.audit.subject import Judged
 from framework.engine.audit.verdicts import outcome_of
 from framework.engine.places import canonical
 from framework.engine.prepare import PlanningContext, Request, prepare
-from framework.engine.quarantine.batch_names import gathering_place, name_batch
 from framework.engine.quarantine.datasets import waiting
-from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
+from framework.engine.quarantine.quarantined_batch import (
+    QuarantinedBatch,
+    gathering_place,
+    name_batch,
+)
 from framework.engine.quarantine.record import read_record
 from framework.engine.release import finish_release, prepare_release
 from framework.engine.results import CheckResult

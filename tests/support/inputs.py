@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from framework.plan.input import InputRequest, Transform
+from framework.plan.load import InputRequest, Transform
 
 if TYPE_CHECKING:
     from pathlib import Path

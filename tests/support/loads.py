@@ -8,10 +8,10 @@ from uuid import NAMESPACE_URL, uuid5
 import google_crc32c
 import pyarrow as pa
 
-from framework.hudi.commit.files import AuditedFiles, written_files
 from framework.hudi.commit.intent import Intent
 from framework.hudi.commit.links import check_listing, link_files
 from framework.hudi.commit.segments import SEGMENT_SCHEMA, SegmentRef, write_segment
+from framework.hudi.commit.statuses import AuditedFiles, written_files
 from framework.hudi.commit.transaction import Publication, begin, finish, publish
 from framework.hudi.filegroup.log_changes import LogPart, read_changes
 from framework.hudi.filegroup.log_file import log_file_bytes

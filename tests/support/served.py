@@ -11,7 +11,7 @@ from framework.hudi.filegroup.names import BaseFileName
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import PARTITION_METADATA, join
 from framework.hudi.timeline.commit_metadata import CommitHead, WriteStat, write_commit
-from framework.hudi.timeline.timeline_hash import timeline_hash
+from framework.hudi.timeline.timeline import timeline_hash
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.stores.memory import MemoryStore
 from framework.timeline_service.access import Access, Limits

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from framework.hudi.codecs.avro import ContainerFormat
-from framework.hudi.timeline.requested_replace import REQUESTED_REPLACE
+from framework.hudi.commit.intent import REQUESTED_REPLACE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -8,7 +8,6 @@ from uuid import NAMESPACE_URL, uuid5
 import google_crc32c
 import pyarrow as pa
 
-from framework.hudi.commit.files import AuditedFiles, written_files
 from framework.hudi.commit.intent import Intent, Transaction
 from framework.hudi.commit.lease import Owner, acquire, release
 from framework.hudi.commit.links import check_listing, link_files, place_files
@@ -16,6 +15,7 @@ from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.commit.recovery import roll_back, roll_forward
 from framework.hudi.commit.segments import SEGMENT_SCHEMA, SegmentRef, write_segment
 from framework.hudi.commit.staging import Staging
+from framework.hudi.commit.statuses import AuditedFiles, written_files
 from framework.hudi.commit.transaction import Publication, begin, finish, publish
 from framework.hudi.filegroup.names import BaseFileName
 from framework.hudi.table.layout import (

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framework.engine.events import silent
-from framework.engine.load.existing import latest_slices
+from framework.engine.load.tag import latest_slices
 from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.reading.slice_rows import SliceFiles, SliceTable, slice_rows
 from framework.engine.reading.table import open_table
@@ -28,8 +28,7 @@ from framework.hudi.table.partition_path import PartitionField, partition_values
 from framework.plan.build import Earlier
 from framework.plan.definition import Case, Plan
 from framework.plan.estimate import Estimate
-from framework.plan.input import InputRequest
-from framework.plan.load import LoadPlan
+from framework.plan.load import InputRequest, LoadPlan
 from framework.plan.load_stages import load_stages
 from framework.plan.readers.gate import gate
 from framework.plan.target import Target

@@ -19,7 +19,7 @@ from framework.cli.quarantine.selection import (
 )
 from framework.cli.render.console import out, write
 from framework.cli.usage import usage_error
-from framework.engine.quarantine.drop import drop
+from framework.engine.quarantine.datasets import drop
 from framework.hudi.timeline.clock import SystemClock
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from rich.text import Text
 from framework.cli.options import Format, JsonFormat, Place, Target, Variables, pairs
 from framework.cli.places import tables_of
 from framework.cli.quarantine.selection import NOTHING, chosen, sums
-from framework.cli.render.columns import laid_in_columns
 from framework.cli.render.console import clean, out, write
+from framework.cli.render.rows import laid_in_columns
 from framework.plan.words import listing, number_text, size_text
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from framework.cli.render.console import clean, write
-from framework.engine.reporting.text import line_text
 from framework.engine.reporting.words import (
     by_gravity,
     fate_text,
+    line_text,
     meaning,
     place_text,
     result_text,

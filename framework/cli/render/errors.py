@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.text import Text
 
 from framework.cli.exits import UNEXPECTED
-from framework.cli.render.as_json import error_as_json, findings_of
 from framework.cli.render.console import clean, err, write
+from framework.cli.render.findings import error_as_json, findings_of
 from framework.cli.render.frames import write_findings
-from framework.cli.render.log_line import log_line
+from framework.cli.render.progress import log_line
 from framework.errors import AuditFailedError
 
 if TYPE_CHECKING:

@@ -5,11 +5,14 @@ All of it goes to stderr; stdout is for results.
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 import time
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Final
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.progress import BarColumn, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
@@ -17,7 +20,6 @@ from rich.text import Text
 
 from framework.cli.options import LogFormat
 from framework.cli.render.console import clean, err, write
-from framework.cli.render.log_line import log_line
 from framework.engine.events import (
     Audited,
     Event,
@@ -29,11 +31,19 @@ from framework.engine.events import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from rich.console import Console
 
-__all__ = ["reporting"]
+__all__ = ["log_line", "reporting"]
+
+
+def log_line(event: str, fields: Mapping[str, Any]) -> None:
+    """Write one JSON object to stderr: `time` (UTC, ISO 8601), `event`, then the fields."""
+    now = datetime.now(tz=UTC).isoformat(timespec="milliseconds")
+    sys.stderr.write(json.dumps({"time": now, "event": event, **fields}) + "\n")
+    sys.stderr.flush()
+
 
 _LINE_EVERY_S: Final = 5.0
 _NAME_WIDTH: Final = 12

@@ -7,13 +7,27 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from framework.cli.render.columns import laid_in_columns
 from framework.cli.render.console import clean, err, out, write
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
-__all__ = ["write_rows"]
+__all__ = ["laid_in_columns", "write_rows"]
+
+
+def laid_in_columns(rows: Sequence[Sequence[str]], right: Collection[int]) -> Iterator[str]:
+    """Yield a line for each row, the header among them; columns in `right` end where they end.
+
+    Places count from 0; at least one row.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (
+            cell.rjust(width) if place in right else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()
+
 
 _NOTHING = "NULL"
 

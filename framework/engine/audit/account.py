@@ -15,7 +15,7 @@ from framework.hudi.commit.segments import merge_segments
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from framework.hudi.commit.files import WrittenFiles
+    from framework.hudi.commit.statuses import WrittenFiles
     from framework.hudi.storage.port import Storage
 
 __all__ = ["Account", "Survey", "check_account"]

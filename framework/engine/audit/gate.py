@@ -26,8 +26,8 @@ from framework.engine.audit.report import (
 )
 from framework.engine.events import Note, silent
 from framework.hudi.bootstrap.inventory import read_files
-from framework.hudi.commit.files import AuditedFiles, WrittenFiles
 from framework.hudi.commit.segments import merge_segments
+from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
 from framework.hudi.storage.locations import open_storage
 from framework.vocabulary import KeyScope
 

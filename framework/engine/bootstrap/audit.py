@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from framework.engine.audit.gate import AuditPlace, audit
 from framework.engine.audit.subject import WrittenRows
-from framework.engine.bootstrap.ranges import table_schemas
+from framework.engine.bootstrap.job import table_schemas
 from framework.engine.run.inspection import Intake, inspect_rows, report_passed
 from framework.errors import CorruptFileError, Where
 from framework.hudi.table.layout import join
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from framework.engine.bootstrap.begin import Begun
     from framework.engine.run.context import RunContext
     from framework.engine.run.state import RunState
-    from framework.hudi.commit.files import AuditedFiles, WrittenFiles
+    from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
     from framework.plan.stages import AuditBootstrap
 
 __all__ = ["audit_bootstrap"]

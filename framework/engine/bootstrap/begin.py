@@ -6,15 +6,16 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from framework.engine.audit.spill import bucket_bits
-from framework.engine.bootstrap.job import BootstrapJob, key_source
-from framework.engine.bootstrap.ranges import table_schemas
-from framework.engine.bootstrap.usable_segments import usable_segments
+from framework.engine.audit.spill import SpillReader, bucket_bits
+from framework.engine.bootstrap.job import BootstrapJob, key_source, table_schemas
+from framework.errors import CorruptFileError, StorageError
 from framework.hudi.bootstrap.source_schema import encode_schema
 from framework.hudi.commit.intent import Intent, Transaction
 from framework.hudi.commit.journal import Journal
-from framework.hudi.commit.segments import SegmentRef
+from framework.hudi.commit.segments import SegmentRef, read_segment
+from framework.hudi.storage.checksum import file_crc32c
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.table.layout import join
 from framework.hudi.table.schema import with_meta_columns
 from framework.hudi.timeline.clock import next_instant
 from framework.hudi.timeline.instant import Action
@@ -22,13 +23,63 @@ from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.facts import INVENTORY_FACT, SPEC_FACT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from framework.engine.run.context import RunContext
     from framework.engine.run.state import RunState
     from framework.hudi.bootstrap.inventory import InventoryHandle
     from framework.hudi.commit.staging import Staging
+    from framework.hudi.storage.port import Storage
     from framework.plan.stages import BeginBootstrap
 
-__all__ = ["Begun", "begin_bootstrap"]
+__all__ = ["Begun", "begin_bootstrap", "usable_segments"]
+
+
+def usable_segments(
+    storage: Storage, segments: Iterable[SegmentRef], job: BootstrapJob
+) -> Iterator[SegmentRef]:
+    """Yield the segments whose statuses, hashes and files are all as they were written.
+
+    Reads each of them once. What is damaged or gone is left out, and so is done again. That the
+    source is still the same is for the inventory's hash and the drift check to say.
+    """
+    for segment in segments:
+        try:
+            usable = _is_whole(storage, segment, job)
+        except (CorruptFileError, StorageError):
+            continue
+        if usable:
+            yield segment
+
+
+def _is_whole(storage: Storage, segment: SegmentRef, job: BootstrapJob) -> bool:
+    """Return whether nothing of the segment is missing or changed.
+
+    Raises:
+        CorruptFileError, StorageError: something is, and cannot even be read.
+    """
+    spill = SpillReader(storage, f"{segment.path}.spill")
+    spill.verify()
+    if spill.bits != job.bits or spill.total != segment.rows:
+        return False
+    columns = ("staged", "partition_path", "name", "size", "crc32c")
+    for batch in read_segment(storage, segment):
+        rows = zip(*(batch[name].to_pylist() for name in columns), strict=True)
+        for staged, partition, name, size, crc32c in rows:
+            path = _present(storage, staged, join(partition, name), size)
+            if path is None or file_crc32c(storage, path) != crc32c:
+                return False
+    return True
+
+
+def _present(storage: Storage, staged: str, placed: str, size: int) -> str | None:
+    """Return where the file is: still staged, or at its name already; None if it is nowhere."""
+    for path in (staged, placed):
+        entry = storage.stat(path)
+        if entry is not None and entry.size == size:
+            return path
+    return None
+
 
 _OPERATION: Final = "BOOTSTRAP"
 

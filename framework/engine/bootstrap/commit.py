@@ -1,19 +1,31 @@
-"""From audited files to a published instant: index, names, last looks, commit."""
+"""The last step of a bootstrap: a last look at the source, the bootstrap index, the commit."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from framework.engine.bootstrap.drift_check import check_drift
-from framework.engine.bootstrap.index_groups import index_groups
-from framework.engine.bootstrap.ranges import source_uri, table_schemas, work_ranges
+import pyarrow.compute as pc
+
+from framework.engine.audit.keys import KeySource  # noqa: TC001  the codec reads the types of fields
+from framework.engine.bootstrap.job import (
+    WorkRange,
+    source_uri,
+    table_schemas,
+    work_ranges,
+)
 from framework.engine.run.context import Committed
 from framework.engine.run.quarantined_rows import name_quarantined_rows
+from framework.engine.tasks import decode, encode
 from framework.hudi.bootstrap.index import write_index
-from framework.hudi.commit.links import check_listing, link_files, place_files
+from framework.hudi.bootstrap.index_values import FileMapping, IndexGroup, fileids_key
+from framework.hudi.bootstrap.inventory import read_files
+from framework.hudi.bootstrap.source_file import check_unchanged
+from framework.hudi.commit.links import by_partition, check_listing, link_files, place_files
+from framework.hudi.commit.segments import merge_segments
 from framework.hudi.commit.transaction import Publication, finish, publish
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import (
     BOOTSTRAP_FILEIDS_INDEX,
     BOOTSTRAP_PARTITIONS_INDEX,
@@ -25,15 +37,153 @@ from framework.plan.partitions import totals
 from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import pyarrow as pa
+
     from framework.engine.audit.screen import Screened
     from framework.engine.bootstrap.begin import Begun
     from framework.engine.run.state import RunState
-    from framework.hudi.commit.files import AuditedFiles, WrittenFiles
+    from framework.engine.tasks import Tasks
+    from framework.hudi.bootstrap.index import IndexOrder
     from framework.hudi.commit.intent import Transaction
+    from framework.hudi.commit.segments import SegmentRef
+    from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
+    from framework.hudi.storage.port import Storage
     from framework.plan.definition import Plan
     from framework.plan.stages import CommitBootstrap, Index
 
-__all__ = ["StagedIndex", "commit_bootstrap", "write_index_files"]
+__all__ = [
+    "DriftTask",
+    "StagedIndex",
+    "check_drift",
+    "commit_bootstrap",
+    "drift_task",
+    "index_groups",
+    "write_index_files",
+]
+
+
+_NS_PER_MS: Final = 1_000_000
+_COLUMNS: Final = ("file_id", "source_path", "source_size", "source_mtime_ns")
+
+
+def index_groups(
+    storage: Storage, segments: Sequence[SegmentRef], source_uri: str
+) -> Callable[[IndexOrder], Iterable[IndexGroup]]:
+    """Return what `write_index` asks for groups in an order; each call reads the segments once.
+
+    Memory holds one partition's skeletons, and those of partitions whose path it continues.
+
+    Args:
+        storage: the table's.
+        segments: statuses of all written files; full ones are passed over.
+        source_uri: full URI of the source root.
+    """
+
+    def groups(order: IndexOrder) -> Iterable[IndexGroup]:
+        found = _by_path(storage, segments, source_uri)
+        return found if order == "partition" else _by_fileids_key(found)
+
+    return groups
+
+
+def _by_path(
+    storage: Storage, segments: Sequence[SegmentRef], source_uri: str
+) -> Iterator[IndexGroup]:
+    """Yield the partitions that have skeletons, by the bytes of their paths."""
+    for partition, batches in by_partition(merge_segments(storage, segments)):
+        files = [file for batch in batches for file in _mappings(batch, source_uri)]
+        if files:
+            yield IndexGroup(partition_path=partition, source_partition=partition, files=files)
+
+
+def _mappings(batch: pa.RecordBatch, source_uri: str) -> Iterator[FileMapping]:
+    """Yield the skeletons of a batch of statuses."""
+    chosen = batch.filter(pc.equal(batch["mode"], BootstrapMode.METADATA_ONLY.value))
+    columns = (chosen[name].to_pylist() for name in _COLUMNS)
+    for file_id, path, size, mtime_ns in zip(*columns, strict=True):
+        yield FileMapping(
+            file_id=file_id,
+            uri=f"{source_uri}/{path}",
+            size=size,
+            mtime_ms=mtime_ns // _NS_PER_MS,
+        )
+
+
+def _by_fileids_key(groups: Iterable[IndexGroup]) -> Iterator[IndexGroup]:
+    """Yield groups that come by path in the order of their keys in the fileids file."""
+    waiting: list[IndexGroup] = []
+    for group in groups:
+        while waiting and not _precedes(group.partition_path, waiting[-1].partition_path):
+            yield waiting.pop()
+        waiting.append(group)
+    while waiting:
+        yield waiting.pop()
+
+
+def _precedes(path: str, shorter: str) -> bool:
+    """Return whether `path`, which comes later by its bytes, comes earlier by its key."""
+    return path.startswith(shorter) and fileids_key(path) < fileids_key(shorter)
+
+
+_FILES_PER_TASK: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriftTask:
+    """Some files to look at."""
+
+    keys: KeySource
+    ranges: tuple[WorkRange, ...]
+
+
+def check_drift(tasks: Tasks, keys: KeySource, ranges: Sequence[WorkRange]) -> None:
+    """Compare size and modification time of each file of the ranges with the inventory.
+
+    Costs one look per file; a few thousand files are looked at here, more of them in tasks.
+
+    Raises:
+        SourceDriftError: `source/drift`; the first file that is found to differ.
+    """
+    work = [encode(DriftTask(keys=keys, ranges=tuple(part))) for part in _parts(ranges)]
+    if len(work) == 1:
+        drift_task(work[0])
+        return
+    for _ in tasks.run(drift_task, work):
+        pass
+
+
+def drift_task(descriptor: str) -> str:
+    """Look at the files of a `DriftTask`; return an empty text.
+
+    Raises:
+        SourceDriftError: `source/drift`.
+    """
+    task = decode(DriftTask, descriptor)
+    source = open_storage(task.keys.source)
+    for each in task.ranges:
+        for file in read_files(task.keys.inventory, each.start, each.stop):
+            check_unchanged(source, file.fingerprint)
+    return ""
+
+
+def _parts(ranges: Sequence[WorkRange]) -> Iterator[list[WorkRange]]:
+    """Yield the ranges cut and gathered into parts of at most a task's files."""
+    part: list[WorkRange] = []
+    room = _FILES_PER_TASK
+    for each in ranges:
+        start = each.start
+        while start < each.stop:
+            stop = min(each.stop, start + room)
+            part.append(replace(each, start=start, stop=stop))
+            room -= stop - start
+            start = stop
+            if not room:
+                yield part
+                part, room = [], _FILES_PER_TASK
+    if part:
+        yield part
 
 
 class StagedIndex(NamedTuple):

@@ -9,9 +9,8 @@ from framework.engine.bootstrap.begin import begin_bootstrap
 from framework.engine.bootstrap.commit import commit_bootstrap, write_index_files
 from framework.engine.bootstrap.screen import screen_source
 from framework.engine.bootstrap.write import write_base_files
-from framework.engine.run.lifecycle import lifecycle
-from framework.engine.run.recovery import recover
-from framework.hudi.commit.files import written_files
+from framework.engine.run.lifecycle import lifecycle, recover
+from framework.hudi.commit.statuses import written_files
 
 if TYPE_CHECKING:
     from framework.engine.run.context import Committed, RunContext

@@ -19,8 +19,7 @@ from framework.engine.bootstrap.job import WorkRange  # noqa: TC001  the codec r
 from framework.engine.tasks import decode, encode
 from framework.hudi.bootstrap.folder_values import check_folder_values
 from framework.hudi.bootstrap.inventory import InventoryFile, read_files
-from framework.hudi.bootstrap.key_pass import key_facts
-from framework.hudi.bootstrap.key_scan import KeyScan
+from framework.hudi.bootstrap.key_pass import KeyScan, key_facts
 from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.bootstrap.source_file import SourceReader, open_source
 from framework.hudi.bootstrap.source_schema import decode_schema

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from framework.engine.audit.screen import NOTHING, Screened, ScreenPlace, screen
 from framework.engine.audit.subject import InputRows
 from framework.engine.bootstrap.duplicates import KeyedFiles, losers
-from framework.engine.bootstrap.ranges import table_schemas, work_ranges
+from framework.engine.bootstrap.job import table_schemas, work_ranges
 from framework.engine.run.inspection import needed_checker, understand_checks
 from framework.engine.run.quarantined_rows import quarantine_place
 from framework.hudi.bootstrap.inventory import read_files

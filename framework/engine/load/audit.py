@@ -2,27 +2,68 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final
 
 from framework.engine.audit.gate import LoadPlace, audit_load
 from framework.engine.audit.subject import WrittenRows
 from framework.engine.load.begin import load_plan
-from framework.engine.load.replaced_groups import replaced_groups
+from framework.engine.load.tag import latest_slices
 from framework.engine.load.values import AuditedLoad
+from framework.engine.reading.patterns import choose_partitions
 from framework.engine.run.inspection import inspect_rows, report_passed
 from framework.errors import CorruptFileError, Where
 from framework.hudi.table.layout import join
+from framework.vocabulary import WriteOperation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from framework.engine.audit.account import Account
     from framework.engine.load.values import Opened, WrittenLoad
+    from framework.engine.reading.table import Table
     from framework.engine.run.context import RunContext
     from framework.engine.run.state import RunState
+    from framework.engine.views import Views
+    from framework.plan.load import LoadPlan
     from framework.plan.stages import AuditLoad
 
-__all__ = ["audit_rows"]
+__all__ = ["audit_rows", "replaced_groups"]
+
+
+_REPLACES: Final = frozenset({WriteOperation.INSERT_OVERWRITE, WriteOperation.DELETE_PARTITION})
+
+
+def replaced_groups(
+    table: Table | None, overwritten: frozenset[str] | None, plan: LoadPlan, views: Views
+) -> dict[str, tuple[str, ...]]:
+    """Return the file ids that the commit hides, by partition path.
+
+    Args:
+        table: as it was when the load began, None for a new one.
+        overwritten: partitions that the input has rows of; None: those that the plan names.
+        plan: the load.
+        views: report which files make up the table.
+
+    Raises:
+        PlanError: `read/partition-matches-nothing`, `read/bad-glob`.
+    """
+    if table is None or plan.operation not in _REPLACES:
+        return {}
+    hidden: dict[str, list[str]] = defaultdict(list)
+    paths = _named(table, plan, views) if overwritten is None else overwritten
+    for each in latest_slices(table, views, paths):
+        hidden[each.group.partition_path].append(each.group.file_id)
+    return {path: tuple(ids) for path, ids in hidden.items()}
+
+
+def _named(table: Table, plan: LoadPlan, views: Views) -> frozenset[str]:
+    """Return the partitions that the plan names."""
+    with views.opened(table) as view:
+        paths = list(view.partitions())
+    place = table.storage.location
+    chosen = (choose_partitions(paths, pattern, table=place) for pattern in plan.partitions)
+    return frozenset(path for each in chosen for path in each)
 
 
 def audit_rows(

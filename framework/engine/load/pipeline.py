@@ -11,8 +11,7 @@ from framework.engine.load.read_input import read_input
 from framework.engine.load.screen_input import screen_deletion, screen_input
 from framework.engine.load.tag import tag_rows
 from framework.engine.load.write import write_rows
-from framework.engine.run.lifecycle import lifecycle
-from framework.engine.run.recovery import recover
+from framework.engine.run.lifecycle import lifecycle, recover
 
 if TYPE_CHECKING:
     from framework.engine.run.context import Committed, RunContext

@@ -13,7 +13,7 @@ from framework.engine.load.values import WrittenLoad
 from framework.engine.run.inspection import Intake, needed_checker, understand_checks
 from framework.engine.run.quarantined_rows import quarantine_place
 from framework.errors import AuditFailedError, Where
-from framework.hudi.commit.files import written_files
+from framework.hudi.commit.statuses import written_files
 from framework.hudi.table.layout import join
 from framework.plan.words import count_text
 

@@ -1,25 +1,351 @@
-"""The step of a load that finds out which keys of the input the table has."""
+"""The step of a load that keys its input and finds out which of the keys the table has."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import numpy as np
 
 from framework.engine.events import Note
-from framework.engine.load.existing import existing_slices, taken_keys
-from framework.engine.load.index_lookup import compare
-from framework.engine.load.refusals import refuse_taken
+from framework.engine.load.assignment import SliceFacts
+from framework.engine.load.classify import Settled, SettleTask, settle_task
+from framework.engine.load.dedup import Bucket, GatherTask, gather_task
+from framework.engine.load.key_input import KEY, IncomingTask, KeyedRows, incoming_task
+from framework.engine.load.refusals import refuse_duplicates, refuse_nulls, refuse_taken
+from framework.engine.load.tag_task import TaggedSlices, TagTask, bucket_rows, read_hits, tag_task
+from framework.engine.tasks import InProcessTasks, decode, encode
+from framework.engine.views import asked
+from framework.errors import PlanError, Where
 from framework.plan.words import count_text
-from framework.vocabulary import WriteOperation
+from framework.vocabulary import KeyScope, WriteOperation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
     from framework.engine.events import Events
-    from framework.engine.load.index_lookup import Compared
+    from framework.engine.load.job import InputFile, LoadJob
+    from framework.engine.load.key_input import Part
+    from framework.engine.load.refusals import TakenKey
+    from framework.engine.load.tag_task import TaggedSlice
     from framework.engine.load.values import Opened, Pinned
+    from framework.engine.reading.table import Table
     from framework.engine.run.state import RunState
+    from framework.engine.tasks import Tasks
+    from framework.engine.views import Views
+    from framework.hudi.filegroup.slices import FileSlice
+    from framework.hudi.storage.port import Storage
     from framework.plan.stages import TagRows
 
-__all__ = ["tag_rows"]
+__all__ = [
+    "Compared",
+    "Tagged",
+    "compare",
+    "existing_slices",
+    "key_rows",
+    "latest_slices",
+    "shared",
+    "tag_rows",
+    "tag_slices",
+    "taken_keys",
+]
+
+
+_SHOWN = 50
+
+
+def existing_slices(
+    table: Table | None, job: LoadJob, scope: KeyScope, views: Views, paths: frozenset[str]
+) -> tuple[FileSlice, ...]:
+    """Return the slices that may hold keys of rows in these partitions, by partition and file id.
+
+    None of a new table. Where keys are unique in the whole table these are all slices, but for
+    partitions that the load replaces. Costs what the view costs: by listing, one per partition and
+    folder above.
+
+    Raises:
+        PlanError: `load/skipped-partition`.
+    """
+    if table is None:
+        return ()
+    _refuse_skipped(table, paths)
+    replaced = paths if job.operation is WriteOperation.INSERT_OVERWRITE else frozenset()
+    if scope is KeyScope.PARTITION and job.rule.partition:
+        return tuple(latest_slices(table, views, paths - replaced))
+    return tuple(latest_slices(table, views, None, without=replaced))
+
+
+def _refuse_skipped(table: Table, paths: frozenset[str]) -> None:
+    """Raise for rows of a partition that a rule of the bootstrap left outside the table.
+
+    Raises:
+        PlanError: `load/skipped-partition`.
+    """
+    found = sorted(paths & table.skipped)
+    if found:
+        raise PlanError(
+            "load/skipped-partition",
+            f"the input has rows of {len(found):,} partitions that the bootstrap left outside",
+            where=Where(table=table.storage.location, partition=found[0]),
+            remedy="Leave these rows out by a transform; what was skipped is no part of the table.",
+        )
+
+
+def latest_slices(
+    table: Table,
+    views: Views,
+    paths: Iterable[str] | None,
+    *,
+    without: frozenset[str] = frozenset(),
+) -> Iterator[FileSlice]:
+    """Yield the latest slices of some partitions, sorted by path and file id; None means all."""
+    with views.opened(table) as view:
+        chosen = set(view.partitions() if paths is None else paths) - without
+        for path in sorted(chosen, key=str.encode):
+            yield from view.latest_slices(path)
+
+
+def taken_keys(storage: Storage, compared: Compared) -> list[TakenKey]:
+    """Return some keys of the input that the table has, with the file and row that have them."""
+    found: list[TakenKey] = []
+    for path in compared.tagged.files:
+        for hit in read_hits(storage, path).slice(0, _SHOWN - len(found)).to_pylist():
+            rows, _ = bucket_rows(storage, compared.buckets[hit["bucket"]], None, [KEY])
+            if rows is None:
+                continue
+            base = compared.tagged.slices[hit["slice"]].base
+            name = base.path if base else compared.tagged.slices[hit["slice"]].group.file_id
+            found.append((rows[KEY][hit["row"]].as_py(), name, hit["position"]))
+    return found
+
+
+T = TypeVar("T")
+
+_TASKS_PER_CORE: Final = 2
+
+
+def shared(
+    items: Sequence[T], cost: Callable[[T], float], parallelism: int, *, least: float = 0.0
+) -> list[Sequence[T]]:
+    """Return the items in stretches of about equal cost, none of them empty, in order.
+
+    Args:
+        items: what is to be shared.
+        cost: of one item, in any unit.
+        parallelism: how many tasks run at a time.
+        least: cost that is worth a task of its own, in the same unit.
+    """
+    if not items:
+        return []
+    costs = np.cumsum([max(cost(each), 1e-9) for each in items])
+    total = float(costs[-1])
+    most = parallelism * _TASKS_PER_CORE
+    parts = max(1, min(len(items), most, int(min(most, total / least)) if least else most))
+    goals = np.arange(1, parts) * (total / parts)
+    cuts = np.unique(np.searchsorted(costs, goals, side="left") + 1)
+    bounds = [0, *(cut for cut in cuts.tolist() if cut < len(items)), len(items)]
+    return [items[start:stop] for start, stop in pairwise(bounds)]
+
+
+_NEAR_ROWS: Final = 1_000_000
+"""Up to so many rows of input it takes less time to do the work here than to send it away."""
+
+_ROWS_PER_TASK: Final = 250_000
+_BYTES_PER_TASK: Final = 4 << 20
+_BUCKET_ROWS: Final = 4_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tagged:
+    """What tagging found.
+
+    Attributes:
+        slices: the slices that were looked into, by number.
+        facts: the same, as assigning wants them.
+        hits: for each slice the file with its hits, "" where it has none.
+        files: all files of hits.
+        looked: in how many slices keys were read.
+        fallbacks: how many questions of tasks the timeline service did not answer.
+    """
+
+    slices: tuple[FileSlice, ...]
+    facts: tuple[SliceFacts, ...]
+    hits: tuple[str, ...]
+    files: tuple[str, ...]
+    looked: int
+    fallbacks: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """The input against the table.
+
+    Attributes:
+        input_rows: rows of the input.
+        buckets: the rows, each key once.
+        tagged: existing rows with the same keys.
+        settled: what becomes of each bucket's rows.
+    """
+
+    input_rows: int
+    buckets: tuple[Bucket, ...]
+    tagged: Tagged
+    settled: tuple[Settled, ...]
+
+    @property
+    def dropped(self) -> int:
+        """Rows that gave way to another row of the input with their key."""
+        return sum(each.dropped for each in self.buckets)
+
+    @property
+    def inserts(self) -> dict[str, list[tuple[int, int, int]]]:
+        """The rows to insert: for each partition path stretches of [bucket, start, stop]."""
+        found: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+        for each in self.settled:
+            for path, start, stop in each.parts:
+                found[path].append((each.number, start, stop))
+        return dict(found)
+
+
+def key_rows(
+    tasks: Tasks, job: LoadJob, files: Sequence[InputFile]
+) -> tuple[int, tuple[Bucket, ...]]:
+    """Return the number of input rows, and the rows in buckets, each key once in its scope.
+
+    Costs two rounds of tasks, in this process where the input is small.
+
+    Raises:
+        AuditFailedError: `audit/null-keys`; `audit/duplicate-keys` where the operation refuses
+            keys that occur twice.
+        SourceDriftError, CorruptFileError, PlanError: as of `incoming_task`.
+    """
+    nearby = _nearby(tasks, sum(each.rows for each in files))
+    work = [
+        encode(IncomingTask(job=job, files=tuple(part)))
+        for part in shared(files, lambda f: f.rows, nearby.parallelism, least=_ROWS_PER_TASK)
+    ]
+    keyed = [decode(KeyedRows, status) for status in nearby.run(incoming_task, work)]
+    refuse_nulls(job, files, [each.nulls for each in keyed])
+    shares: dict[str, list[Part]] = defaultdict(list)
+    for each in sorted(keyed, key=lambda each: each.first):
+        for share, parts in each.shares.items():
+            shares[share] += parts
+    rows = {share: sum(part.rows for part in parts) for share, parts in shares.items()}
+    names = sorted(shares, key=str.encode)
+    gathers = [
+        encode(GatherTask(job=job, shares=tuple(tuple(shares[name]) for name in part)))
+        for part in shared(names, lambda n: rows[n], nearby.parallelism, least=_BUCKET_ROWS)
+    ]
+    found = [decode(Bucket, status) for status in nearby.run(gather_task, gathers)]
+    buckets = tuple(sorted(found, key=lambda each: [p.partition_path.encode() for p in each.parts]))
+    refuse_duplicates(job, files, buckets)
+    return sum(each.rows for each in keyed), buckets
+
+
+def tag_slices(
+    tasks: Tasks, job: LoadJob, buckets: Sequence[Bucket], slices: Sequence[FileSlice]
+) -> Tagged:
+    """Return which rows of the slices have incoming keys; one round of tasks, none without slices.
+
+    Raises:
+        SourceDriftError, CorruptFileError, UnsupportedTableError: as of `tag_task`.
+    """
+    numbered = list(enumerate(slices))
+    by_address = job.view is not None
+    work = [
+        encode(
+            TagTask(
+                job=job,
+                buckets=tuple(buckets),
+                slices=tuple((at, asked(each, by_address=by_address)) for at, each in part),
+            )
+        )
+        for part in shared(
+            numbered, lambda pair: _bytes(pair[1]), tasks.parallelism, least=_BYTES_PER_TASK
+        )
+    ]
+    found = [decode(TaggedSlices, status) for status in tasks.run(tag_task, work)]
+    tagged = {each.number: (each, part.path) for part in found for each in part.slices}
+    by_number = [tagged[number] for number, _ in numbered]
+    return Tagged(
+        slices=tuple(slices),
+        facts=tuple(_facts(*pair) for pair in zip(slices, (t for t, _ in by_number), strict=True)),
+        hits=tuple(path if each.hits else "" for each, path in by_number),
+        files=tuple(sorted(each.path for each in found if each.hits)),
+        looked=sum(each.looked for each, _ in by_number),
+        fallbacks=sum(each.fallbacks for each in found),
+    )
+
+
+def compare(
+    tasks: Tasks,
+    job: LoadJob,
+    files: Sequence[InputFile],
+    slices_of: Callable[[frozenset[str]], Sequence[FileSlice]],
+) -> Compared:
+    """Return what becomes of the input.
+
+    Args:
+        tasks: carries the work.
+        job: what tasks are told.
+        files: the pinned input.
+        slices_of: returns the slices that may hold the keys of rows in some partitions.
+
+    Raises:
+        AuditFailedError: as of `key_rows`.
+        SourceDriftError, CorruptFileError, UnsupportedTableError: input or slices cannot be read.
+    """
+    input_rows, buckets = key_rows(tasks, job, files)
+    paths = frozenset(part.partition_path for bucket in buckets for part in bucket.parts)
+    tagged = tag_slices(tasks, job, buckets, slices_of(paths))
+    return Compared(
+        input_rows=input_rows,
+        buckets=buckets,
+        tagged=tagged,
+        settled=tuple(_settle(tasks, job, buckets, tagged.files)),
+    )
+
+
+def _settle(
+    tasks: Tasks, job: LoadJob, buckets: Sequence[Bucket], hits: Sequence[str]
+) -> Iterable[Settled]:
+    """Return what becomes of the rows of each bucket, by number."""
+    nearby = _nearby(tasks, sum(each.rows for each in buckets))
+    work = [
+        encode(SettleTask(job=job, number=number, bucket=each, hits=tuple(hits)))
+        for number, each in enumerate(buckets)
+    ]
+    found = [decode(Settled, status) for status in nearby.run(settle_task, work)]
+    return sorted(found, key=lambda each: each.number)
+
+
+def _nearby(tasks: Tasks, rows: int) -> Tasks:
+    """Return who does work on so many rows."""
+    return InProcessTasks(1) if rows <= _NEAR_ROWS else tasks
+
+
+def _bytes(found: FileSlice) -> int:
+    """Return what reading a slice's keys may cost, and what its rows take."""
+    source = found.bootstrap.size if found.bootstrap else 0
+    return found.total_size_bytes + source
+
+
+def _facts(found: FileSlice, tagged: TaggedSlice) -> SliceFacts:
+    """Return what assigning wants to know of a slice."""
+    base = found.base.size if found.base else 0
+    return SliceFacts(
+        number=tagged.number,
+        partition_path=found.group.partition_path,
+        rows=tagged.rows,
+        bytes=base + (found.bootstrap.size if found.bootstrap else 0),
+        hits=tagged.hits,
+        is_skeleton=found.bootstrap is not None,
+        has_logs=bool(found.logs),
+    )
+
 
 _NEW_KEYS_ONLY: Final = frozenset(
     {WriteOperation.INSERT, WriteOperation.BULK_INSERT, WriteOperation.INSERT_OVERWRITE}

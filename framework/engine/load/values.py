@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from framework.engine.load.job import InputFile, LoadJob
     from framework.engine.reading.table import Table
     from framework.engine.run.inspection import Intake
-    from framework.hudi.commit.files import AuditedFiles, WrittenFiles
     from framework.hudi.commit.intent import Intent, Transaction
+    from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
 
 __all__ = ["AuditedLoad", "Opened", "Pinned", "WrittenLoad"]
 

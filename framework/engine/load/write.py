@@ -1,28 +1,149 @@
-"""The step of a load that writes the file groups that change or are new."""
+"""The step of a load that writes the file groups that change or are new, shared among tasks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+from uuid import NAMESPACE_URL, uuid5
 
 from framework.engine.audit.account import Account
-from framework.engine.load.assignment import Sizing
-from framework.engine.load.groups import group_works, write_groups
+from framework.engine.events import Progress, silent
+from framework.engine.load.assignment import Sizing, assign
+from framework.engine.load.group_task import GroupTask, GroupWork, group_task
+from framework.engine.load.tag import shared
 from framework.engine.load.values import WrittenLoad
 from framework.engine.run.inspection import Intake
-from framework.engine.tasks import LimitedTasks
+from framework.engine.tasks import LimitedTasks, decode, encode
+from framework.engine.views import asked
+from framework.hudi.commit.segments import SegmentRef
+from framework.hudi.commit.statuses import written_files
+from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.plan.words import count_text
 from framework.vocabulary import TableType, WriteOperation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from framework.engine.load.group_task import GroupWork
-    from framework.engine.load.index_lookup import Compared
+    from framework.engine.events import Events
+    from framework.engine.load.assignment import GroupShare
+    from framework.engine.load.job import LoadJob
+    from framework.engine.load.tag import Compared
     from framework.engine.load.values import Pinned
     from framework.engine.run.state import RunState
+    from framework.engine.tasks import Tasks
+    from framework.hudi.commit.statuses import WrittenFiles
+    from framework.hudi.filegroup.slices import FileSlice
     from framework.plan.stages import WriteRows
 
-__all__ = ["write_rows"]
+__all__ = ["group_works", "write_groups", "write_rows"]
+
+
+_STAGE: Final = "write"
+_BYTES_PER_TASK: Final = 4 << 20
+
+
+def write_groups(  # noqa: PLR0913  what the steps before it returned
+    tasks: Tasks,
+    job: LoadJob,
+    compared: Compared,
+    works: Sequence[GroupWork],
+    sizing: Sizing,
+    *,
+    events: Events = silent,
+) -> WrittenFiles:
+    """Write groups (`group_works`), at most `tasks.parallelism` at a time; one round of tasks.
+
+    Raises:
+        SourceDriftError, CorruptFileError, UnsupportedTableError: as of `group_task`.
+    """
+    facts = compared.tagged.facts
+
+    def cost(work: GroupWork) -> float:
+        rows = sum(stop - start for _, start, stop in work.inserts)
+        return rows * sizing.row_bytes + (facts[work.tagged].bytes if work.slice else 0)
+
+    descriptors = [
+        encode(
+            GroupTask(
+                job=job,
+                buckets=compared.buckets,
+                inserts=tuple(each.path for each in compared.settled),
+                groups=tuple(part),
+            )
+        )
+        for part in shared(works, cost, tasks.parallelism, least=_BYTES_PER_TASK)
+    ]
+    segments = []
+    for status in tasks.run(group_task, descriptors):
+        segment = decode(SegmentRef, status)
+        segments.append(segment)
+        events(Progress(stage=_STAGE, files=segment.files, rows=segment.rows, bytes=segment.bytes))
+    return written_files(segments)
+
+
+def group_works(job: LoadJob, compared: Compared, sizing: Sizing) -> Iterator[GroupWork]:
+    """Yield what is to be written, numbered, with the partitions in the order of their bytes."""
+    new: Counter[str] = Counter()
+    for number, share in enumerate(assign(compared.tagged.facts, compared.inserts, sizing)):
+        if share.slice is not None:
+            yield _existing(job, compared, number, share, sizing)
+            continue
+        path = share.partition_path
+        new[path] += 1
+        name = f"lakestrap:{job.instant}:{path}:{new[path]}"
+        file_id = f"{uuid5(NAMESPACE_URL, name)}-0"
+        yield GroupWork(
+            number=number,
+            partition_path=path,
+            file_id=file_id,
+            name=_base_name(job, file_id, number),
+            inserts=tuple(share.inserts),
+        )
+
+
+def _existing(
+    job: LoadJob, compared: Compared, number: int, share: GroupShare, sizing: Sizing
+) -> GroupWork:
+    """Return the work on an existing group: a new base file, or a log file."""
+    tagged = share.slice or 0
+    found = compared.tagged.slices[tagged]
+    appends = sizing.appends and not share.inserts
+    file_id = found.group.file_id
+    return GroupWork(
+        number=number,
+        partition_path=share.partition_path,
+        file_id=file_id,
+        name=_log_name(found, number) if appends else _base_name(job, file_id, number),
+        slice=asked(found, by_address=job.view is not None),
+        tagged=tagged,
+        previous=found.base_instant,
+        base_name=_base_of(found) if appends else None,
+        hits=compared.tagged.hits[tagged],
+        inserts=tuple(share.inserts),
+    )
+
+
+def _base_name(job: LoadJob, file_id: str, number: int) -> str:
+    """Return the name of the base file that this load makes of a group."""
+    return str(BaseFileName(file_id=file_id, write_token=f"{number}-0-0", instant=job.instant))
+
+
+def _log_name(found: FileSlice, number: int) -> str:
+    """Return the name of the slice's next log file."""
+    versions: Sequence[int] = [log.name.version for log in found.logs]
+    return str(
+        LogFileName(
+            file_id=found.group.file_id,
+            base_instant=found.base_instant,
+            version=1 + max(versions, default=0),
+            write_token=f"{number}-0-0",
+        )
+    )
+
+
+def _base_of(found: FileSlice) -> str:
+    """Return the name of the slice's base file, "" where it has none."""
+    return str(found.base.name) if found.base else ""
 
 
 def write_rows(run: RunState, pinned: Pinned, compared: Compared, stage: WriteRows) -> WrittenLoad:

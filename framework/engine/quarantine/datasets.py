@@ -8,6 +8,7 @@ of another table are never touched.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from framework.engine.quarantine.quarantined_batch import (
@@ -20,15 +21,57 @@ from framework.engine.quarantine.quarantined_batch import (
 )
 from framework.engine.quarantine.record import read_record
 from framework.errors import CorruptFileError
+from framework.hudi.commit.lease import Owner, acquire, keep, release
+from framework.hudi.commit.staging import new_write_id
 from framework.hudi.storage.locations import open_storage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
     from framework.engine.quarantine.record import Record
+    from framework.hudi.storage.port import Storage
+    from framework.hudi.timeline.clock import Clock
 
-__all__ = ["clear_place", "datasets", "remove", "sweep", "waiting"]
+__all__ = ["clear_place", "datasets", "drop", "leased", "remove", "sweep", "waiting"]
+
+
+@contextmanager
+def leased(storage: Storage, clock: Clock) -> Iterator[None]:
+    """Hold the lease of a table while the context lasts; no run of ours writes meanwhile.
+
+    Raises:
+        LeaseHeldError: `commit/lease-held`.
+    """
+    lease = acquire(storage, Owner.here(new_write_id()), clock)
+    try:
+        with keep(storage, lease, clock):
+            yield
+    finally:
+        release(storage, lease)
+
+
+def drop(
+    table: str, chosen: Sequence[QuarantinedBatch], clock: Clock
+) -> tuple[QuarantinedBatch, ...]:
+    """Remove data sets of a table and return those that were still there.
+
+    Works under the table's lease, so that no release reads what goes.
+
+    Raises:
+        LeaseHeldError: `commit/lease-held`; nothing was removed.
+        StorageError: a folder cannot be removed; those before it are gone.
+    """
+    if not chosen:
+        return ()
+    places = {each.location for each in chosen}
+    wanted = {(each.instant, each.run_id) for each in chosen}
+    with leased(open_storage(table), clock):
+        there = datasets(read_record(table), places)
+        found = tuple(each for each in there if (each.instant, each.run_id) in wanted)
+        for each in found:
+            remove(each, table)
+    return found
 
 
 def waiting(table: str, location: str | None = None) -> tuple[QuarantinedBatch, ...]:

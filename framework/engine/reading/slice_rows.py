@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import pyarrow as pa
 
-from framework.engine.reading.source_drift import drifted
-from framework.errors import CorruptFileError, Where
+from framework.errors import CorruptFileError, SourceDriftError, Where
 from framework.hudi.bootstrap.source_schema import decode_schema, encode_schema
 from framework.hudi.codecs.bad_chunks import naming_bad_chunks
 from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter
@@ -36,11 +35,23 @@ if TYPE_CHECKING:
 __all__ = [
     "SliceFiles",
     "SliceTable",
+    "drifted",
     "slice_changes",
     "slice_columns",
     "slice_gone",
     "slice_rows",
 ]
+
+
+def drifted(path: str, what: str) -> SourceDriftError:
+    """Return the error for a source file that rows depend on and that is another now."""
+    return SourceDriftError(
+        "source/drift",
+        f"the source file changed since the table adopted it: {what}",
+        where=Where(file=path),
+        remedy="Restore the file: the table has no copy of its rows.",
+    )
+
 
 _DECIDE: Final = (MetaField.RECORD_KEY.value, IS_DELETED)
 """What decides which version of a record stays, beside the ordering column."""

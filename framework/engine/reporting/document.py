@@ -11,8 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from framework.engine.reporting.text import plain_mapping
-from framework.engine.reporting.words import VerdictWord, meaning, verdict
+from framework.engine.reporting.words import VerdictWord, meaning, plain_mapping, verdict
 from framework.engine.results import ColumnFigures, Fate  # noqa: TC001 - pydantic reads them
 from framework.plan.quality.model import Budget  # noqa: TC001 - pydantic reads it
 from framework.plan.render.json_values import json_members, json_schema

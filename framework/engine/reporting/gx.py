@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from framework.engine.reporting.document import report_members
 from framework.engine.reporting.keys import key_rule_text, keys_refused
-from framework.engine.reporting.text import line_text, plain
-from framework.engine.reporting.words import meaning
+from framework.engine.reporting.words import line_text, meaning, plain
 from framework.vocabulary import CheckKind, OnFail, Outcome
 
 if TYPE_CHECKING:

@@ -15,8 +15,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from framework.engine.reporting.html_checks import shown_checks
 from framework.engine.reporting.keys import key_rule_text, key_samples, keys_refused, proof_text
-from framework.engine.reporting.text import block_text, line_text
-from framework.engine.reporting.words import Tone, fate_text, share_text, tally_text, verdict
+from framework.engine.reporting.words import (
+    Tone,
+    block_text,
+    fate_text,
+    line_text,
+    share_text,
+    tally_text,
+    verdict,
+)
 from framework.plan.words import count_text, number_text
 
 if TYPE_CHECKING:

@@ -11,13 +11,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from framework.engine.reporting.text import line_text, plain
 from framework.engine.reporting.words import (
     ON_FAIL,
     allowed_text,
     by_gravity,
+    line_text,
     observed_text,
     place_text,
+    plain,
     result_text,
     share_text,
 )

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
 from framework.engine.reporting.keys import key_rule_text, key_samples, keys_refused, proof_text
-from framework.engine.reporting.text import block_text, line_text
 from framework.engine.reporting.words import (
     ON_FAIL,
     allowed_text,
+    block_text,
     fate_text,
+    line_text,
     meaning,
     place_text,
     result_text,

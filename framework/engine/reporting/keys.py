@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from framework.engine.reporting.text import line_text
+from framework.engine.reporting.words import line_text
 from framework.plan.words import count_text, listing, number_text
 
 if TYPE_CHECKING:

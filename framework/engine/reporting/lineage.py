@@ -17,8 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 from framework.engine.events import Note
 from framework.engine.reporting.keys import key_rule_text, keys_refused
-from framework.engine.reporting.text import cut, line_text, plain_mapping
-from framework.engine.reporting.words import allowed_text, meaning
+from framework.engine.reporting.words import allowed_text, cut, line_text, meaning, plain_mapping
 from framework.plan.words import listing, number_text
 from framework.vocabulary import CheckKind, OnFail, Outcome
 

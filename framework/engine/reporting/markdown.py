@@ -7,12 +7,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from framework.engine.reporting.keys import key_rule_text, key_samples, keys_refused, proof_text
-from framework.engine.reporting.text import line_text
 from framework.engine.reporting.words import (
     Tone,
     allowed_text,
     by_gravity,
     fate_text,
+    line_text,
     meaning,
     place_text,
     result_text,

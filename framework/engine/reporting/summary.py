@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from framework.engine.reporting.text import cut, plain
-from framework.engine.reporting.words import by_gravity
+from framework.engine.reporting.words import by_gravity, cut, plain
 from framework.engine.results import Fate
 from framework.vocabulary import Outcome
 

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from framework.engine.events import Events
     from framework.engine.tasks import Tasks
     from framework.engine.views import Views
-    from framework.hudi.commit.files import AuditedFiles
+    from framework.hudi.commit.statuses import AuditedFiles
     from framework.hudi.storage.port import Storage
     from framework.hudi.timeline.clock import Clock
     from framework.plan.definition import Plan
-    from framework.plan.input import InputRequest
+    from framework.plan.load import InputRequest
 
 __all__ = ["SECONDS", "Committed", "InputReader", "PinnedInput", "RunContext"]
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from framework.engine.run.context import RunContext
     from framework.engine.run.state import RunState
     from framework.errors import FrameworkError
-    from framework.hudi.commit.files import AuditedFiles
+    from framework.hudi.commit.statuses import AuditedFiles
     from framework.plan.quality.model import Quality
 
 __all__ = [

@@ -1,13 +1,9 @@
-"""How runs begin and end; the only place.
-
-An error rolls back what the run made, an interruption leaves the files for the next run to resume;
-either gives the lease back. After a commit, and where it is not known whether there was one,
-nothing is touched.
-"""
+"""How a run begins, ends, is interrupted, and what a dead one leaves to the next."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
+from enum import StrEnum, unique
 from typing import TYPE_CHECKING
 
 from framework.engine.places import missing_parents, remove_empty
@@ -20,13 +16,103 @@ from framework.errors import (
     FrameworkError,
     OutcomeUnknownError,
 )
+from framework.hudi.commit.lease import Owner, acquire, release
+from framework.hudi.commit.pending import PendingKind, find_pending
+from framework.hudi.commit.recovery import roll_back, roll_forward
+from framework.hudi.commit.staging import new_write_id
+from framework.hudi.storage.locations import open_storage
+from framework.hudi.timeline.timeline import load_timeline
+from framework.plan.stages import Recovery
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from framework.engine.run.context import RunContext
+    from framework.plan.stages import Recover
 
-__all__ = ["lifecycle"]
+__all__ = ["Aftermath", "aftermath", "lifecycle", "recover"]
+
+
+@unique
+class Aftermath(StrEnum):
+    """How far an interrupted run came.
+
+    `UNTOUCHED` left nothing, `RESUMABLE` left files that nobody sees, `PUBLISHED` left a whole
+    table, perhaps with leftovers beside it; `UNKNOWN` could not be looked up.
+    """
+
+    UNTOUCHED = "untouched"
+    RESUMABLE = "resumable"
+    PUBLISHED = "published"
+    UNKNOWN = "unknown"
+
+    def sentence(self, spec: str) -> str:
+        """Return what it means and how to go on, for the user of a spec."""
+        run = f"`run-pipeline run {spec}`"
+        match self:
+            case Aftermath.UNTOUCHED:
+                return f"Nothing was published and nothing is left; begin again with {run}."
+            case Aftermath.RESUMABLE:
+                return f"Nothing was published; {run} goes on, or begins again with --fresh."
+            case Aftermath.PUBLISHED:
+                return f"The table was published and is whole; {run} finishes what is left to do."
+            case Aftermath.UNKNOWN:
+                return f"What it left could not be read; see `run-pipeline status {spec}`."
+
+
+def aftermath(location: str, completed: Sequence[str]) -> Aftermath:
+    """Return what lies at a table's location after an interruption.
+
+    `completed` are the instants that were completed before the run.
+    """
+    try:
+        storage = open_storage(location)
+        pending = find_pending(storage)
+        now = [each.requested_time for each in load_timeline(storage).completed]
+    except FrameworkError:
+        return Aftermath.UNKNOWN
+    if set(now) - set(completed) or (pending and pending.kind is PendingKind.UNFINISHED):
+        return Aftermath.PUBLISHED
+    return Aftermath.UNTOUCHED if pending is None else Aftermath.RESUMABLE
+
+
+_ROUNDS = 64
+
+
+def recover(run: RunState, stage: Recover | None) -> None:
+    """Roll back or finish everything that earlier runs left, under a lease of its own.
+
+    Does nothing without a stage, and keeps everything where the run is to be resumed.
+
+    Raises:
+        LeaseHeldError: a run is alive after all.
+        CommitConflictError: it published while we looked; the next run finds it done.
+    """
+    if stage is None:
+        return
+    with run.stage(stage) as report:
+        if stage.recovery is Recovery.RESUME:
+            report.summary = f"goes on with {stage.files_done:,} files"
+            return
+        _recover(run.ctx)
+        report.summary = f"{stage.recovery.value.replace('_', ' ')}: {stage.reason}"
+
+
+def _recover(ctx: RunContext) -> None:
+    """Roll back or finish one earlier run after the other."""
+    write_id = new_write_id()
+    lease = acquire(ctx.storage, Owner.here(write_id), ctx.clock)
+    try:
+        for _ in range(_ROUNDS):
+            pending = find_pending(ctx.storage, own=write_id)
+            if pending is None or pending.kind is PendingKind.FOREIGN:
+                break
+            if pending.kind is PendingKind.UNFINISHED:
+                roll_forward(ctx.storage, pending, lease)
+            else:
+                roll_back(ctx.storage, pending, lease)
+    finally:
+        release(ctx.storage, lease)
 
 
 @contextmanager

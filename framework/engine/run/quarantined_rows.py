@@ -7,9 +7,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from framework.engine.places import canonical
-from framework.engine.quarantine.batch_names import gathering_place, name_batch, withdraw
 from framework.engine.quarantine.datasets import clear_place
-from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
+from framework.engine.quarantine.quarantined_batch import (
+    QuarantinedBatch,
+    gathering_place,
+    name_batch,
+    withdraw,
+)
 from framework.errors import FrameworkError
 
 if TYPE_CHECKING:

@@ -12,11 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from framework.errors import CorruptFileError, PlanError, Where
-from framework.hudi.bootstrap.index_schemas import (
-    FILE_PARTITION_INFO,
-    INDEX_INFO,
-    PARTITION_METADATA,
-)
 from framework.hudi.codecs.avro import ContainerFormat, read_container
 from framework.hudi.codecs.varint import read_uvarint, zigzag
 
@@ -24,7 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 __all__ = [
+    "FILE_PARTITION_INFO",
+    "INDEX_INFO",
     "INDEX_INFO_KEY",
+    "PARTITION_METADATA",
     "FileMapping",
     "IndexGroup",
     "decode_file",
@@ -36,6 +34,56 @@ __all__ = [
     "partition_key",
     "partition_of_key",
 ]
+
+
+def _record(name: str, **fields: Any) -> dict[str, Any]:
+    """Return a record whose first field is the version of Hudi's metadata records."""
+    typed = {"version": "int", **fields}
+    return {
+        "type": "record",
+        "name": name,
+        "namespace": "org.apache.hudi.avro.model",
+        "fields": [{"name": field, "type": ["null", kind]} for field, kind in typed.items()],
+    }
+
+
+_FILE_STATUS: Final = _record(
+    "HoodieFileStatus",
+    path=_record("HoodiePath", uri="string"),
+    length="long",
+    isDir="boolean",
+    blockReplication="int",
+    blockSize="long",
+    modificationTime="long",
+    accessTime="long",
+    permission=_record(
+        "HoodieFSPermission",
+        userAction="string",
+        groupAction="string",
+        otherAction="string",
+        stickyBit="boolean",
+    ),
+    owner="string",
+    group="string",
+    symlink="HoodiePath",
+)
+
+INDEX_INFO: Final = _record(
+    "HoodieBootstrapIndexInfo", bootstrapBasePath="string", createdTimestamp="long", numKeys="int"
+)
+PARTITION_METADATA: Final = _record(
+    "HoodieBootstrapPartitionMetadata",
+    bootstrapPartitionPath="string",
+    partitionPath="string",
+    fileIdToBootstrapFile={"type": "map", "values": _FILE_STATUS},
+)
+FILE_PARTITION_INFO: Final = _record(
+    "HoodieBootstrapFilePartitionInfo",
+    bootstrapPartitionPath="string",
+    bootstrapFileStatus=_FILE_STATUS,
+    partitionPath="string",
+)
+
 
 INDEX_INFO_KEY: Final = b"INDEX_INFO"
 _PARTITION_PREFIX: Final = b"part="

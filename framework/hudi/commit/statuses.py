@@ -10,13 +10,63 @@ import pyarrow as pa
 from framework.hudi.commit.segments import SEGMENT_SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from framework.hudi.bootstrap.inventory import InventoryFile
     from framework.hudi.bootstrap.key_pass import KeyFacts
+    from framework.hudi.commit.segments import SegmentRef
     from framework.vocabulary import BootstrapMode
 
-__all__ = ["FileStatus", "SourceFileStatus", "Statuses"]
+__all__ = [
+    "AuditedFiles",
+    "FileStatus",
+    "SourceFileStatus",
+    "Statuses",
+    "WrittenFiles",
+    "written_files",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenFiles:
+    """Files that successful tasks reported.
+
+    Attributes:
+        segments: where their statuses are, by first number.
+        files: how many.
+        rows: rows in all of them.
+        bytes: sizes of all of them.
+    """
+
+    segments: tuple[SegmentRef, ...]
+    files: int
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditedFiles:
+    """Written files that passed the gate; nothing but the gate makes one.
+
+    Attributes:
+        written: the files that were audited.
+        proof: what was proven and how, JSON-ready; it is stored in the commit.
+    """
+
+    written: WrittenFiles
+    proof: Mapping[str, object]
+
+
+def written_files(segments: Iterable[SegmentRef]) -> WrittenFiles:
+    """Return the segments with their totals."""
+    ordered = tuple(sorted(segments, key=lambda each: (each.first, each.path)))
+    return WrittenFiles(
+        segments=ordered,
+        files=sum(each.files for each in ordered),
+        rows=sum(each.rows for each in ordered),
+        bytes=sum(each.bytes for each in ordered),
+    )
+
 
 _GATHERED: Final = 1024
 _COLUMNS: Final = [name for name in SEGMENT_SCHEMA.names if name != "crc32c"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from framework.errors import (
     AfterCommitError,
@@ -30,19 +30,54 @@ from framework.hudi.commit.lease import release, require
 from framework.hudi.commit.links import by_partition
 from framework.hudi.commit.placement import place_bytes
 from framework.hudi.commit.segments import merge_segments
-from framework.hudi.commit.write_stats import stats_of
+from framework.hudi.filegroup.names import LogFileName
 from framework.hudi.storage.port import Move
-from framework.hudi.table.layout import PROPERTIES, TEMP, crc_sidecar, temp_folder
-from framework.hudi.timeline.commit_metadata import CommitHead, read_commit_head, write_commit
+from framework.hudi.table.layout import PROPERTIES, TEMP, crc_sidecar, join, temp_folder
+from framework.hudi.timeline.commit_metadata import (
+    CommitHead,
+    LogAppend,
+    WriteStat,
+    read_commit_head,
+    write_commit,
+)
 from framework.hudi.timeline.instant import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from framework.hudi.commit.files import AuditedFiles
+    import pyarrow as pa
+
+    from framework.hudi.commit.statuses import AuditedFiles
     from framework.hudi.timeline.instant import Instant
 
-__all__ = ["Publication", "begin", "finish", "publish"]
+__all__ = ["Publication", "begin", "finish", "publish", "stats_of"]
+
+
+_COLUMNS: Final = (
+    "file_id",
+    "name",
+    "rows",
+    "size",
+    "inserts",
+    "updates",
+    "deletes",
+    "previous",
+    "base_name",
+)
+
+
+def stats_of(partition: str, batches: Iterable[pa.RecordBatch]) -> Iterator[WriteStat]:
+    """Yield the statistics of a partition's files, in the order of their statuses."""
+    for batch in batches:
+        for status in batch.select(_COLUMNS).to_pylist():
+            yield _stat(partition, **status)
+
+
+def _stat(partition: str, *, name: str, base_name: str | None, **counts: Any) -> WriteStat:
+    """Return the statistics of one file; its name tells whether it is a log file."""
+    log = LogFileName.parse(name)
+    append = LogAppend(version=log.version, base_file=base_name or "") if log else None
+    return WriteStat(path=join(partition, name), partition_path=partition, log=append, **counts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

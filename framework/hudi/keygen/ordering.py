@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.hudi.keygen.columns import Columns, KeyPart, key_parts
+from framework.hudi.keygen.paths import Columns, KeyPart, key_parts
 from framework.hudi.keygen.text import EMPTY_PART
 
 if TYPE_CHECKING:

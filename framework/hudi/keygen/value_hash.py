@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.hudi.codecs.murmur import key_hashes
-from framework.hudi.keygen.columns import Columns, KeyPart, key_parts
+from framework.hudi.keygen.paths import Columns, KeyPart, key_parts
 from framework.vocabulary import PartitionType
 
 if TYPE_CHECKING:

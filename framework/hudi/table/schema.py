@@ -6,25 +6,25 @@ and Avro's, which commits and footers carry (`avro_schema`, `arrow_schema`).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import Enum, auto, unique
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from framework.hudi.table.avro_schema import (
     arrow_schema,
     avro_schema,
     sanitize_name,
     with_meta_columns,
 )
-from framework.hudi.table.parquet_schema import int96_columns, parquet_schema
 from framework.hudi.table.schema_check import (
     SchemaIssue,
     check_schema,
     full_record_schema,
     millisecond_columns,
-)
-from framework.hudi.table.schema_difference import (
-    Difference,
-    DifferenceKind,
-    absent_fields,
-    differences,
-    with_absent_fields,
 )
 from framework.hudi.table.schema_union import (
     SchemaConflict,
@@ -33,6 +33,9 @@ from framework.hudi.table.schema_union import (
     unify,
     widenings,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 __all__ = [
     "Difference",
@@ -56,3 +59,206 @@ __all__ = [
     "with_absent_fields",
     "with_meta_columns",
 ]
+
+
+@unique
+class DifferenceKind(Enum):
+    """How a field of one schema differs from that of another.
+
+    `NEW` is only in the second, `WIDER` has a type there that holds all values of the first's and
+    more, `CONFLICT` one that no schema can hold together with it.
+    """
+
+    NEW = auto()
+    WIDER = auto()
+    CONFLICT = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One field of a schema that another one does not have so.
+
+    Attributes:
+        kind: how it differs.
+        path: dotted path; `element` is that of a list, `value` that of a map.
+        current: the field of the first schema, None where it has none.
+        found: the field of the second schema.
+    """
+
+    kind: DifferenceKind
+    path: str
+    current: pa.Field | None
+    found: pa.Field
+
+
+def differences(current: pa.Schema, found: pa.Schema) -> Iterator[Difference]:
+    """Yield where `found` has new fields and other types than `current`, in its order.
+
+    Fields that `found` lacks and narrower types are no differences. Of a new struct its own path
+    alone is yielded. A nested field that may be null in `found` alone is wider.
+    """
+    yield from _differences(_by_name(current), _by_name(found), "")
+
+
+def absent_fields(wanted: pa.Schema, found: pa.Schema) -> Iterator[tuple[str, pa.Field]]:
+    """Yield dotted path and field of what `wanted` has and `found` lacks, at any depth.
+
+    Of a struct that is absent its own path alone is yielded. Fields of another structure in the two
+    are left to `differences`.
+    """
+    yield from _absent(_by_name(wanted), _by_name(found), "")
+
+
+def with_absent_fields(found: pa.Schema, wanted: pa.Schema) -> pa.Schema:
+    """Return `found` with the fields of `wanted` that it lacks, nullable, after its own."""
+    return pa.schema(_filled(_by_name(found), _by_name(wanted)))
+
+
+_Level = dict[str, pa.Field]
+
+
+def _by_name(fields: Iterable[pa.Field]) -> _Level:
+    """Return fields by their name."""
+    return {field.name: field for field in fields}
+
+
+def _levels(left: pa.DataType, right: pa.DataType) -> tuple[_Level, _Level] | None:
+    """Return the fields inside two types of one structure, by the next step of their paths."""
+    if pa.types.is_struct(left) and pa.types.is_struct(right):
+        return _by_name(left), _by_name(right)
+    if pa.types.is_list(left) and pa.types.is_list(right):
+        return {"element": left.value_field}, {"element": right.value_field}
+    if pa.types.is_map(left) and pa.types.is_map(right) and left.key_type == right.key_type:
+        return {"value": left.item_field}, {"value": right.item_field}
+    return None
+
+
+def _differences(current: _Level, found: _Level, above: str) -> Iterator[Difference]:
+    """Yield the differences of one level and all below it."""
+    for name, field in found.items():
+        path, known = f"{above}{name}", current.get(name)
+        if known is None:
+            yield Difference(kind=DifferenceKind.NEW, path=path, current=None, found=field)
+            continue
+        if above and field.nullable and not known.nullable:
+            yield Difference(kind=DifferenceKind.WIDER, path=path, current=known, found=field)
+        inside = _levels(known.type, field.type)
+        if inside:
+            yield from _differences(*inside, f"{path}.")
+        else:
+            yield from _of_leaf(known, field, path)
+
+
+def _of_leaf(current: pa.Field, found: pa.Field, path: str) -> Iterator[Difference]:
+    """Yield the difference of two types without a structure in common."""
+    union = unify([pa.schema([("", kind)]) for kind in (current.type, found.type)])
+    if union.conflicts:
+        yield Difference(kind=DifferenceKind.CONFLICT, path=path, current=current, found=found)
+    elif union.schema.field(0).type != current.type:
+        yield Difference(kind=DifferenceKind.WIDER, path=path, current=current, found=found)
+
+
+def _absent(wanted: _Level, found: _Level, above: str) -> Iterator[tuple[str, pa.Field]]:
+    """Yield what one level lacks, and all below it."""
+    for name, field in wanted.items():
+        path, there = f"{above}{name}", found.get(name)
+        if there is None:
+            yield path, field
+        elif inside := _levels(field.type, there.type):
+            yield from _absent(*inside, f"{path}.")
+
+
+def _filled(found: _Level, wanted: _Level) -> list[pa.Field]:
+    """Return the fields of one level, then those that it lacks."""
+    own = [
+        field.with_type(_filled_type(field.type, wanted[name].type)) if name in wanted else field
+        for name, field in found.items()
+    ]
+    return [*own, *(field.with_nullable(True) for n, field in wanted.items() if n not in found)]
+
+
+def _filled_type(found: pa.DataType, wanted: pa.DataType) -> pa.DataType:
+    """Return a type with the fields that it lacks."""
+    inside = _levels(found, wanted)
+    if inside is None:
+        return found
+    fields = _filled(*inside)
+    if pa.types.is_struct(found):
+        return pa.struct(fields)
+    return pa.list_(fields[0]) if pa.types.is_list(found) else pa.map_(found.key_field, fields[0])
+
+
+_ARROW_KEY: Final = b"ARROW:schema"
+_IGNORED_KEY: Final = b"ARROW:ignore"
+
+
+def parquet_schema(metadata: pq.FileMetaData) -> pa.Schema:
+    """Return the columns of a footer, without metadata of schema or fields.
+
+    List items are called `element`, map entries `key` and `value`. INT96 is a timestamp in
+    microseconds, UTC; ENUM and JSON are strings. Types that Spark has no reader for keep an Arrow
+    type that `check_schema` refuses. Costs one copy of the footer where it has `ARROW:schema`.
+    """
+    if _ARROW_KEY in (metadata.metadata or {}):
+        metadata = _without_arrow_schema(metadata)
+    schema = metadata.schema
+    leaves = (schema.column(i) for i in range(len(schema)))
+    return pa.schema([_field(field, leaves) for field in schema.to_arrow_schema()])
+
+
+def int96_columns(metadata: pq.FileMetaData) -> tuple[str, ...]:
+    """Return the dotted paths of INT96 columns, which Apache Hudi reads but cannot rewrite."""
+    schema = metadata.schema
+    columns = (schema.column(i) for i in range(len(schema)))
+    return tuple(c.path for c in columns if c.physical_type == "INT96")
+
+
+def _without_arrow_schema(metadata: pq.FileMetaData) -> pq.FileMetaData:
+    """Return the footer with its Arrow schema under another key, where nobody looks for it."""
+    out = BytesIO()
+    metadata.write_metadata_file(out)
+    return pq.read_metadata(BytesIO(out.getvalue().replace(_ARROW_KEY, _IGNORED_KEY)))
+
+
+def _field(field: pa.Field, leaves: Iterator[Any]) -> pa.Field:
+    """Return a field with Spark's type, taking its leaves in order."""
+    return pa.field(field.name, _type(field.type, leaves), nullable=field.nullable)
+
+
+def _type(kind: pa.DataType, leaves: Iterator[Any]) -> pa.DataType:
+    """Return Spark's type for an Arrow type, taking its leaves in order."""
+    if pa.types.is_struct(kind):
+        return pa.struct([_field(child, leaves) for child in kind])
+    if pa.types.is_map(kind):
+        key = pa.field("key", _type(kind.key_type, leaves), nullable=False)
+        value = _type(kind.item_type, leaves)
+        return pa.map_(key, pa.field("value", value, nullable=kind.item_field.nullable))
+    if pa.types.is_list(kind):
+        child = kind.value_field
+        return pa.list_(pa.field("element", _type(child.type, leaves), nullable=child.nullable))
+    return _leaf(kind, next(leaves))
+
+
+def _leaf(kind: pa.DataType, column: Any) -> pa.DataType:
+    """Return Spark's type for one physical column."""
+    if column.physical_type == "INT96":
+        return pa.timestamp("us", tz="UTC")
+    logical = column.logical_type.type
+    if isinstance(kind, pa.BaseExtensionType):
+        kind = kind.storage_type
+    found = _BY_LOGICAL_TYPE.get(logical, kind)
+    return pa.timestamp(found.unit, tz="UTC") if _has_zone(found) else found
+
+
+_BY_LOGICAL_TYPE: Final = {
+    "ENUM": pa.string(),
+    "JSON": pa.string(),
+    "BSON": pa.binary(),
+    "UUID": pa.uuid(),
+    "INTERVAL": pa.month_day_nano_interval(),
+}
+
+
+def _has_zone(kind: pa.DataType) -> bool:
+    """Whether a timestamp is a point in time."""
+    return bool(pa.types.is_timestamp(kind)) and kind.tz is not None

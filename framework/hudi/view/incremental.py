@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from framework.hudi.storage.port import Storage
     from framework.hudi.timeline.instant import Instant
     from framework.hudi.view.changes import InstantChanges, PartitionChanges
-    from framework.hudi.view.damage import Damage
+    from framework.hudi.view.recorded import Damage
     from framework.hudi.view.stores.port import GroupStore, StoreUsage
 
 __all__ = ["IncrementalView", "ViewCounts"]

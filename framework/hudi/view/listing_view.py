@@ -10,9 +10,9 @@ from framework.hudi.filegroup.group import FileGroup, base_order, log_order
 from framework.hudi.filegroup.names import BaseFileName, LogFileName, instant_of
 from framework.hudi.filegroup.slices import BaseFile, FileGroupId, LogFile, SourceFile
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, HOODIE, PARTITION_METADATA
-from framework.hudi.view.damage import Damage, lost_partition
 from framework.hudi.view.facts import TableFacts, read_facts
 from framework.hudi.view.port import Query, Selection
+from framework.hudi.view.recorded import Damage, lost_partition
 from framework.hudi.view.selection import answer, select
 
 if TYPE_CHECKING:

@@ -9,17 +9,17 @@ archived ones are not known here.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from framework.errors import RetryableError, Where
+from framework.errors import CorruptFileError, RetryableError, Where
 from framework.hudi.filegroup.names import LogFileName, group_and_instant_of
 from framework.hudi.filegroup.slices import Extent
-from framework.hudi.table.layout import join, name_of
+from framework.hudi.table.layout import PARTITION_METADATA, join, name_of
 from framework.hudi.timeline.commit_body import read_commit_body
 from framework.hudi.timeline.instant import DATA_ACTIONS, Action
 from framework.hudi.timeline.timeline import load_timeline
 from framework.hudi.view.changes import read_changes
-from framework.hudi.view.damage import Damage, lost_partition
 from framework.hudi.view.port import FileSystemView
 
 if TYPE_CHECKING:
@@ -31,7 +31,69 @@ if TYPE_CHECKING:
     from framework.hudi.timeline.timeline import Timeline
     from framework.hudi.view.port import Query
 
-__all__ = ["CheckableView", "CheckedView", "RecordedFiles"]
+__all__ = ["CheckableView", "CheckedView", "Damage", "RecordedFiles", "lost_partition"]
+
+
+_RESTORE: Final = "Restore it from a copy, or restore the table to an instant before its commit."
+_REMEDIES: Final = {
+    "table/file-lost": _RESTORE,
+    "table/file-size": _RESTORE,
+    "table/file-not-recorded": "Find out who wrote it: its rows may double others. Move it out of "
+    "the table once you know that they are not needed.",
+    "table/partition-lost": "Restore the file from a copy, or copy it from a partition of the same "
+    "depth.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """A file or partition that is not what a completed commit recorded.
+
+    Attributes:
+        condition: `table/file-lost`, `table/file-size`, `table/file-not-recorded`,
+            `table/partition-lost`.
+        message: what is wrong, without the place.
+        path: of the file, relative to the table.
+        partition_path: of its partition.
+        instant: of the commit that recorded it; `""` where that is not known.
+    """
+
+    condition: str
+    message: str
+    path: str
+    partition_path: str
+    instant: str
+
+    def error(self, location: str, others: int = 0) -> CorruptFileError:
+        """Return the error for a table at `location` in which `others` more files are damaged."""
+        more = f"; {others:,} more files are damaged" if others else ""
+        return CorruptFileError(
+            self.condition,
+            self.message + more,
+            where=Where(
+                file=f"{location}/{self.path}",
+                partition=self.partition_path or None,
+                instant=self.instant or None,
+            ),
+            remedy=self.remedy,
+        )
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return _REMEDIES[self.condition]
+
+
+def lost_partition(partition_path: str, instant: str) -> Damage:
+    """Return the damage of a partition that has no partition metadata and that `instant` wrote."""
+    return Damage(
+        condition="table/partition-lost",
+        message="the partition has recorded files, but no partition metadata",
+        path=join(partition_path, PARTITION_METADATA),
+        partition_path=partition_path,
+        instant=instant,
+    )
+
 
 _REMOVERS: Final = frozenset({Action.CLEAN, Action.ROLLBACK, Action.RESTORE})
 

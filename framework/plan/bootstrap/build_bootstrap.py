@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from framework.hudi.bootstrap.source_schema import with_partition_columns
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.plan import estimate
-from framework.plan.bootstrap.format_faults import format_faults
 from framework.plan.bootstrap.notes import notes_of
 from framework.plan.bootstrap.table_schema import schema_faults, table_schema
 from framework.plan.bootstrap.traits import traits_of
@@ -26,6 +25,7 @@ from framework.plan.partitions import plan_partitions, totals
 from framework.plan.quality.contract import quality_faults
 from framework.plan.reader_demands import reader_faults, unproven_notes
 from framework.plan.readers.gate import gate
+from framework.plan.readers.source_formats import FORMATS
 from framework.plan.rules import choose_modes, rule_faults
 from framework.plan.stages import (
     AuditBootstrap,
@@ -40,16 +40,63 @@ from framework.plan.stages import (
     Skeletons,
 )
 from framework.plan.target import mode_rules
+from framework.plan.words import count_text, listing
 from framework.vocabulary import BootstrapMode, OnDuplicate
 
 if TYPE_CHECKING:
-    from framework.plan.observation import Observation, SourceInventory
+    from collections.abc import Iterator, Sequence
+
+    from framework.plan.observation import Observation, PartitionSummary, SourceInventory
     from framework.plan.partitions import PartitionPlan
     from framework.plan.readers.gate import ReaderGate
+    from framework.plan.readers.source_formats import SourceFormat
     from framework.plan.target import Target
     from framework.spec.sections.pipeline_spec import PipelineSpec
 
-__all__ = ["plan_begin"]
+__all__ = ["format_faults", "plan_begin"]
+
+
+_TAKEN: Final = (BootstrapMode.METADATA_ONLY, BootstrapMode.FULL_RECORD)
+
+
+def format_faults(source: SourceInventory, partitions: Sequence[PartitionPlan]) -> Iterator[Fault]:
+    """Yield a fault for each trait for which files cannot be taken in the mode that they have."""
+    for known in FORMATS:
+        refused = _TAKEN[: 1 if known.heals else 2]
+        hit = tuple(
+            summary
+            for summary, plan in zip(source.partitions, partitions, strict=True)
+            if known.is_refused and plan.mode in refused and summary.traits.get(known.trait, 0)
+        )
+        if hit:
+            yield _fault(known, hit)
+
+
+def _fault(known: SourceFormat, hit: Sequence[PartitionSummary]) -> Fault:
+    """Return the fault of these partitions."""
+    files = count_text(sum(each.traits[known.trait] for each in hit), "file")
+    paths = tuple(repr(each.partition_path) for each in hit if each.partition_path)
+    place = f" in {listing(paths)}" if paths else ""
+    file, column = hit[0].examples.get(known.trait, ("", ""))
+    of_column = f" in column '{column}'" if column else ""
+    who = "Spark cannot read them" if known.heals else "they cannot be read right"
+    return Fault(
+        condition="source/unreadable-format",
+        key_path="bootstrap.path",
+        message=f"{known.what}{of_column}: {who} ({files}{place})",
+        remedy=_remedy(known),
+        partition=hit[0].partition_path if len(hit) == 1 else None,
+        source=file or None,
+    )
+
+
+def _remedy(known: SourceFormat) -> str:
+    """Return what to do; `full_record` is offered where it helps."""
+    if not known.heals:
+        return "Write the files again without that, or leave their partitions out by a rule."
+    stored = f" (which stores {known.stored})" if known.stored else ""
+    rule = f"- {{having: [{known.trait}], mode: full_record}}"
+    return f"Write such files in full{stored}, by the rule `{rule}`, or write them again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

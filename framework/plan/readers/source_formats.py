@@ -2,7 +2,7 @@
 
 `FORMATS` lists every trait of `framework.hudi.bootstrap.source_traits` with the outcomes that are
 not right, for files that stay as they are (`metadata_only`). The refusals of a plan
-(`framework.plan.bootstrap.format_faults`) and exceptions of the reader gate are made from it.
+(`framework.plan.bootstrap.build_bootstrap`) and exceptions of the reader gate are made from it.
 `tests/spark/test_source_formats.py` asks Spark, on PySpark 4.1 and 3.5, whether the table is true,
 and `tests/interop/test_source_formats.py` Apache Hudi, which gets the options that `status` prints.
 """

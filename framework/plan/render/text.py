@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from framework.plan.definition import Case
 from framework.plan.partitions import totals
-from framework.plan.readers.groups import reader_groups
+from framework.plan.readers.gate import reader_groups
 from framework.plan.render.stage_text import stage_text, stage_words
 from framework.plan.stages import BeginBootstrap, BeginLoad
 from framework.plan.words import count_text, listing, number_text, seconds_text, size_text

@@ -9,8 +9,8 @@ from pyspark.sql.functions import expr
 from framework.errors import PlanError
 from framework.spark.checking.predicates import bad_sql, observed_sql
 from framework.spark.reading.jvm import Jvm
-from framework.spark.spark_faults import SPARK_REFUSES, first_line, typed
 from framework.spark.spec_sql import check_expression, check_frame, check_query
+from framework.spark.task_faults import SPARK_REFUSES, first_line, typed
 from framework.vocabulary import CheckKind
 
 if TYPE_CHECKING:

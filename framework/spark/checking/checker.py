@@ -21,7 +21,7 @@ from framework.spark.jobs import run_job
 from framework.spark.reading.adopted import FILE, ROW
 from framework.spark.reading.columns import META_SCHEMA, constants, quoted, struct_of
 from framework.spark.reading.jvm import Jvm
-from framework.spark.spark_faults import typed
+from framework.spark.task_faults import typed
 from framework.vocabulary import CheckedRows
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from framework.spark.checking import great_expectations as gx
-from framework.spark.spark_faults import SPARK_REFUSES
-from framework.spark.task_faults import from_text
+from framework.spark.task_faults import SPARK_REFUSES, from_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

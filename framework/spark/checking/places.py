@@ -21,7 +21,7 @@ from framework.spark.reading.files import FileSet, Partition
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.scan import Scanner, private_settings
 from framework.spark.reading.widened import stored_types, widens
-from framework.spark.spark_faults import typed
+from framework.spark.task_faults import typed
 from framework.vocabulary import SourceLayout
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pyspark.sql.functions import expr
 
 from framework.engine.audit.subject import InputRows, Looking
 from framework.engine.audit.verdicts import as_screened, refusal_of
-from framework.engine.bootstrap.ranges import table_schemas, work_ranges
+from framework.engine.bootstrap.job import table_schemas, work_ranges
 from framework.engine.key_proof import prove_source
 from framework.engine.load.input_columns import input_columns
 from framework.engine.load.input_footers import input_footers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -14,10 +15,17 @@ import pyarrow.parquet as pq
 
 from framework.engine.examples.arrow_types import arrow_type
 from framework.engine.examples.ready import with_lent_types
-from framework.engine.examples.refusal import NO_ROWS, Refusal, refused_rows, refusing_names
 from framework.engine.examples.row_files import lay_file, lay_partitions
-from framework.engine.examples.trial import Trial
-from framework.engine.examples.verdict import Happened, differences, reasons
+from framework.engine.examples.trial import (
+    NO_ROWS,
+    Happened,
+    Refusal,
+    Trial,
+    differences,
+    reasons,
+    refused_rows,
+    refusing_names,
+)
 from framework.engine.prepare import PlanningContext, Request, prepare_loaded
 from framework.engine.quarantine.datasets import datasets
 from framework.engine.quarantine.record import read_record
@@ -30,18 +38,17 @@ from framework.plan.faults import refuse
 from framework.plan.load_stages import load_request
 from framework.plan.target import target_of
 from framework.spark.checking.checker import SparkChecker
-from framework.spark.examples.arrow_rows import arrow_rows
-from framework.spark.examples.recorder import WatchedChecker, WatchedInput
-from framework.spark.examples.row_files import lay_source
+from framework.spark.examples.recorder import WatchedChecker, WatchedInput, arrow_rows
+from framework.spark.jobs import run_job
 from framework.spark.loading.frames import open_input
 from framework.spark.loading.reader import SparkInput
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.snapshot import read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from framework.engine.examples.comparison import Difference
     from framework.engine.examples.ready import ReadyExample
@@ -50,7 +57,52 @@ if TYPE_CHECKING:
     from framework.plan.faults import Fault
     from framework.spec.sections.pipeline_spec import PipelineSpec
 
-__all__ = ["try_example"]
+__all__ = ["lay_source", "try_example"]
+
+
+_PARQUET: Final = "parquet"
+_TIMES: Final = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+_BEATEN: Final[Mapping[str, Mapping[str, str]]] = {
+    "csv": _TIMES,
+    "json": {**_TIMES, "ignoreNullFields": "false"},
+}
+"""Options by which no value is lost; those of the spec beat them."""
+
+_FIXED: Final = {"ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}
+"""Space is for the reader to keep or to leave out."""
+
+
+def lay_source(spark: SparkSession, ready: ReadyExample, place: StandIn) -> None:
+    """Write the rows that come in where the spec that is tried looks for them.
+
+    Parquet is written here, other formats by Spark with the options of the source, in one job.
+    Without rows there is an empty folder.
+    """
+    if not ready.given.num_rows:
+        Path(place.source).mkdir(parents=True, exist_ok=True)
+        return
+    if place.format == _PARQUET and not ready.folders:
+        lay_file(ready.given, place.source)
+        return
+    path = lay_file(ready.given, f"{place.folder}/given")
+    frame = spark.read.parquet(f"file:{path}")
+    work = partial(_write, frame, ready, place)
+    run_job(spark.sparkContext, "rows of a test", work)
+
+
+def _write(frame: DataFrame, ready: ReadyExample, place: StandIn) -> None:
+    """Write a frame as the source's files."""
+    fixed = {name.lower() for name in _FIXED}
+    said = {n: value for n, value in place.options.items() if n.lower() not in fixed}
+    options = {**_BEATEN.get(place.format, {}), **said, **_FIXED}
+    writer = frame.write.format(place.format).options(**options)
+    if ready.folders:
+        writer = writer.partitionBy(*ready.folders)
+    writer.save(f"file:{place.source}")
+
 
 _TASKS: Final = InProcessTasks(2)
 _READ: Final = frozenset({"written", "table_after"})

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from framework.spark.checking.check_validation import query_frame
 from framework.spark.checking.places import checking_session
 from framework.spark.checking.predicates import bad_sql
 from framework.spark.checking.written import WrittenFrames
-from framework.spark.examples.arrow_rows import arrow_rows
+from framework.spark.jobs import run_job
 from framework.spark.reading.adopted import FILE, ROW
 from framework.spark.reading.columns import quoted
 from framework.vocabulary import CheckedRows, CheckKind, Outcome
@@ -20,7 +22,7 @@ from framework.vocabulary import CheckedRows, CheckKind, Outcome
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from framework.engine.audit.subject import (
         Checker,
@@ -32,10 +34,29 @@ if TYPE_CHECKING:
     )
     from framework.engine.results import CheckResult
     from framework.engine.run.context import InputReader, PinnedInput
-    from framework.plan.input import InputRequest
+    from framework.plan.load import InputRequest
     from framework.plan.quality.model import Check
 
-__all__ = ["WatchedChecker", "WatchedInput"]
+__all__ = ["WatchedChecker", "WatchedInput", "arrow_rows"]
+
+
+def arrow_rows(frame: DataFrame) -> pa.Table:
+    """Return all rows of a frame, which are few; one Spark job."""
+    context = frame.sparkSession.sparkContext
+
+    def collect() -> Any:
+        if hasattr(DataFrame, "toArrow"):
+            return frame.toArrow()
+        older: Any = frame
+        batches = older._collect_as_arrow()  # noqa: SLF001  PySpark 3.5 has no other way
+        return pa.Table.from_batches(batches) if batches else _empty(frame)
+
+    return run_job(context, "rows of a test", collect)
+
+
+def _empty(frame: DataFrame) -> pa.Table:
+    """Return no rows with the frame's columns."""
+    return to_arrow_schema(frame.schema).empty_table()
 
 
 class WatchedInput:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from framework.spark.reading.jvm import Jvm
-from framework.spark.spark_faults import typed
+from framework.spark.task_faults import typed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -23,7 +23,7 @@ from framework.vocabulary import MissingColumns
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from framework.plan.input import InputRequest
+    from framework.plan.load import InputRequest
 
 __all__ = ["FileColumns", "Names", "file_columns", "refuse_absent"]
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from framework.engine.events import Events
-    from framework.plan.input import InputRequest
+    from framework.plan.load import InputRequest
 
 __all__ = ["SparkInput"]
 

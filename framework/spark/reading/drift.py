@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
 
-from framework.engine.reading.source_drift import drifted
+from framework.engine.reading.slice_rows import drifted
 from framework.engine.tasks import decode, encode
 from framework.hudi.bootstrap.fingerprint import Fingerprint
 from framework.hudi.bootstrap.source_file import open_source

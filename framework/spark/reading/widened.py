@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import types as t
 
-from framework.engine.reading.source_drift import drifted
+from framework.engine.reading.slice_rows import drifted
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.source_schema import SchemaCache
 from framework.hudi.codecs.parquet_seal import UNREADABLE

@@ -12,10 +12,10 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 
 from framework.spec.document.secret import Secret
 from framework.spec.sections.bootstrap_spec import BootstrapSpec, RuleSpec
-from framework.spec.sections.fields import SpecModel, WholeNumber, fault, written_fields
+from framework.spec.sections.fields import SpecModel, Text, WholeNumber, fault, written_fields
 from framework.spec.sections.quality_spec import SPLITS, CheckSpec, QualitySpec, QuarantineSpec
+from framework.spec.sections.settings import SettingValue, revealed
 from framework.spec.sections.source_spec import SourceSpec
-from framework.spec.sections.spark_spec import SparkSpec
 from framework.spec.sections.table_spec import (
     AUTO,
     COMMIT_TIME,
@@ -38,7 +38,35 @@ if TYPE_CHECKING:
     from framework.spec.sections.quality_spec import PlacedCheck
     from framework.spec.sections.transform_spec import TransformSpec
 
-__all__ = ["MODELS", "SPEC_VERSION", "PipelineDocument", "PipelineSpec", "SpecVersion"]
+__all__ = ["MODELS", "SPEC_VERSION", "PipelineDocument", "PipelineSpec", "SparkSpec", "SpecVersion"]
+
+
+def _conf_key(key: str) -> str:
+    """The key, if it is one of Spark's."""
+    if not key.startswith("spark."):
+        raise fault("spark-conf-key", "Spark's settings begin with `spark.`", f"spark.{key}")
+    return key
+
+
+ConfKey = Annotated[str, AfterValidator(_conf_key)]
+
+
+class SparkSpec(SpecModel):
+    """The Spark session that a run starts where there is none."""
+
+    master: Text | None = Field(default=None, description="Spark's master URL; --master beats it.")
+    conf: Mapping[ConfKey, SettingValue] = Field(
+        default={}, description="Spark settings; a secret may stand here."
+    )
+
+    def revealed_conf(self) -> dict[str, str]:
+        """The settings with secrets put in, for the session alone: never log or store it.
+
+        Raises:
+            PlanError: `spec/undefined-secret`.
+        """
+        return revealed(self.conf)
+
 
 SPEC_VERSION = 1
 """The only version of the spec language so far."""

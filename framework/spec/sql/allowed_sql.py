@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from framework.spec.document.findings import nearest
-from framework.spec.sql.allowed_functions import function_fault, nearest_function, refused_functions
 from framework.spec.sql.expression_parts import is_name, is_string, name_of
+from framework.spec.sql.functions import function_fault, nearest_function, refused_functions
 from framework.spec.sql.statement import StatementError, tokens_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.spark.checking.samples import place_in_source
+from framework.spark.checking.evaluation import place_in_source
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 import pyspark
 from pyspark.sql import SparkSession
 
-from framework.engine.load import index_lookup
+from framework.engine.load import tag
 from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.runner import run
 from framework.spark.loading.reader import SparkInput
@@ -47,7 +47,7 @@ IDS, DAYS = 6_000, 3
 
 def main(folder: Path, kind: str) -> None:
     """Load twice and tell what happened."""
-    setattr(index_lookup, "_NEAR_ROWS", 0)  # noqa: B010 - Spark is to carry even so few rows
+    setattr(tag, "_NEAR_ROWS", 0)  # noqa: B010 - Spark is to carry even so few rows
     with session_on_executors(folder / "events") as spark:
         land(folder / "landing", "a", range(IDS), version=1)
         with _killing_while_fetching(spark) as killed:

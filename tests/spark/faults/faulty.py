@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from pyspark import TaskContext
 
-from framework.engine.bootstrap.write_task import write_files_task
+from framework.engine.bootstrap.write import write_files_task
 from framework.engine.durable_files import FileStore
 
 if TYPE_CHECKING:

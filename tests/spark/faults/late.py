@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from framework.engine.bootstrap import write_task
-from framework.engine.bootstrap.write_task import write_files_task
+from framework.engine.bootstrap import write
+from framework.engine.bootstrap.write import write_files_task
 from framework.errors import FrameworkError
 from framework.hudi.storage.locations import open_storage
 from tests.support.fault_storage import FaultStorage
@@ -72,7 +72,7 @@ def main() -> None:
         """Open a storage in which the step counts."""
         return FaultStorage(open_storage(location), hook=stop)
 
-    write_task.open_storage = opening  # type: ignore[attr-defined]  # what the task opens
+    write.open_storage = opening  # type: ignore[attr-defined]  # what the task opens
     outcome.write_text(attempt(descriptor.read_text()))
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.engine.bootstrap import write_task
-from framework.engine.bootstrap.write_task import write_files_task
+from framework.engine.bootstrap import write
+from framework.engine.bootstrap.write import write_files_task
 from framework.engine.status import table_status
 from framework.engine.tasks import InProcessTasks
 from framework.errors import SourceDriftError
@@ -84,7 +84,7 @@ def test_late_attempt_after_the_commit_leaves_nothing(
 ) -> None:
     """Held up before any of its steps, it finds the run's folder gone, and cleans up after it."""
     late = LateThread(step)
-    monkeypatch.setattr(write_task, "open_storage", late.open)
+    monkeypatch.setattr(write, "open_storage", late.open)
     adopt(lake.scene, tasks=Shadowed(InProcessTasks(1), late))
     lake.check_whole()
     assert not late.outcome, "it did not stand still"
@@ -97,8 +97,8 @@ def test_late_attempt_without_the_fence_would_leave_something(
 ) -> None:
     """The tests above see what they look for: with the fence off, its files are there."""
     late = LateThread(STEPS[-1])
-    monkeypatch.setattr(write_task, "open_storage", late.open)
-    monkeypatch.setattr(write_task, "FencedStorage", lambda storage, _: storage)
+    monkeypatch.setattr(write, "open_storage", late.open)
+    monkeypatch.setattr(write, "FencedStorage", lambda storage, _: storage)
     adopt(lake.scene, tasks=Shadowed(InProcessTasks(1), late))
     assert late.go_on() == "done"
     assert layout(lake.table) != lake.whole
@@ -111,7 +111,7 @@ def test_late_attempt_of_a_dead_run_leaves_nothing(
 ) -> None:
     """Its run was killed, and another one resumed it, or undid it and began again."""
     late = LateThread(step)
-    monkeypatch.setattr(write_task, "open_storage", late.open)
+    monkeypatch.setattr(write, "open_storage", late.open)
     with pytest.raises(KeyboardInterrupt):
         adopt(lake.scene, tasks=Stopped(Shadowed(InProcessTasks(1), late), KeyboardInterrupt()))
     adopt(lake.scene, earlier=earlier)
@@ -126,7 +126,7 @@ def test_late_attempt_of_a_failed_run_leaves_nothing(
 ) -> None:
     """A run that failed and was undone is not brought back by its tasks, not even its folder."""
     late = LateThread(step)
-    monkeypatch.setattr(write_task, "open_storage", late.open)
+    monkeypatch.setattr(write, "open_storage", late.open)
     drift = SourceDriftError("source/drift", "as if a file had changed")
     with pytest.raises(SourceDriftError):
         adopt(lake.scene, tasks=Stopped(Shadowed(InProcessTasks(1), late), drift))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from framework.engine.load import index_lookup
+from framework.engine.load import tag
 from framework.errors import TaskError
 from framework.hudi.storage.locations import open_storage
 from framework.spark.tasks import SparkTasks
@@ -32,7 +32,7 @@ TASKS = {"incoming_task", "gather_task", "tag_task", "settle_task", "compare_tas
 @pytest.fixture(autouse=True)
 def everything_far(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let Spark carry what is done in the driver for so few rows."""
-    monkeypatch.setattr(index_lookup, "_NEAR_ROWS", 0)
+    monkeypatch.setattr(tag, "_NEAR_ROWS", 0)
 
 
 def orders(first: int, count: int, day: str, ts: int) -> list[dict[str, Any]]:

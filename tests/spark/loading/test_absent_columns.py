@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from framework.plan.input import InputRequest
+    from framework.plan.load import InputRequest
 
 pytestmark = pytest.mark.spark
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from framework.errors import PlanError, SourceDriftError
-from framework.plan.input import Transform
+from framework.plan.load import Transform
 from framework.spark.loading.frames import open_input
 from tests.support.inputs import an_input, write_rows
 

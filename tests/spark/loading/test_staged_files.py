@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework.errors import EngineError
-from framework.spark.loading.staged_files import settle
+from framework.spark.loading.staging import settle
 from tests.support.inputs import write_rows
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from tests.support.inputs import an_input, write_rows
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from framework.plan.input import InputRequest
+    from framework.plan.load import InputRequest
 
 pytestmark = pytest.mark.spark
 

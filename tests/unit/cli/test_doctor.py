@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.cli.machine import PYSPARK_RANGE, java, package, workers
+from framework.cli.doctor import PYSPARK_RANGE, java, package, workers
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Command

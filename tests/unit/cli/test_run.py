@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from framework.engine.run.interruption import Aftermath, aftermath
+from framework.engine.run.lifecycle import Aftermath, aftermath
 from tests.support.commands import WITH_SIGNALS, run_pipeline
 from tests.support.meddling import WRITING, Meddling
 from tests.support.scenes import Scene, a_scene, adopt, snapshot

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import pytest
 
 from framework.hudi.filegroup.slices import FileGroupId
-from framework.hudi.timeline.timeline_hash import timeline_hash
+from framework.hudi.timeline.timeline import timeline_hash
 from framework.hudi.view.port import Query, Selection
 from framework.hudi.view.remote import RemoteView, ServiceAddress
 from framework.timeline_service.access import Access

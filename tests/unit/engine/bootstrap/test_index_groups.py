@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.engine.bootstrap.index_groups import _by_fileids_key, index_groups
+from framework.engine.bootstrap.commit import _by_fileids_key, index_groups
 from framework.engine.bootstrap.job import WorkRange
 from framework.engine.bootstrap.write import Ledger, write_files
 from framework.hudi.bootstrap.index import IndexGroup, fileids_key

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from framework.engine.audit import gate
 from framework.engine.audit import keys as audit_keys
 from framework.engine.bootstrap import proof_task
-from framework.engine.bootstrap.key_proof import prove_keys
-from framework.engine.bootstrap.order_hint import may_be_ordered
+from framework.engine.bootstrap.key_proof import may_be_ordered, prove_keys
 from framework.engine.tasks import InProcessTasks
 from framework.errors import AuditFailedError, CorruptFileError, SourceDriftError
 from framework.hudi.bootstrap import source_file

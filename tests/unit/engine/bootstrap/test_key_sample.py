@@ -9,7 +9,7 @@ from uuid import UUID
 import pyarrow as pa
 import pytest
 
-from framework.engine.bootstrap.key_sample import sampled_key_bytes
+from framework.engine.bootstrap.source import sampled_key_bytes
 from framework.vocabulary import SourceLayout
 from tests.support.scenes import a_document, a_scene, adopt, plan
 from tests.support.sources import a_bench, a_rule, ids

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from framework.engine import durable_files
-from framework.engine.bootstrap.drift_check import check_drift
+from framework.engine.bootstrap.begin import usable_segments
+from framework.engine.bootstrap.commit import check_drift
 from framework.engine.bootstrap.job import WorkRange
-from framework.engine.bootstrap.usable_segments import usable_segments
 from framework.engine.bootstrap.write import Ledger, write_files
 from framework.engine.events import Progress
 from framework.errors import SourceDriftError, StorageError
@@ -25,7 +25,7 @@ from tests.support.sources import SourceContext, a_bench, a_source, ids
 
 if TYPE_CHECKING:
     from framework.engine.events import Event
-    from framework.hudi.commit.files import WrittenFiles
+    from framework.hudi.commit.statuses import WrittenFiles
 
 FILES = {"p=1/a": ids(1, 2), "p=1/b": ids(3), "p=2/a": ids(), "p=2/b": ids(9, 8)}
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from framework.engine.examples.comparison import compare, text_of
-from framework.engine.examples.refusal import NO_ROWS
+from framework.engine.examples.trial import NO_ROWS
 from tests.support.examples import some_rows
 
 if TYPE_CHECKING:

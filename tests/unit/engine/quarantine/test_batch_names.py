@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from framework.engine.quarantine.batch_names import gathering_place, name_batch, withdraw
-from framework.engine.quarantine.quarantined_batch import gathering_folders
+from framework.engine.quarantine.quarantined_batch import (
+    gathering_folders,
+    gathering_place,
+    name_batch,
+    withdraw,
+)
 from framework.errors import CorruptFileError, PlanError
 from tests.support.asides import hand_made
 from tests.support.scenes import snapshot

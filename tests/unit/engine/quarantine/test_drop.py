@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.engine.quarantine.drop import drop
+from framework.engine.quarantine.datasets import drop
 from framework.errors import LeaseHeldError
 from framework.hudi.commit.lease import Owner, acquire, current_lease
 from framework.hudi.commit.staging import new_write_id

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
-from framework.engine.load.existing import latest_slices
+from framework.engine.load.tag import latest_slices
 from framework.engine.reading.table import open_table
 from framework.engine.views import LISTED
 from framework.errors import CorruptFileError

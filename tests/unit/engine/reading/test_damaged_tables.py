@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.engine.load.existing import latest_slices
+from framework.engine.load.tag import latest_slices
 from framework.engine.reading.table import open_table
 from framework.engine.status import table_status
 from framework.engine.views import LISTED

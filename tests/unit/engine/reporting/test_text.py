@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.engine.reporting.text import block_text, cut, line_text, plain
+from framework.engine.reporting.words import block_text, cut, line_text, plain
 
 
 @pytest.mark.parametrize(

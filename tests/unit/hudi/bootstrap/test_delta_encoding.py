@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.hudi.bootstrap.delta_encoding import PackedNumbers
+from framework.hudi.bootstrap.seqno_pages import PackedNumbers
 
 
 class Stream:

@@ -8,8 +8,8 @@ from uuid import uuid4
 import pytest
 
 from framework.errors import FrameworkError
-from framework.hudi.commit.files import AuditedFiles, written_files
 from framework.hudi.commit.pending import PendingKind, find_pending
+from framework.hudi.commit.statuses import AuditedFiles, written_files
 from framework.hudi.commit.transaction import Publication, begin, publish
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.memory import MemoryStorage

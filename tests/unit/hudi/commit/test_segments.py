@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from framework.errors import CorruptFileError
-from framework.hudi.commit.files import written_files
 from framework.hudi.commit.segments import (
     SEGMENT_SCHEMA,
     SegmentRef,
@@ -19,6 +18,7 @@ from framework.hudi.commit.segments import (
     read_segment,
     write_segment,
 )
+from framework.hudi.commit.statuses import written_files
 from framework.hudi.storage.memory import MemoryStorage
 from tests.support.storage_suite import put, read
 from tests.support.transactions import a_status

@@ -19,9 +19,9 @@ from framework.errors import (
     UnsupportedTableError,
     Where,
 )
-from framework.hudi.commit.files import AuditedFiles, WrittenFiles, written_files
 from framework.hudi.commit.intent import read_intent
 from framework.hudi.commit.links import link_files
+from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles, written_files
 from framework.hudi.commit.transaction import Publication, begin, finish, publish
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, PROPERTIES

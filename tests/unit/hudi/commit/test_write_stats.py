@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from framework.hudi.commit.segments import SEGMENT_SCHEMA
-from framework.hudi.commit.write_stats import stats_of
+from framework.hudi.commit.transaction import stats_of
 from framework.hudi.timeline.commit_metadata import LogAppend, WriteStat
 from tests.support.transactions import a_status
 

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framework.errors import PlanError
-from framework.hudi.keygen.text import null_rows, record_keys
-from framework.hudi.keygen.values import day_text, texts_of
+from framework.hudi.keygen.text import day_text, null_rows, record_keys, texts_of
 from tests.support.golden_keys import rule_of
 
 EPOCH = date(1970, 1, 1)

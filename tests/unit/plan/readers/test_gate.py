@@ -9,8 +9,7 @@ import pytest
 
 from framework.plan.observation import Observation
 from framework.plan.readers.exceptions import EXCEPTIONS, Trait
-from framework.plan.readers.gate import ReaderGate, ReaderVerdict, gate
-from framework.plan.readers.groups import reader_groups, reader_word
+from framework.plan.readers.gate import ReaderGate, ReaderVerdict, gate, reader_groups, reader_word
 from framework.plan.readers.versions import READERS, Ability
 from framework.vocabulary import ReaderName, SourceTrait
 from tests.interop.differences import DIFFERENCES, RELEASES

@@ -11,7 +11,7 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from framework.hudi.keygen.rule import KeyGenerator, KeyRule
-from framework.plan.input import InputRequest
+from framework.plan.load import InputRequest
 from framework.plan.partitions import PartitionPlan
 from framework.plan.quality.model import Check, Quality
 from framework.plan.render.document import PlanDocument, plan_document, plan_schema

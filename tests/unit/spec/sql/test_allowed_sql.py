@@ -10,9 +10,8 @@ import pytest
 
 from framework.errors import SpecError
 from framework.spec.loader import load_spec
-from framework.spec.sql.allowed_functions import function_fault, refused_functions
 from framework.spec.sql.allowed_sql import expression_faults, query_faults
-from framework.spec.sql.functions import AGGREGATES
+from framework.spec.sql.functions import AGGREGATES, function_fault, refused_functions
 from framework.spec.sql.statement import StatementError, finished_statement
 from tests.support.spec_sql import (
     ATTACKS,

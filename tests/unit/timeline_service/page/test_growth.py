@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from framework.hudi.timeline.commit_metadata import LogAppend, WriteStat
-from framework.timeline_service.page.growth import Growth, Size
+from framework.timeline_service.page.commits import Growth, Size
 from tests.support.served_page import a_file, file_id
 
 FIRST = "20261101000000000"
