@@ -210,7 +210,7 @@ class CheckedRows(StrEnum):
 class OnFail(StrEnum):
     """What a failed check does.
 
-    `ABORT` refuses the run, `QUARANTINE` sets the bad rows aside with the reason, `DROP` leaves
+    `ABORT` refuses the run, `QUARANTINE` quarantines the bad rows with the reason, `DROP` leaves
     them out, `WARN` only tells.
     """
 

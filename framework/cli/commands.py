@@ -149,12 +149,14 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "resume": Command(load=_resume, summary="Go on with a run that was cut off."),
     "status": Command(load=_status, summary="Show a table's state and what endangers it."),
     "history": Command(load=_history, summary="List a table's instants with their audits."),
-    "quarantine ls": Command(load=_quarantine_ls, summary="List what runs set aside, run by run."),
-    "quarantine show": Command(load=_quarantine_show, summary="Show rows that were set aside."),
+    "quarantine ls": Command(
+        load=_quarantine_ls, summary="List what runs quarantined, run by run."
+    ),
+    "quarantine show": Command(load=_quarantine_show, summary="Show rows that were quarantined."),
     "quarantine release": Command(
         load=_quarantine_release, summary="Send rows through the gate again, into the table."
     ),
-    "quarantine drop": Command(load=_quarantine_drop, summary="Remove rows set aside, for good."),
+    "quarantine drop": Command(load=_quarantine_drop, summary="Remove quarantined rows, for good."),
     "preview": Command(load=_preview, summary="Show the first rows that a spec would load."),
     "sql": Command(load=_sql, summary="Show the rows of a query over a table."),
     "serve": Command(load=_serve, summary="Serve views of tables over HTTP, with a status page."),
@@ -165,6 +167,6 @@ COMMANDS: Final[Mapping[str, Command]] = {
 }
 
 GROUPS: Final[Mapping[str, str]] = {
-    "quarantine": "List, show, release or drop rows that runs set aside.",
+    "quarantine": "List, show, release or drop rows that runs quarantined.",
 }
 """First words that stand for several commands, each of which has two words."""

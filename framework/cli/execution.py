@@ -123,7 +123,7 @@ def _tell(result: RunResult | None, prepared: Prepared, order: RunOptions) -> No
         write_outcome(out(), prepared.plan)
     else:
         _say(result, clean(prepared.plan.target.name))
-        _say_aside(result, str(prepared.request.path))
+        _report_quarantined(result, str(prepared.request.path))
 
 
 def _say(result: RunResult, name: str) -> None:
@@ -138,11 +138,11 @@ def _say(result: RunResult, name: str) -> None:
     write(out(), Text.assemble((f"{name}: ", "bold"), done), hang=2)
 
 
-def _say_aside(result: RunResult, spec: str) -> None:
+def _report_quarantined(result: RunResult, spec: str) -> None:
     """Say how many rows are not in the table, and where they are."""
     fate = result.proof.get("fate")
     rows = fate.get("quarantined", 0) if isinstance(fate, dict) else 0
     if rows:
         show = f"run-pipeline quarantine show {shlex.quote(spec)}"
-        text = f"  {count_text(rows, 'row')} set aside in {result.proof.get(PLACE)}; see `{show}`"
+        text = f"  {count_text(rows, 'row')} quarantined in {result.proof.get(PLACE)}; see `{show}`"
         write(out(), clean(text), hang=4)

@@ -102,7 +102,7 @@ def _checks(event: Event) -> str:
         hidden = len(bad) - len(named)
         parts[0] += f" ({', '.join([*named, *([f'and {hidden} more'] if hidden else [])])})"
     fate = found.fate
-    taken = ((fate.quarantined, "set aside"), (fate.dropped, "dropped")) if fate else ()
+    taken = ((fate.quarantined, "quarantined"), (fate.dropped, "dropped")) if fate else ()
     out_of = [(rows, word) for rows, word in taken if rows]
     if out_of:
         first = f"{count_text(out_of[0][0], 'row')} {out_of[0][1]}"

@@ -35,7 +35,7 @@ class NamedTable:
 
     @property
     def quarantine(self) -> str:
-        """Where its rows are set aside, beside the places that its commits name."""
+        """Where its rows are quarantined, beside the places that its commits name."""
         if self.spec is None:
             return f"{self.location}{QUARANTINE_SUFFIX}"
         return quarantine_of(self.spec)

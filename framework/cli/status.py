@@ -81,10 +81,10 @@ def _as_json(status: TableStatus) -> dict[str, Any]:
         "slices": asdict(status.slices) if status.slices else None,
         "disk": asdict(status.disk) if status.disk else None,
         "dangers": [asdict(d) for d in status.dangers],
-        "set_aside": {
-            "data_sets": len(status.aside),
-            "rows": sum(each.rows for each in status.aside),
-            "bytes": sum(each.bytes for each in status.aside),
+        "quarantined": {
+            "data_sets": len(status.quarantined),
+            "rows": sum(each.rows for each in status.quarantined),
+            "bytes": sum(each.bytes for each in status.quarantined),
         },
     }
 
@@ -123,8 +123,10 @@ def _rows(status: TableStatus) -> list[tuple[str, str]]:
     if status.source:
         drift = "unchanged" if status.drift and not any(_drift(status)) else "see below"
         rows.append(("source", f"{status.source}  {drift if status.drift else 'not compared'}"))
-    if status.aside:
-        rows.append(("set aside", f"{sums(status.aside)} in {status.aside[-1].location}"))
+    if status.quarantined:
+        rows.append(
+            ("quarantined", f"{sums(status.quarantined)} in {status.quarantined[-1].location}")
+        )
     return rows + _live(status)
 
 

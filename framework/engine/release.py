@@ -1,4 +1,4 @@
-"""Sending rows that were set aside through the gate again, as a load of their own."""
+"""Sending quarantined rows through the gate again, as a load of their own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["finish_release", "prepare_release"]
 
 
-def prepare_release(request: Request, aside: QuarantinedBatch, bench: PlanningContext) -> Prepared:
+def prepare_release(request: Request, batch: QuarantinedBatch, bench: PlanningContext) -> Prepared:
     """Return the plan that loads a data set into the table of a spec; changes nothing.
 
     It has no stages, but for settling an earlier run, where the data set was released meanwhile.
@@ -34,10 +34,10 @@ def prepare_release(request: Request, aside: QuarantinedBatch, bench: PlanningCo
     spec = load(request)
     asked = release_request(
         spec,
-        location=aside.location,
-        instant=aside.instant,
-        files=aside.files,
-        came_for=aside.operation,
+        location=batch.location,
+        instant=batch.instant,
+        files=batch.files,
+        came_for=batch.operation,
     )
     begun = time.monotonic()
     observation = observe(
@@ -61,6 +61,6 @@ def finish_release(table: str, clock: Clock, *, location: str | None = None) -> 
             "quarantine/not-removed",
             f"rows were released, but their data set is still there: {error.message}",
             where=Where(table=table),
-            remedy="They are not released again. The next run that sets rows aside removes what is"
+            remedy="They are not released again. The next run that quarantines rows removes what is"
             " left, and so does `run-pipeline quarantine release`.",
         ) from error

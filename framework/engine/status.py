@@ -208,7 +208,7 @@ class TableStatus:
         slices: what the table consists of, None where there is no table.
         disk: what it takes on disk, None where there is no table.
         dangers: what may lose or hide rows; empty when all is well.
-        aside: data sets of rows set aside that wait for somebody, oldest first.
+        quarantined: data sets of quarantined rows that wait for somebody, oldest first.
     """
 
     location: str
@@ -222,14 +222,14 @@ class TableStatus:
     slices: Slices | None
     dangers: tuple[Danger, ...]
     disk: DiskUse | None = None
-    aside: tuple[QuarantinedBatch, ...] = ()
+    quarantined: tuple[QuarantinedBatch, ...] = ()
 
 
 def table_status(location: str, quarantine: str | None = None) -> TableStatus:
     """Return the state of the table at `location`.
 
     Costs one listing of each folder of the table, and of its source where that is compared, and the
-    head of each commit. Rows set aside are looked for where commits say, and at `quarantine`.
+    head of each commit. Quarantined rows are looked for where commits say, and at `quarantine`.
 
     Raises:
         CorruptFileError, StorageError: something of the table cannot be read.
@@ -251,7 +251,7 @@ def table_status(location: str, quarantine: str | None = None) -> TableStatus:
         slices=slices,
         dangers=(*_damaged(files), *_dangers(table, slices, pending)),
         disk=files.disk if files else None,
-        aside=waiting(location, quarantine),
+        quarantined=waiting(location, quarantine),
     )
 
 

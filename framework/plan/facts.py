@@ -59,7 +59,7 @@ class BootstrapFacts:
 
     @classmethod
     def from_json(cls, text: str, *, where: Where | None = None) -> BootstrapFacts:
-        """Return the facts in `text`; unknown members are left aside.
+        """Return the facts in `text`; unknown members are ignored.
 
         Raises:
             UnsupportedTableError: a newer version wrote them (`facts/newer-version`).

@@ -71,7 +71,7 @@ class LoadRequest:
         is_folder: whether the source is a folder of files.
         only_new: whether files that were loaded before are left out.
         run_id: what the caller calls this run, None for nothing.
-        releases: the instant whose rows, set aside then, are loaded again; None for a source's.
+        releases: the instant whose quarantined rows are loaded again; None for a source's.
     """
 
     operation: WriteOperation
@@ -127,7 +127,7 @@ class LoadPlan:
         parallelism: tasks at once, None for as many as there are cores.
         partitions: paths or globs of the partitions that are deleted.
         run_id: what the caller calls this run, None for nothing.
-        releases: the instant whose rows, set aside then, are loaded again; None for a source's.
+        releases: the instant whose quarantined rows are loaded again; None for a source's.
     """
 
     operation: WriteOperation

@@ -1,4 +1,4 @@
-"""Rows that were set aside, sent again: an ordinary load of a source of its own."""
+"""Rows that were quarantined, sent again: an ordinary load of a source of its own."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ INSTANT: Final = "_lakestrap_instant"
 FILE: Final = "_lakestrap_file"
 ROW: Final = "_lakestrap_row"
 PLACE_COLUMNS: Final = (RULES, RUN_ID, INSTANT, FILE, ROW)
-"""What stands beside the columns of a row that was set aside: after them, in this order."""
+"""What stands beside the columns of a row that was quarantined: after them, in this order."""
 
 _AS_ASKED: Final = (WriteOperation.INSERT, WriteOperation.UPSERT, WriteOperation.BULK_INSERT)
 
@@ -38,7 +38,7 @@ _AS_ASKED: Final = (WriteOperation.INSERT, WriteOperation.UPSERT, WriteOperation
 def release_request(
     spec: PipelineSpec, *, location: str, instant: str, files: tuple[str, ...], came_for: str
 ) -> LoadRequest:
-    """Return the load of the rows that were set aside at an instant.
+    """Return the load of the rows that were quarantined at an instant.
 
     Its source is one of its own, so that what the table remembers of the spec's source stays as it
     is, and its run id tells the instant, so that the rows are published once.
@@ -46,7 +46,7 @@ def release_request(
     Args:
         spec: of the table.
         location: where the rows lie.
-        instant: when they were set aside.
+        instant: when they were quarantined.
         files: absolute paths of the Parquet files.
         came_for: the operation that brought them, as the data set records it.
     """
@@ -62,7 +62,7 @@ def release_request(
 
 
 def without_bounds(quality: Quality) -> Quality:
-    """Return the checks of a release, which may set any share of its rows aside again.
+    """Return the checks of a release, which may quarantine any share of its rows again.
 
     Bounds say how bad a source may be; here all rows were bad before.
     """

@@ -25,7 +25,7 @@ _CHECKER: Final = "framework.spark.checking.checker:SparkChecker"
 POINTS: Final[dict[str, tuple[str, ...]]] = {
     "finding": ("framework.spark.checking.checker:_write",),
     "found": (f"{_CHECKER}.find_bad",),
-    "gathered": (f"{_CHECKER}.set_aside",),
+    "gathered": (f"{_CHECKER}.quarantine",),
     "screened": (
         "framework.engine.bootstrap.pipeline:screen_source",
         "framework.engine.load.pipeline:screen_input",

@@ -1,4 +1,4 @@
-"""One run of a shop that sets rows aside, or a release: `python one_shop.py FOLDER KIND WHAT`."""
+"""One run of a shop that quarantines rows, or a release: `python one_shop.py FOLDER KIND WHAT`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 
 from framework.errors import FrameworkError
-from tests.support.asides import Shop
+from tests.support.quarantine import Shop
 
 __all__ = ["ASIDE", "a_shop"]
 
 ASIDE = 2
-"""Rows that a run sets aside; a release puts one of them into the table."""
+"""Rows that a run quarantines; a release puts one of them into the table."""
 
 
 def a_shop(folder: Path, kind: str, *, least: int = 3) -> Shop:

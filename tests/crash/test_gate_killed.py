@@ -1,4 +1,4 @@
-"""Runs that die at their gate: rows set aside belong to a commit that is there, or are gone."""
+"""Runs that die at their gate: quarantined rows belong to a commit that is there, or are gone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.timeline import load_timeline
 from framework.spark import run
 from tests.crash.gate_run import POINTS
-from tests.support.checks import Gate, aside_of, good_rows
+from tests.support.checks import Gate, good_rows, quarantined_in
 from tests.support.scenes import snapshot
 from tests.support.started import started
 
@@ -57,7 +57,7 @@ def new_rows(gate: Gate) -> dict[int, float]:
 
 
 def left_over(gate: Gate) -> list[str]:
-    """Return what of the run's own is left beside the table and its rows set aside."""
+    """Return what of the run's own is left beside the table and its quarantined rows."""
     own = [path for path in gate.location.glob(".hoodie/.lakestrap/**/*") if path.is_file()]
     own += list(gate.location.glob(".hoodie/.temp/*"))
     hidden = list(gate.quarantine.glob(".*")) if gate.quarantine.exists() else []
@@ -69,7 +69,7 @@ def left_over(gate: Gate) -> list[str]:
     ("operation", "point"),
     [pytest.param(*aim, marks=[] if aim in QUICK else pytest.mark.full) for aim in AIMS],
 )
-def test_run_that_dies_at_its_gate_leaves_old_rows_or_new_ones_with_what_was_set_aside(
+def test_run_that_dies_at_its_gate_leaves_old_rows_or_new_ones_with_what_was_quarantined(
     spark: SparkSession, tmp_path: Path, operation: str, point: str
 ) -> None:
     """The next run, at once, ends the job; whatever the dead one still writes, nothing stays."""
@@ -94,9 +94,9 @@ def test_run_that_dies_at_its_gate_leaves_old_rows_or_new_ones_with_what_was_set
 
 
 def check_whole(spark: SparkSession, gate: Gate) -> None:
-    """The new rows are there, the bad ones lie aside once, and nothing else is left."""
+    """The new rows are there, the bad ones are quarantined once, and nothing else is left."""
     assert gate.amounts(spark) == new_rows(gate)
-    assert sorted(row["id"] for row in aside_of(gate.quarantine)) == BAD
+    assert sorted(row["id"] for row in quarantined_in(gate.quarantine)) == BAD
     (found,) = waiting(str(gate.location), str(gate.quarantine))
     storage = open_storage(str(gate.location))
     assert found.instant == load_timeline(storage).completed[-1].requested_time

@@ -1,4 +1,4 @@
-"""A run that sets rows aside, or releases them, killed at its calls: each row is in one place.
+"""A run that quarantines rows, or releases them, killed at its calls: each row is in one place.
 
 Rows wait where, and only where, the commit of their run is published; the next run ends the job and
 leaves nothing of the dead one.
@@ -16,7 +16,7 @@ from framework.hudi.commit.pending import find_pending
 from framework.hudi.storage.locations import open_storage
 from tests.crash.killing import Point, kill_at, mutating_calls, run_once
 from tests.crash.one_shop import a_shop
-from tests.support.asides import rows_aside
+from tests.support.quarantine import rows_in_quarantine
 
 PROGRAM = Path(__file__).with_name("one_shop.py")
 SAMPLE = 3
@@ -63,9 +63,9 @@ class Lake:
         """Return where the rows are; each is there once."""
         held = (self.shop.table / ".hoodie" / "hoodie.properties").exists()
         table = frozenset(self.shop.rows()) if held else frozenset()
-        aside = [key for key, *_ in rows_aside(self.shop.waiting())]
-        assert len(set(aside)) == len(aside)
-        return table, frozenset(aside)
+        quarantined = [key for key, *_ in rows_in_quarantine(self.shop.waiting())]
+        assert len(set(quarantined)) == len(quarantined)
+        return table, frozenset(quarantined)
 
     def is_between(self) -> bool:
         """Whether a new table is published whose properties are not made yet."""
@@ -81,7 +81,7 @@ class Lake:
         assert self.places() == self.new
         names = {f"instant={each.instant}" for each in self.shop.waiting()}
         assert self.shop.lying() == names
-        assert {name for _, _, name, _ in rows_aside(self.shop.waiting())} == {"b.parquet"}
+        assert {name for _, _, name, _ in rows_in_quarantine(self.shop.waiting())} == {"b.parquet"}
 
 
 CASES = [("load", "run"), ("bootstrap", "run"), ("load", "release"), ("bootstrap", "release")]
@@ -95,7 +95,7 @@ def lake(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(scope="module")
 def points(lake: Lake) -> tuple[list[Point], list[Point]]:
-    """Every call that changes the rows set aside, and every one that changes table or rows."""
+    """Every call that changes the quarantined rows, and every one that changes table or rows."""
     found = []
     for root in (Path(f"{lake.shop.table}.quarantine"), lake.shop.table):
         lake.reset()
@@ -117,7 +117,7 @@ def kill_and_recover(lake: Lake, point: Point) -> bool:
 def test_killed_at_sampled_calls_leaves_each_row_in_one_place(
     lake: Lake, points: tuple[list[Point], list[Point]]
 ) -> None:
-    """Half of the sample is about the rows set aside themselves."""
+    """Half of the sample is about the quarantined rows themselves."""
     draw = random.Random(7)
     chosen = [point for some in points for point in draw.sample(some, min(SAMPLE, len(some)))]
     kills = sum(kill_and_recover(lake, point) for point in chosen)

@@ -11,7 +11,7 @@ import pytest
 from framework.spark import read, run
 from tests.interop.canonical import canonical_rows
 from tests.interop.printed import printed_options
-from tests.support.checks import COLUMNS, Gate, Rows, aside_of, good_rows
+from tests.support.checks import COLUMNS, Gate, Rows, good_rows, quarantined_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +55,7 @@ def a_mixed_table(spark: SparkSession, gate: Gate) -> Rows:
     gate.put("empty", good_rows(range(20, 22), bad=(20, 21)))
     gate.put("twice", [*good_rows(range(4, 6), ts=1), *good_rows(range(30, 32))])
     gate.run(spark, CHECK)
-    rules = {(row["id"], *row["_lakestrap_rules"]) for row in aside_of(gate.quarantine)}
+    rules = {(row["id"], *row["_lakestrap_rules"]) for row in quarantined_in(gate.quarantine)}
     assert rules == {
         *((n, "positive") for n in (12, 13, 20, 21)),
         *((n, "duplicate-key") for n in (4, 5)),
@@ -105,7 +105,7 @@ def test_partitions_that_mix_skeletons_and_files_without_their_bad_rows_are_writ
 def test_loads_through_a_gate_are_read_by_the_judge(
     judge: Judge, spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
-    """Rows that are set aside and dropped are in no file of the table."""
+    """Rows that are quarantined and dropped are in no file of the table."""
     gate = Gate(folder=tmp_path, operation="upsert", type=kind)
     gate.begin()
     gate.put("one", good_rows(range(5, 15), bad=(6, 12)))

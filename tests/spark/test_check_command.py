@@ -150,7 +150,7 @@ def test_check_of_a_table_finds_keys_that_another_writer_made_wrong(
 
 
 def test_check_of_a_source_looks_at_what_a_run_would_take_in(command: Command, gate: Gate) -> None:
-    """New files alone; rows that would be set aside refuse nothing, others do."""
+    """New files alone; rows that would be quarantined refuse nothing, others do."""
     told = command("check", "--source", gate.spec(TAKEN))
     assert told.code == 1
     assert "check/no-source" in told.err

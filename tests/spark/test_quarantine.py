@@ -1,4 +1,4 @@
-"""Rows that Spark set aside, released on Spark: by the engine, and by the command."""
+"""Rows that Spark quarantined, released on Spark: by the engine, and by the command."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from framework.hudi.timeline.clock import SystemClock
 from framework.spark import read, run
 from framework.spark.checking.checker import SparkChecker
 from framework.spark.tasks import SparkTasks
-from tests.support.asides import Shop
 from tests.support.commands import run_pipeline
+from tests.support.quarantine import Shop
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,7 +126,7 @@ def test_command_releases_one_instant_after_the_other(tmp_path: Path) -> None:
     assert ran.code == 0, ran.err
     first, second = (each.instant for each in shop.waiting())
     show = f"see `run-pipeline quarantine show {shop.spec}`"
-    assert ran.out.splitlines()[1] == f"  1 row set aside in {shop.table}.quarantine; {show}"
+    assert ran.out.splitlines()[1] == f"  1 row quarantined in {shop.table}.quarantine; {show}"
     mild = Shop(folder=tmp_path, least=0)
     words = ("--format", "json", "--log-format", "json")
     done = run_pipeline("quarantine", "release", mild.spec, *on_spark, *words)

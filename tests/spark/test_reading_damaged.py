@@ -140,7 +140,7 @@ def test_page_header_with_a_turned_bit_fails_where_pages_are_verified(
 
 
 def test_pages_that_spark_writes_have_checksums(spark: SparkSession, tmp_path: Path) -> None:
-    """Staged input and rows set aside are its files."""
+    """Staged input and quarantined rows are its files."""
     spark.range(100).selectExpr("id", "cast(id as string) t").write.parquet(str(tmp_path / "x"))
     for path in (tmp_path / "x").glob("*.parquet"):
         group = pq.read_metadata(path).row_group(0)

@@ -127,7 +127,7 @@ def test_queries_of_one_table_have_the_same_columns(
     assert query(spark, location).schema == read(spark, location).schema
 
 
-def test_read_optimized_leaves_log_files_aside(spark: SparkSession, tmp_path: Path) -> None:
+def test_read_optimized_ignores_log_files(spark: SparkSession, tmp_path: Path) -> None:
     """A damaged one is not looked at, in contrast to `read`."""
     table = adopt(hive_lake(), tmp_path)
     base = next((table / "month=2").glob("*.parquet")).name.partition("_")[0]

@@ -45,9 +45,9 @@ __all__ = [
     "DELETES",
     "Gate",
     "Rows",
-    "aside_of",
     "gate_report",
     "good_rows",
+    "quarantined_in",
 ]
 
 BOOTSTRAPS = ("metadata_only", "full_record")
@@ -117,7 +117,7 @@ class Gate:
 
     @property
     def quarantine(self) -> Path:
-        """Where rows are set aside."""
+        """Where rows are quarantined."""
         return self.folder / "table.quarantine"
 
     @property
@@ -247,8 +247,8 @@ def gate_report(spark: SparkSession, spec: Path) -> AuditReport:
     return heard[-1]
 
 
-def aside_of(place: Path) -> list[dict[str, Any]]:
-    """Return rows set aside below a folder, by file and row; `file` is the name alone."""
+def quarantined_in(place: Path) -> list[dict[str, Any]]:
+    """Return quarantined rows below a folder, by file and row; `file` is the name alone."""
     files = [path for path in sorted(place.rglob("*.parquet")) if not path.name.startswith(".")]
     rows = [row for path in files for row in pq.read_table(path, partitioning=None).to_pylist()]
     return sorted(rows, key=lambda row: (row["_lakestrap_file"], row["_lakestrap_row"]))

@@ -1,1 +1,1 @@
-"""The commands of `run-pipeline quarantine`: rows that runs set aside."""
+"""The commands of `run-pipeline quarantine`: rows that runs quarantined."""

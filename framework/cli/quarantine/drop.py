@@ -1,4 +1,4 @@
-"""`run-pipeline quarantine drop`: remove rows set aside, for good."""
+"""`run-pipeline quarantine drop`: remove quarantined rows, for good."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def command(
     table: PlaceOrSpec,
     instant: InstantOption = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Everything that was set aside of the table.")
+        bool, typer.Option("--all", help="Everything that was quarantined of the table.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     target: Target = None,
     var: Variables = None,
     form: Format = JsonFormat.TEXT,
 ) -> int:
-    """Remove rows that were set aside; nothing brings them back.
+    """Remove rows that were quarantined; nothing brings them back.
 
     It asks first, unless --yes is given, and waits for no run: while one is at work on the table
     it exits with 4.

@@ -1,4 +1,4 @@
-"""`run-pipeline quarantine ls`: what runs set aside."""
+"""`run-pipeline quarantine ls`: what runs quarantined."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_HEADER = ("instant", "set aside", "rows", "bytes", "by rule")
+_HEADER = ("instant", "quarantined", "rows", "bytes", "by rule")
 _NUMBERS = (2, 3)
 
 
@@ -32,7 +32,7 @@ def command(
     var: Variables = None,
     form: Format = JsonFormat.TEXT,
 ) -> int:
-    """List what runs set aside and nobody released or dropped, oldest first.
+    """List what runs quarantined and nobody released or dropped, oldest first.
 
     With --format json each table is one line. Starts no Spark.
     """
@@ -58,10 +58,10 @@ def _write_json(location: str, found: Sequence[QuarantinedBatch]) -> None:
     sys.stdout.write(json.dumps(document) + "\n")
 
 
-def _as_json(aside: QuarantinedBatch) -> dict[str, Any]:
+def _as_json(batch: QuarantinedBatch) -> dict[str, Any]:
     names = ("instant", "at", "run_id", "operation", "rows", "bytes", "location")
-    by_rule = dict(aside.by_rule)
-    return {**{n: getattr(aside, n) for n in names}, "by_rule": by_rule, "files": [*aside.files]}
+    by_rule = dict(batch.by_rule)
+    return {**{n: getattr(batch, n) for n in names}, "by_rule": by_rule, "files": [*batch.files]}
 
 
 def _write_rows(found: Sequence[QuarantinedBatch]) -> None:
@@ -77,6 +77,6 @@ def _write_rows(found: Sequence[QuarantinedBatch]) -> None:
     write(out(), Text(f"{sums(found)} in {clean(listing(places))}", style="dim"), hang=2)
 
 
-def _cells(aside: QuarantinedBatch) -> tuple[str, ...]:
-    rules = ", ".join(f"{name} {number_text(count)}" for name, count in aside.by_rule.items())
-    return (aside.instant, aside.at, number_text(aside.rows), size_text(aside.bytes), rules)
+def _cells(batch: QuarantinedBatch) -> tuple[str, ...]:
+    rules = ", ".join(f"{name} {number_text(count)}" for name, count in batch.by_rule.items())
+    return (batch.instant, batch.at, number_text(batch.rows), size_text(batch.bytes), rules)

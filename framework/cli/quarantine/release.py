@@ -1,4 +1,4 @@
-"""`run-pipeline quarantine release`: rows that were set aside, sent through the gate again."""
+"""`run-pipeline quarantine release`: rows that were quarantined, sent through the gate again."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def command(
     form: Format = JsonFormat.TEXT,
     log_format: LogOption = LogFormat.TEXT,
 ) -> int:
-    """Load rows that were set aside into the table, through the gate; those that fail stay out.
+    """Load rows that were quarantined into the table, through the gate; those that fail stay out.
 
     Without --instant the oldest come first, each instant's in a commit of its own. It stops at the
     first failure, but goes on where all rows of an instant fail as before: these stay where they
@@ -139,19 +139,19 @@ class _Releasing:
                     raise
         return gravest(codes)
 
-    def _release(self, aside: QuarantinedBatch, scratch: Path, stack: ExitStack) -> int:
+    def _release(self, batch: QuarantinedBatch, scratch: Path, stack: ExitStack) -> int:
         """Release one data set."""
         with reporting(self.order.log_format, str(self.request.path)) as told:
             events = interruptible(told)
             bench = PlanningContext(tasks=in_process(), scratch=scratch, events=events)
-            prepared = prepare_release(self.request, aside, bench)
+            prepared = prepare_release(self.request, batch, bench)
             result = RunResult.unchanged(prepared.plan)
             if prepared.plan.has_changes:
                 result = self._run(prepared, events, stack)
             if result.instant:
-                self.done.append(aside.instant)
+                self.done.append(batch.instant)
             finish_release(self.table.location, SystemClock(), location=self.table.quarantine)
-        _tell(self, aside, result, prepared)
+        _tell(self, batch, result, prepared)
         return 0
 
     def _run(self, prepared: Prepared, events: Events, stack: ExitStack) -> RunResult:
@@ -175,23 +175,23 @@ def _write_idle(work: _Releasing, text: str) -> None:
         write(out(), text)
 
 
-def _tell(work: _Releasing, aside: QuarantinedBatch, result: RunResult, prepared: Prepared) -> None:
+def _tell(work: _Releasing, batch: QuarantinedBatch, result: RunResult, prepared: Prepared) -> None:
     """Say what became of the rows of one data set."""
     if work.order.voice.json_result:
-        head = {"spec": str(work.request.path), "released": aside.instant}
+        head = {"spec": str(work.request.path), "released": batch.instant}
         sys.stdout.write(json.dumps({**head, **asdict(result)}) + "\n")
         return
     name = (f"{clean(prepared.plan.target.name)}: ", "bold")
     if result.instant is None:
-        write(out(), Text.assemble(name, f"{aside.instant} was released meanwhile"), hang=2)
+        write(out(), Text.assemble(name, f"{batch.instant} was released meanwhile"), hang=2)
         return
     fate = result.proof.get("fate")
-    counts = fate if isinstance(fate, dict) else {"published": aside.rows}
-    rows = f"{counts['published']:,} of {count_text(aside.rows, 'row')} of {aside.instant} released"
+    counts = fate if isinstance(fate, dict) else {"published": batch.rows}
+    rows = f"{counts['published']:,} of {count_text(batch.rows, 'row')} of {batch.instant} released"
     done = f"{rows}, published at {result.instant} in {result.seconds:.1f} s"
     write(out(), Text.assemble(name, done), hang=2)
     again, dropped = counts.get("quarantined"), counts.get("dropped")
     if again:
-        write(out(), f"  {count_text(again, 'row')} set aside again, at {result.instant}")
+        write(out(), f"  {count_text(again, 'row')} quarantined again, at {result.instant}")
     if dropped:
         write(out(), f"  {count_text(dropped, 'row')} dropped")

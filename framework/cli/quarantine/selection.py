@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = ["NOTHING", "InstantOption", "PlaceOrSpec", "chosen", "meant", "sums"]
 
-NOTHING = "nothing set aside"
+NOTHING = "nothing quarantined"
 
 PlaceOrSpec = Annotated[
     str, typer.Argument(metavar="SPEC|LOCATION", help="A spec, or the folder of a table.")
 ]
 InstantOption = Annotated[
     str | None,
-    typer.Option("--instant", metavar="T", help="Only what the run of this instant set aside."),
+    typer.Option("--instant", metavar="T", help="Only what the run of this instant quarantined."),
 ]
 
 
@@ -42,7 +42,7 @@ def chosen(table: NamedTable, instant: str | None) -> tuple[QuarantinedBatch, ..
     one = tuple(each for each in found if each.instant == instant)
     if not one:
         instants = [each.instant for each in found]
-        message = f"nothing is set aside of {instant}"
+        message = f"nothing is quarantined of {instant}"
         raise usage_error("unknown-instant", message, meant(instant, instants))
     return one
 

@@ -1,4 +1,4 @@
-"""`run-pipeline quarantine show`: rows that were set aside, and why."""
+"""`run-pipeline quarantine show`: rows that were quarantined, and why."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
-    from framework.engine.quarantine.rows import AsideRow
+    from framework.engine.quarantine.rows import QuarantinedRow
 
 __all__ = ["command"]
 
@@ -45,7 +45,7 @@ def command(
     var: Variables = None,
     form: Format = JsonFormat.TEXT,
 ) -> int:
-    """Show rows that were set aside, each with the checks it failed and where it came from.
+    """Show rows that were quarantined, each with the checks it failed and where it came from.
 
     Columns of `quality.redact` are hidden. With --format json each row is one line. Starts no
     Spark.
@@ -73,10 +73,10 @@ def _check_rule(rule: str, found: Sequence[QuarantinedBatch]) -> None:
     """
     rules = [name for each in found for name in each.by_rule]
     if rule not in rules:
-        raise usage_error("unknown-rule", f"no row was set aside by {rule}", meant(rule, rules))
+        raise usage_error("unknown-rule", f"no row was quarantined by {rule}", meant(rule, rules))
 
 
-def _write_rows(rows: Iterable[AsideRow], found: Sequence[QuarantinedBatch]) -> None:
+def _write_rows(rows: Iterable[QuarantinedRow], found: Sequence[QuarantinedBatch]) -> None:
     """Write two lines a row, below a line for each data set."""
     if not found:
         write(out(), NOTHING)

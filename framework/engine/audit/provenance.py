@@ -1,4 +1,4 @@
-"""Where rows came from that come a second time, out of a data set of rows set aside."""
+"""Where rows came from that come a second time, out of a data set of quarantined rows."""
 
 from __future__ import annotations
 

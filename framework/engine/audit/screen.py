@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framework.engine.audit.provenance import with_places
-from framework.engine.audit.subject import SetAside
+from framework.engine.audit.subject import QuarantineWork
 from framework.engine.tasks import decode, encode
 from framework.errors import AuditFailedError, CorruptFileError, Where
 from framework.hudi.commit.placement import read_bytes
@@ -50,7 +50,7 @@ DUPLICATE: Final = "duplicate-key"
 """The rule of rows that gave way to another row with their key."""
 
 _TOLD: Final = "screened.json"
-_BAD, _GONE, _EARLY, _POSITIONS = "bad", "gone", "early", "aside.parquet"
+_BAD, _GONE, _EARLY, _POSITIONS = "bad", "gone", "early", "quarantined.parquet"
 _PLACES: Final = pa.schema([("number", pa.int64()), ("row", pa.int64()), ("mask", pa.int64())])
 _ORDER: Final = [("number", "ascending"), ("row", "ascending")]
 
@@ -68,12 +68,12 @@ class Screened:
     """What was taken out.
 
     Attributes:
-        quarantined: rows that are set aside.
+        quarantined: rows that are quarantined.
         dropped: rows that are left out.
         by_rule: bad rows by check; one row may be bad by several.
         looked: rows that each check looked at.
         gone: for each file that loses rows, by its number.
-        aside: absolute folder of the rows set aside, "" where there are none.
+        quarantine: absolute folder of the quarantined rows, "" where there are none.
     """
 
     quarantined: int = 0
@@ -81,7 +81,7 @@ class Screened:
     by_rule: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     looked: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     gone: Mapping[int, ExcludedRows] = field(default_factory=lambda: MappingProxyType({}))
-    aside: str = ""
+    quarantine: str = ""
 
     @property
     def rows(self) -> int:
@@ -100,18 +100,18 @@ class ScreenPlace:
     Attributes:
         storage: the table's.
         folder: in it, of this run; local, and seen by every task.
-        aside: absolute folder to be made for the rows set aside.
+        quarantine: absolute folder to be made for the quarantined rows.
         run_id: the run.
         instant: its instant.
         total: rows that come in.
         origins: what each numbered file is called, for people.
-        carries_places: whether the files say themselves where each row came from, as those of rows
-            set aside do.
+        carries_places: whether the files say themselves where each row came from, as quarantined
+            rows do.
     """
 
     storage: Storage
     folder: str
-    aside: str
+    quarantine: str
     run_id: str
     instant: str
     total: int
@@ -126,10 +126,10 @@ def screen(
     place: ScreenPlace,
     duplicates: Duplicates | None = None,
 ) -> Screened:
-    """Find the rows that do not get in, set aside those of quarantining checks, and tell where.
+    """Find the rows that do not get in, quarantine those of quarantining checks, and return where.
 
     `duplicates` is asked for rows that give way to others, given those that are out already; they
-    are set aside by the rule `DUPLICATE`.
+    are quarantined by the rule `DUPLICATE`.
 
     Done again by a resumed run it returns what was found before. Holds 24 bytes a bad row.
 
@@ -154,14 +154,14 @@ def screen(
     found = replace(_screened(rules, places, place), looked=looked)
     _refuse(quality, found, place)
     if found.quarantined:
-        _set_aside(checker, rows, rules, places, place)
+        _quarantine(checker, rows, rules, places, place)
     _write(storage, told, found)
     return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rules:
-    """Names of rules by their bits, and the bits of those that set rows aside."""
+    """Names of rules by their bits, and the bits of those that quarantine rows."""
 
     names: tuple[str, ...]
     quarantining: int
@@ -213,7 +213,7 @@ def _screened(rules: _Rules, places: pa.Table, place: ScreenPlace) -> Screened:
         dropped=masks.size - quarantined,
         by_rule=by_rule,
         gone=dict(_write_gone(places, place, _GONE)),
-        aside=place.aside if quarantined else "",
+        quarantine=place.quarantine if quarantined else "",
     )
 
 
@@ -248,7 +248,7 @@ def _refuse(quality: Quality, found: Screened, place: ScreenPlace) -> None:
     if place.total and found.rows / place.total > quality.max_ratio:
         raise _refusal(
             "too-many-set-aside",
-            f"{found.rows:,} of {place.total:,} rows would be set aside or dropped,"
+            f"{found.rows:,} of {place.total:,} rows would be quarantined or dropped,"
             f" more than `max_ratio: {quality.max_ratio:g}`",
             found,
             place,
@@ -275,28 +275,28 @@ def _refusal(
     )
 
 
-def _set_aside(
+def _quarantine(
     checker: Checker,
     rows: InputRows,
     rules: _Rules,
     places: pa.Table,
     place: ScreenPlace,
 ) -> None:
-    """Write the rows that are set aside."""
+    """Write the rows that are quarantined."""
     chosen = (places["mask"].to_numpy() & rules.quarantining) != 0
     positions = str(Path(place.storage.location, place.folder, _POSITIONS))
     places = places.filter(pa.array(chosen))
     if place.carries_places:
         places = with_places(places, dict(zip(rows.numbers, rows.paths, strict=True)))
     pq.write_table(places, positions, write_page_checksum=True)
-    storage = open_storage(parent_of(place.aside))
-    storage.delete(name_of(place.aside))  # what an earlier process of the run began
-    checker.set_aside(
+    storage = open_storage(parent_of(place.quarantine))
+    storage.delete(name_of(place.quarantine))  # what an earlier process of the run began
+    checker.quarantine(
         rows,
-        SetAside(
+        QuarantineWork(
             positions=positions,
             rules=rules.names,
-            folder=place.aside,
+            folder=place.quarantine,
             run_id=place.run_id,
             instant=place.instant,
             origins=place.origins,
@@ -319,7 +319,7 @@ def _read(storage: Storage, path: str) -> Screened:
     except ValueError as error:
         raise CorruptFileError(
             "audit/screening-not-readable",
-            "what an earlier process of this run set aside cannot be read",
+            "what an earlier process of this run quarantined cannot be read",
             where=Where(file=path),
             remedy="Run again with --fresh.",
         ) from error

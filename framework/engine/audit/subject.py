@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from framework.plan.quality.model import Check, Quality
     from framework.vocabulary import SourceLayout
 
-__all__ = ["Checker", "InputRows", "Judged", "Looking", "SetAside", "WrittenRows"]
+__all__ = ["Checker", "InputRows", "Judged", "Looking", "QuarantineWork", "WrittenRows"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +110,8 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetAside:
-    """Where rows that are set aside go, and what is written beside each.
+class QuarantineWork:
+    """Where rows that are quarantined go, and what is written beside each.
 
     Attributes:
         positions: path of a Parquet file of `number`, `row` and `mask`, sorted by the first two;
@@ -155,7 +155,7 @@ class Checker(Protocol):
         """
         ...
 
-    def set_aside(self, rows: InputRows, work: SetAside) -> None:
+    def quarantine(self, rows: InputRows, work: QuarantineWork) -> None:
         """Write the rows at some places into a new folder, as Parquet files."""
         ...
 

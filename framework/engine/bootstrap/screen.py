@@ -56,7 +56,7 @@ def screen_source(run: RunState, begun: Begun, stage: Screen | None) -> Screened
             screened = _screened(ctx, begun, stage)
         words = [f"{count_text(stage.checks, 'check')} understood"]
         if screened.rows:
-            words.append(f"{count_text(screened.quarantined, 'row')} set aside")
+            words.append(f"{count_text(screened.quarantined, 'row')} quarantined")
             words += [f"{screened.dropped:,} dropped"] if screened.dropped else []
             words.append(f"{count_text(len(screened.gone), 'file')} to be written in full")
         report.summary = ", ".join(words)
@@ -102,7 +102,7 @@ def _screened(ctx: RunContext, begun: Begun, stage: Screen) -> Screened:
     place = ScreenPlace(
         storage=ctx.storage,
         folder=join(intent.staging.root, "screen"),
-        aside=quarantine_place(ctx, intent),
+        quarantine=quarantine_place(ctx, intent),
         run_id=intent.write_id,
         instant=intent.requested_time,
         total=plan.taken.rows,

@@ -112,7 +112,7 @@ class Happened:
 
 
 def reasons(example: Example, happened: Happened) -> Iterator[str]:
-    """Yield why the run is not what the test expects, rows aside."""
+    """Yield why the run is not what the test expects, apart from its rows."""
     refusal, names = happened.refusal, example.refused_by
     if refusal is None:
         if example.is_refusal:

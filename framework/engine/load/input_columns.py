@@ -107,7 +107,7 @@ def _after(
     ordering = merge_rule(target, table).ordering
     following = Following(
         evolution=plan.evolution,
-        missing=MissingColumns.SET_NULL if _adds_rows_set_aside(plan) else plan.missing,
+        missing=MissingColumns.SET_NULL if _adds_quarantined_rows(plan) else plan.missing,
         needed=frozenset({*rule.record_key, *partition, *([ordering] if ordering else [])}),
     )
     return evolved(current, inputs, following, table=location)
@@ -165,8 +165,8 @@ def _cast(rule: KeyRule, column: str) -> str:
     )
 
 
-def _adds_rows_set_aside(plan: LoadPlan) -> bool:
-    """Whether rows set aside are added, and replace none: columns that came since are null."""
+def _adds_quarantined_rows(plan: LoadPlan) -> bool:
+    """Whether quarantined rows are added, and replace none: columns that came since are null."""
     return plan.releases is not None and plan.operation in _ADDING
 
 

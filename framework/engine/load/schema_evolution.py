@@ -42,7 +42,7 @@ class InputSchema:
 
     Attributes:
         number: the same for files with the same columns.
-        schema: Hudi's five meta columns are left aside.
+        schema: Hudi's five meta columns are ignored.
         file: path of the file, None for rows that come from no file of the user's.
     """
 

@@ -87,7 +87,7 @@ def _summary(stage: Screen, screened: Screened) -> str:
     """Return what a screening found, for people."""
     words = [f"{count_text(stage.checks, 'check')} understood"]
     if screened.quarantined:
-        words.append(f"{count_text(screened.quarantined, 'row')} set aside")
+        words.append(f"{count_text(screened.quarantined, 'row')} quarantined")
     if screened.dropped:
         words.append(f"{screened.dropped:,} dropped")
     return ", ".join(words)
@@ -105,7 +105,7 @@ def _screened(ctx: RunContext, opened: Opened, pinned: Pinned, stage: Screen) ->
     place = ScreenPlace(
         storage=ctx.storage,
         folder=join(intent.staging.root, "screen"),
-        aside=quarantine_place(ctx, intent),
+        quarantine=quarantine_place(ctx, intent),
         run_id=intent.write_id,
         instant=intent.requested_time,
         total=pinned.rows,
@@ -116,10 +116,10 @@ def _screened(ctx: RunContext, opened: Opened, pinned: Pinned, stage: Screen) ->
 
 
 def _still_bad(ctx: RunContext, releases: str, screened: Screened) -> AuditFailedError:
-    """Return the error for a release that would set aside again all that it brings."""
+    """Return the error for a release that would quarantine again all that it brings."""
     return AuditFailedError(
         "quarantine/all-fail",
-        f"{count_text(screened.quarantined, 'row')} set aside at {releases}: all fail still",
+        f"{count_text(screened.quarantined, 'row')} quarantined at {releases}: all fail still",
         report={"check": "all-fail", "instant": releases, "by_rule": dict(screened.by_rule)},
         where=Where(table=ctx.storage.location),
         remedy="Nothing was published, and they stay as they are. Correct the checks, or load"

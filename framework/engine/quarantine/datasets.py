@@ -1,4 +1,4 @@
-"""Which rows set aside count, and which folders go.
+"""Which quarantined rows count, and which folders go.
 
 A data set gets its name just before its instant is completed, and counts once the commit of that
 very run is on the table's timeline. One without its commit is of a run that died, and one that was
@@ -119,10 +119,10 @@ def sweep(table: str, location: str | None = None) -> None:
         _sweep(record, place, None)
 
 
-def remove(aside: QuarantinedBatch, table: str) -> None:
+def remove(batch: QuarantinedBatch, table: str) -> None:
     """Delete a data set of a table, and the location if nothing else is there."""
-    storage = open_storage(aside.location)
-    discard(storage, aside, table)
+    storage = open_storage(batch.location)
+    discard(storage, batch, table)
     storage.delete("", only_empty=True)
 
 

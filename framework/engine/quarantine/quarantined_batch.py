@@ -1,8 +1,8 @@
-"""One data set of rows set aside: where it lies, and what is recorded of it.
+"""One data set of quarantined rows: where it lies, and what is recorded of it.
 
-Below the location that a spec gives there is a folder `instant=<t>` for each run that set rows
-aside: Parquet files, and `_told.json`, which names the table and the run. A location is of one
-table; folders whose names begin with a dot are on their way.
+Below the location that a spec gives there is a folder `instant=<t>` for each run that
+quarantined rows: Parquet files, and `_told.json`, which names the table and the run. A location
+belongs to one table; folders whose names begin with a dot are on their way.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _BLOCK: Final = 1 << 22
 
 
 def gathering_place(location: str, table: str, run_id: str) -> str:
-    """Return where a run gathers the rows that it sets aside, absolute."""
+    """Return where a run gathers the rows that it quarantines, absolute."""
     staged, _ = gathering_folders(table, run_id)
     return join(open_storage(location).location, staged)
 
@@ -101,7 +101,7 @@ def _make_ready(storage: Storage, staged: str, ready: str, told: QuarantinedBatc
     entries = [each for each in storage.list(staged) if is_data(each)]
     rows = sum(_rows(storage, each) for each in entries)
     if rows != told.rows:
-        raise _differs(f"{told.rows:,} rows were to be set aside, {rows:,} lie there", staged)
+        raise _differs(f"{told.rows:,} rows were to be quarantined, {rows:,} lie there", staged)
     moves = [Move(source=join(ready, f".{TOLD}"), target=join(ready, TOLD))]
     with storage.create(moves[0].source) as out:
         out.write(batch_record(told))
@@ -120,7 +120,7 @@ def _rows(storage: Storage, entry: Entry) -> int:
         with storage.open_input(entry.path) as stream:
             return int(pq.ParquetFile(stream).metadata.num_rows)
     except UNREADABLE as error:
-        raise _differs(f"a file of rows set aside cannot be read: {error}", entry.path) from error
+        raise _differs(f"a file of quarantined rows cannot be read: {error}", entry.path) from error
 
 
 def _differs(message: str, path: str) -> CorruptFileError:
@@ -146,7 +146,7 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchRecord:
-    """What is recorded of rows that one run set aside.
+    """What is recorded of rows that one run quarantined.
 
     Attributes:
         table: canonical location of the table.
@@ -173,7 +173,7 @@ class BatchRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantinedBatch(BatchRecord):
-    """Rows that one run set aside, and where they lie.
+    """Rows that one run quarantined, and where they lie.
 
     Attributes:
         location: of all data sets of the table.
@@ -208,9 +208,9 @@ def gathering_folders(table: str, run_id: str) -> tuple[str, str]:
     return f".staged-{mark}-{run_id}", f".ready-{mark}-{run_id}"
 
 
-def batch_record(aside: QuarantinedBatch) -> bytes:
+def batch_record(batch: QuarantinedBatch) -> bytes:
     """Return the record of a data set."""
-    return encode(BatchRecord(**_recorded(aside))).encode()
+    return encode(BatchRecord(**_recorded(batch))).encode()
 
 
 def read_batch(storage: Storage, folder: str) -> QuarantinedBatch:
@@ -233,19 +233,19 @@ def read_batch(storage: Storage, folder: str) -> QuarantinedBatch:
     except (ValueError, StorageError) as error:
         raise CorruptFileError(
             "quarantine/not-readable",
-            f"what was set aside cannot be read: {error}",
+            f"what was quarantined cannot be read: {error}",
             where=Where(file=f"{storage.location}/{path}"),
             remedy="The folder was changed by hand; restore it, or delete it.",
         ) from error
 
 
-def discard(storage: Storage, aside: QuarantinedBatch, table: str) -> None:
+def discard(storage: Storage, batch: QuarantinedBatch, table: str) -> None:
     """Delete a data set; cut off at any step it leaves the whole of it, or nothing with its name.
 
     It loses its name first, to one under which the next sweep of `table` removes what is left.
     A data set that is gone already is success.
     """
-    named, (_, nameless) = instant_folder(aside.instant), gathering_folders(table, aside.run_id)
+    named, (_, nameless) = instant_folder(batch.instant), gathering_folders(table, batch.run_id)
     storage.delete(nameless)
     if storage.stat(named) is not None:
         storage.move([Move(source=named, target=nameless)])
@@ -262,7 +262,7 @@ def of_another_table(found: QuarantinedBatch, location: str, table: str) -> Plan
     """Return the error for a location that holds rows of another table."""
     return PlanError(
         "quarantine/of-another-table",
-        f"{location} holds rows that were set aside of {found.table}",
+        f"{location} holds rows that were quarantined of {found.table}",
         where=Where(file=f"{location}/{instant_folder(found.instant)}", table=table),
         remedy="Nothing was published. Give each table a `quality.quarantine.location` of its own,"
         " or move away what is there.",

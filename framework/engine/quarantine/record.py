@@ -1,4 +1,4 @@
-"""What the commits of a table tell of rows set aside: which data sets count, and where they lie."""
+"""What the commits of a table say of quarantined rows: which data sets count, and where."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["PLACE", "Record", "read_record"]
 
 PLACE: Final = "quarantine"
-"""Entry of a commit's audit that says where the rows of its run were set aside."""
+"""Entry of a commit's audit that says where the rows of its run were quarantined."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,20 +48,20 @@ class Record:
     places: tuple[str, ...] = ()
     has_archive: bool = False
 
-    def is_published(self, aside: QuarantinedBatch) -> bool:
-        """Whether the very run that set these rows aside has published.
+    def is_published(self, batch: QuarantinedBatch) -> bool:
+        """Whether the very run that quarantined these rows has published.
 
         Of an instant in the archive only the time is known; then the data set's own word for its
         table must do.
         """
-        if aside.instant in self.runs:
-            return self.runs[aside.instant] == aside.run_id
-        is_archived = self.has_archive and self.timeline.is_completed(aside.instant)
-        return is_archived and aside.table == self.table
+        if batch.instant in self.runs:
+            return self.runs[batch.instant] == batch.run_id
+        is_archived = self.has_archive and self.timeline.is_completed(batch.instant)
+        return is_archived and batch.table == self.table
 
-    def is_waiting(self, aside: QuarantinedBatch) -> bool:
+    def is_waiting(self, batch: QuarantinedBatch) -> bool:
         """Whether a data set counts: its run has published, and it was not released since."""
-        return self.is_published(aside) and aside.instant not in self.released
+        return self.is_published(batch) and batch.instant not in self.released
 
 
 def read_record(table: str) -> Record:

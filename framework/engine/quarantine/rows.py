@@ -1,4 +1,4 @@
-"""Rows set aside, one after the other, for people and for JSON; no engine of queries is needed."""
+"""Quarantined rows, one after the other, for people and for JSON; Spark is not needed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
 
-__all__ = ["AsideRow", "rows_of"]
+__all__ = ["QuarantinedRow", "rows_of"]
 
 _BATCH_ROWS: Final = 256
 _BUFFER_BYTES: Final = 1 << 20
@@ -32,8 +32,8 @@ _NOT_SHOWN: Final = "(cannot be shown)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AsideRow:
-    """One row that was set aside.
+class QuarantinedRow:
+    """One row that was quarantined.
 
     Attributes:
         instant: of the run that did so.
@@ -51,21 +51,21 @@ class AsideRow:
 
 
 def rows_of(
-    asides: Sequence[QuarantinedBatch], *, rule: str | None = None, redacted: Collection[str] = ()
-) -> Iterator[AsideRow]:
+    batches: Sequence[QuarantinedBatch], *, rule: str | None = None, redacted: Collection[str] = ()
+) -> Iterator[QuarantinedRow]:
     """Yield the rows of data sets, in order; only those that failed `rule` where one is given.
 
     Reads as far as it is asked to, a few hundred rows at a time. Hidden are the columns in
-    `redacted`, and those that were to be hidden when the rows were set aside.
+    `redacted`, and those that were to be hidden when the rows were quarantined.
 
     Raises:
         CorruptFileError: `quarantine/not-readable`.
     """
-    for aside in asides:
-        hidden = frozenset(name.lower() for name in (*aside.redacted, *redacted))
-        for path in aside.files:
+    for found in batches:
+        hidden = frozenset(name.lower() for name in (*found.redacted, *redacted))
+        for path in found.files:
             for batch in _batches(path, rule):
-                yield from _rows(aside.instant, batch, hidden)
+                yield from _rows(found.instant, batch, hidden)
 
 
 def _batches(path: str, rule: str | None) -> Iterator[pa.RecordBatch]:
@@ -84,7 +84,7 @@ def _batches(path: str, rule: str | None) -> Iterator[pa.RecordBatch]:
     except UNREADABLE as error:
         raise CorruptFileError(
             "quarantine/not-readable",
-            f"what was set aside cannot be read: {error}",
+            f"what was quarantined cannot be read: {error}",
             where=Where(file=path),
             remedy="The folder was changed by hand; restore it, or delete it.",
         ) from error
@@ -98,14 +98,16 @@ def _fails(batch: pa.RecordBatch, rule: str) -> pa.Array:
     return pc.is_in(pa.array(range(batch.num_rows), places.type), places)
 
 
-def _rows(instant: str, batch: pa.RecordBatch, hidden: Collection[str]) -> Iterator[AsideRow]:
+def _rows(instant: str, batch: pa.RecordBatch, hidden: Collection[str]) -> Iterator[QuarantinedRow]:
     """Yield the rows of a batch."""
     names = [name for name in batch.schema.names if name not in PLACE_COLUMNS]
     columns = [_shown(batch.column(name), hides=name.lower() in hidden) for name in names]
     places = zip(*(batch.column(name).to_pylist() for name in (RULES, FILE, ROW)), strict=True)
     for at, (rules, file, row) in enumerate(places):
         values = {name: column[at] for name, column in zip(names, columns, strict=True)}
-        yield AsideRow(instant=instant, rules=tuple(rules), file=file or "", row=row, values=values)
+        yield QuarantinedRow(
+            instant=instant, rules=tuple(rules), file=file or "", row=row, values=values
+        )
 
 
 def _shown(column: pa.Array, *, hides: bool) -> list[Any]:

@@ -42,7 +42,7 @@ _COLUMNS: Final = 200
 _STAGES: Final = 30
 _THINNEST: Final = 0.8
 _MINUTE: Final = 60
-_FATE_WORDS: Final = {"published": "Published", "quarantined": "Set aside", "dropped": "Dropped"}
+_FATE_WORDS: Final = {"published": "Published", "quarantined": "Quarantined", "dropped": "Dropped"}
 _SIGNS: Final = {
     Tone.GOOD: "M6 12.5l4 4 8-9",
     Tone.CAUTION: "M12 6.5v7M12 17v.5",

@@ -111,7 +111,7 @@ BY_GRAVITY: Final = (
 
 ON_FAIL: Final = {
     OnFail.ABORT: "refuses the run",
-    OnFail.QUARANTINE: "sets bad rows aside",
+    OnFail.QUARANTINE: "quarantines bad rows",
     OnFail.DROP: "leaves bad rows out",
     OnFail.WARN: "only tells",
 }
@@ -225,11 +225,11 @@ def allowed_text(check: Check) -> str:
 def fate_text(fate: Fate, *, published: bool) -> str:
     """Return what became of the input's rows, or would have where nothing was published."""
     came = f"{count_text(fate.input, 'row')} came in"
-    aside = [
-        (fate.quarantined, "set aside"),
+    left_out = [
+        (fate.quarantined, "quarantined"),
         (fate.dropped, "dropped"),
     ]
-    parts = [f"{number_text(rows)} {word}" for rows, word in aside if rows]
+    parts = [f"{number_text(rows)} {word}" for rows, word in left_out if rows]
     if not published:
         would = f"; {' and '.join(parts)} by the checks" if parts else ""
         return f"{came}, none was published{would}"
@@ -300,7 +300,7 @@ def _remarks(report: AuditReport) -> Iterator[str]:
 def _named(results: Iterable[CheckResult], outcome: Outcome) -> str:
     """Return `2 checks failed: a, b`; rows that were taken out are said as such."""
     names = tuple(line_text(r.check.name, _NAME) for r in results if r.outcome is outcome)
-    verbs = {Outcome.QUARANTINED: "set rows aside", Outcome.DROPPED: "left rows out"}
+    verbs = {Outcome.QUARANTINED: "quarantined rows", Outcome.DROPPED: "left rows out"}
     verb = verbs.get(outcome, outcome.value)
     return f"{count_text(len(names), 'check')} {verb}: {listing(names, limit=_NAMED_AT_MOST)}"
 

@@ -132,7 +132,7 @@ def needed_checker(ctx: RunContext) -> Checker:
     if ctx.checker is None:
         raise NotYetBuiltError(
             "quality/needs-spark",
-            "checks are made by Spark, and by it rows are set aside",
+            "checks are made by Spark, and by it rows are quarantined",
             where=Where(table=ctx.storage.location),
             remedy="Run it with a Spark session, without --in-process.",
         )
@@ -164,5 +164,5 @@ def _told(
         return {}
     told = commit_summary(replace(_report(run, results), fate=intake.fate))
     place = quality.quarantine
-    aside = {PLACE: open_storage(place).location} if place and intake.fate.quarantined else {}
-    return {**told, **aside}
+    location = {PLACE: open_storage(place).location} if place and intake.fate.quarantined else {}
+    return {**told, **location}

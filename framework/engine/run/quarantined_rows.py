@@ -1,4 +1,4 @@
-"""Rows set aside by a run: named just before its commit, gone where there is none."""
+"""The rows that a run quarantined: named just before its commit, removed where there is none."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def quarantine_place(ctx: RunContext, intent: Intent) -> str:
 
 
 def name_quarantined_rows(ctx: RunContext, intent: Intent, screened: Screened) -> None:
-    """Give the rows that were set aside their name; does nothing where there are none.
+    """Give the rows that were quarantined their name; does nothing where there are none.
 
     Raises:
         StorageError, CorruptFileError, PlanError: as of `name_batch`; nothing is to be published.
@@ -64,7 +64,7 @@ def name_quarantined_rows(ctx: RunContext, intent: Intent, screened: Screened) -
 
 
 def withdraw_quarantined_rows(ctx: RunContext, intent: Intent) -> None:
-    """Remove what a run set aside that publishes nothing; what stays is swept by the next run."""
+    """Remove what a run quarantined that publishes nothing; what stays is swept by the next run."""
     location = ctx.plan.target.quality.quarantine
     if location is not None:
         with suppress(FrameworkError):

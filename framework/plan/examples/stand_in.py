@@ -108,7 +108,7 @@ _INSERT: Final = WriteSpec(operation=WriteOperation.INSERT)
 
 
 def _placed(spec: PipelineSpec, folder: str) -> PipelineSpec:
-    """Return the spec with its table, bootstrap and rows set aside in the folder."""
+    """Return the spec with its table, bootstrap and quarantined rows in the folder."""
     table = spec.table.model_copy(update={"location": f"{folder}/table", "readers": ()})
     bootstrap, quality = spec.bootstrap, spec.quality
     if bootstrap is not None:
@@ -118,8 +118,8 @@ def _placed(spec: PipelineSpec, folder: str) -> PipelineSpec:
         )
         bootstrap = bootstrap.model_copy(update={"path": f"{folder}/{place}", "rules": rules})
     if quality is not None:
-        aside = quality.quarantine and quality.quarantine.model_copy(update={"location": None})
-        shown = {"samples": MAX_SAMPLES, "redact": (), "quarantine": aside}
+        quarantine = quality.quarantine and quality.quarantine.model_copy(update={"location": None})
+        shown = {"samples": MAX_SAMPLES, "redact": (), "quarantine": quarantine}
         quality = quality.model_copy(update=shown)
     return replace(spec, table=table, bootstrap=bootstrap, quality=quality)
 

@@ -79,7 +79,7 @@ def splitting_faults(quality: Quality) -> list[Fault]:
         Fault(
             condition="quality/too-many",
             key_path=checks[MAX_SPLITTING].key_path,
-            message=f"{len(checks)} checks set rows aside or drop them, and at most"
+            message=f"{len(checks)} checks quarantine rows or drop them, and at most"
             f" {MAX_SPLITTING} can",
             remedy="Join some by AND, or let some abort or warn.",
         )

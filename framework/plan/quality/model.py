@@ -98,9 +98,9 @@ class Quality:
     Attributes:
         checks: those of the column contract first, then those of profiles, then the spec's own,
             in order.
-        quarantine: location of the data set of rows set aside, None where no check can do so.
-        max_ratio: share of the input that may be set aside and dropped together, from 0 to 1; more
-            refuses the run. The bound itself is allowed.
+        quarantine: location of the data set of quarantined rows, None where no check can do so.
+        max_ratio: share of the input, from 0 to 1, that may be quarantined and dropped together;
+            more refuses the run. The bound itself is allowed.
         samples: bad rows that are shown for each check.
         redacted: columns whose values are never shown.
         columns: the column contract; what it says of values is among the checks too.

@@ -37,7 +37,7 @@ def quality_of(spec: PipelineSpec) -> Quality:
     )
     return Quality(
         checks=checks,
-        quarantine=quarantine_of(spec) if _sets_aside(spec, checks) else None,
+        quarantine=quarantine_of(spec) if _quarantines(spec, checks) else None,
         max_ratio=section.quarantine.max_ratio if section.quarantine else 1.0,
         samples=section.samples,
         redacted=section.redact,
@@ -46,14 +46,14 @@ def quality_of(spec: PipelineSpec) -> Quality:
 
 
 def quarantine_of(spec: PipelineSpec) -> str:
-    """Return where rows are set aside, or would be where some check did so."""
+    """Return where rows are quarantined, or would be where some check did so."""
     section = spec.quality.quarantine if spec.quality else None
     written = section.location if section else None
     return written or f"{spec.table.location}{QUARANTINE_SUFFIX}"
 
 
-def _sets_aside(spec: PipelineSpec, checks: tuple[Check, ...]) -> bool:
-    """Return whether a check can set rows aside, or rows give way to others with their key."""
+def _quarantines(spec: PipelineSpec, checks: tuple[Check, ...]) -> bool:
+    """Return whether a check can quarantine rows, or rows give way to others with their key."""
     bootstrap = spec.bootstrap
     if bootstrap is not None and bootstrap.on_duplicate is OnDuplicate.REWRITE_FILES:
         return True

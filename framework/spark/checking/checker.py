@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from framework.engine.audit.subject import InputRows, Looking, SetAside, WrittenRows
+    from framework.engine.audit.subject import InputRows, Looking, QuarantineWork, WrittenRows
     from framework.engine.results import CheckResult, ColumnFigures
     from framework.plan.quality.model import Check
     from framework.spark.checking.places import Placed
@@ -102,7 +102,7 @@ class SparkChecker:
         passed = run_job(self._spark.sparkContext, "rows that checks look at", looking)
         return {name: each.looked_at for name, each in passed.checks.items()}
 
-    def set_aside(self, rows: InputRows, work: SetAside) -> None:
+    def quarantine(self, rows: InputRows, work: QuarantineWork) -> None:
         """Write the rows at some places into a new folder, as Parquet files.
 
         Columns are those of the rows, then `_lakestrap_rules` (names), `_lakestrap_run_id`,
@@ -128,7 +128,7 @@ class SparkChecker:
                 coalesce(_AT[3], _ORIGIN).alias(FILE),
                 coalesce(_AT[4], ROW).alias(ROW),
             )
-        self._job("rows set aside", partial(_write, chosen, work.folder))
+        self._job("quarantined rows", partial(_write, chosen, work.folder))
 
     def judge(self, rows: WrittenRows, how: Looking) -> Judged:
         """Return what came of the checks.

@@ -227,12 +227,12 @@ def _happened(spark: SparkSession, place: StandIn, ready: ReadyExample) -> Happe
                 names=refusing_names(error),
                 rows=by_key if by_key.num_columns else _together(checker.rejected),
             )
-        aside = plan.target.quality.quarantine
+        location = plan.target.quality.quarantine
     written, after = _read(spark, place, instant) if asked & _READ else (NO_ROWS, NO_ROWS)
     rows = {
         "written": written,
         "table_after": after,
-        "quarantined": _set_aside(aside, place, instant) if aside else NO_ROWS,
+        "quarantined": _quarantine(location, place, instant) if location else NO_ROWS,
         "rejected": refusal.rows if refusal else NO_ROWS,
     }
     return Happened(rows=rows, refusal=refusal)
@@ -257,8 +257,8 @@ def _read(spark: SparkSession, place: StandIn, instant: str | None) -> tuple[pa.
     return data.filter(pc.equal(rows[MetaField.COMMIT_TIME.value], instant)), data
 
 
-def _set_aside(location: str, place: StandIn, instant: str | None) -> pa.Table:
-    """Return the rows that a run set aside, with the rules that they fail."""
+def _quarantine(location: str, place: StandIn, instant: str | None) -> pa.Table:
+    """Return the rows that a run quarantined, with the rules that they fail."""
     found = [
         each
         for each in datasets(read_record(place.location), (location,))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         InputRows,
         Judged,
         Looking,
-        SetAside,
+        QuarantineWork,
         WrittenRows,
     )
     from framework.engine.results import CheckResult
@@ -90,9 +90,9 @@ class WatchedChecker:
         """Write the places of rows that fail some check into a new folder."""
         return self._checker.find_bad(rows, checks, folder)
 
-    def set_aside(self, rows: InputRows, work: SetAside) -> None:
+    def quarantine(self, rows: InputRows, work: QuarantineWork) -> None:
         """Write the rows at some places into a new folder."""
-        self._checker.set_aside(rows, work)
+        self._checker.quarantine(rows, work)
 
     def judge(self, rows: WrittenRows, how: Looking) -> Judged:
         """Return what came of the checks, after a look at the rows of those that failed."""

@@ -77,7 +77,7 @@ def kind_of(value: object) -> str:
 
 
 def _fits_alone(value: object, schema: Mapping[str, object]) -> bool:
-    """Whether a value fits, its parts aside."""
+    """Whether a value fits, apart from its parts."""
     choices = _list(schema.get("anyOf"))
     if choices:
         return any(_fits_alone(value, _mapping(choice)) for choice in choices)

@@ -249,14 +249,14 @@ class QualitySemantics(Lookup):
             self.findings.warn(f"spec/{_UNKNOWN}", span, message, key_path=path, suggestion=near)
 
     def _check_quarantine(self, checks: list[Placed]) -> None:
-        """Rows are set aside where neither table nor source lies."""
+        """Rows are quarantined where neither table nor source lies."""
         place, path = (
             self._place("quality", "quarantine", "location"),
             "quality.quarantine.location",
         )
         table = self._place("table", "location")
         if not self._has(path):
-            if not self._sets_aside(checks) or table is None:
+            if not self._quarantines(checks) or table is None:
                 return
             place, path = f"{table}{QUARANTINE_SUFFIX}", "table.location"
         for section, field in (("table", "location"), ("source", "path"), ("bootstrap", "path")):
@@ -264,11 +264,11 @@ class QualitySemantics(Lookup):
             overlap = nested(place, other) if place and other else None
             if overlap:
                 how = {"same": "is", "inside": "lies inside", "around": "contains"}[overlap]
-                message = f"the place of rows set aside, {place}, {how} the {section} {field}"
+                message = f"the place of quarantined rows, {place}, {how} the {section} {field}"
                 self._note("path-overlap", path, f"{message}; keep them apart")
 
-    def _sets_aside(self, checks: list[Placed]) -> bool:
-        """Whether some check or column can set rows aside."""
+    def _quarantines(self, checks: list[Placed]) -> bool:
+        """Whether some check or column can quarantine rows."""
         contract = self._at("table", "columns")
         columns = contract.values() if isinstance(contract, Mapping) else ()
         found = (*(check for *_, check in checks), *columns)

@@ -241,7 +241,7 @@ class PipelineSpec:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _splitting(self) -> list[object]:
-        """What takes rows out, and where they are set aside; empty where nothing does."""
+        """What takes rows out, and where they are quarantined; empty where nothing does."""
         found: list[object] = [
             [c.fields.expect, c.fields.where, c.fields.allow_null, c.fields.on_fail.value]
             for c in self.checks

@@ -47,7 +47,7 @@ SPLITS = (OnFail.QUARANTINE, OnFail.DROP)
 """What takes bad rows out before anything is written."""
 
 QUARANTINE_SUFFIX = ".quarantine"
-"""Follows the table's location where a spec does not say where rows are set aside."""
+"""Follows the table's location where a spec does not say where rows are quarantined."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MAX_NAME = 100
@@ -144,7 +144,7 @@ class CheckSpec(SpecModel):
     )
     on_fail: OnFail = Field(
         default=OnFail.ABORT,
-        description="What bad rows do; only those of `expect` can be set aside or dropped.",
+        description="What bad rows do; only those of `expect` can be quarantined or dropped.",
     )
     over: CheckedRows = Field(
         default=CheckedRows.WRITTEN,
@@ -187,17 +187,17 @@ Checks = Annotated[tuple[CheckSpec, ...], Field(min_length=1, max_length=MAX_CHE
 
 
 class QuarantineSpec(SpecModel):
-    """Where rows are set aside, and how many may be."""
+    """Where rows are quarantined, and how many may be."""
 
     location: Location | None = Field(
         default=None,
-        description="Data set of the rows set aside; left out, the table's location and "
+        description="Data set of the quarantined rows; left out, the table's location and "
         "`.quarantine`. A relative one starts at the spec file's folder.",
         examples=["lake/quarantine/table"],
     )
     max_ratio: Ratio = Field(
         default=1.0,
-        description="Share of the input that may be set aside and dropped; more refuses the run.",
+        description="Share of the input that may be quarantined and dropped; more refuses the run.",
     )
 
 
@@ -214,7 +214,7 @@ class QualitySpec(SpecModel):
     )
     checks: Checks | None = Field(default=None, description="Checks of this spec, in order.")
     quarantine: QuarantineSpec | None = Field(
-        default=None, description="Where rows are set aside, and how many may be."
+        default=None, description="Where rows are quarantined, and how many may be."
     )
     samples: Samples = Field(default=5, description="Bad rows shown for each check.")
     redact: Redacted = Field(default=(), description="Columns whose values are never shown.")

@@ -33,7 +33,7 @@ class ExpectedSpec(SpecModel):
     table_after: Rows | None = Field(
         default=None, description="All rows that the table has after the run."
     )
-    quarantined: Rows | None = Field(default=None, description="The rows that are set aside.")
+    quarantined: Rows | None = Field(default=None, description="The rows that are quarantined.")
     rejected: Rows | None = Field(
         default=None, description="The rows for which the run is refused; nothing is written then."
     )

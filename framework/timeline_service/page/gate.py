@@ -23,7 +23,7 @@ class GateVerdict(StrEnum):
     """What came of the gate of a commit that was published.
 
     `NONE`: no gate of ours saw it. `PASSED`: nothing was found. `WARNED`: a check found something
-    and only told. `TAKEN_OUT`: rows were set aside or dropped, and no check warned.
+    and only told. `TAKEN_OUT`: rows were quarantined or dropped, and no check warned.
     """
 
     NONE = "none"

@@ -9,7 +9,7 @@ import pytest
 
 from framework.errors import AuditFailedError
 from framework.spark import read
-from tests.support.checks import Gate, aside_of, good_rows
+from tests.support.checks import Gate, good_rows, quarantined_in
 from tests.support.scenes import snapshot
 
 if TYPE_CHECKING:
@@ -27,14 +27,14 @@ def a_gate(folder: Path, **more: Any) -> Gate:
     return Gate(folder=folder, operation="metadata_only", bootstrap=REWRITE, **more)
 
 
-def lie_aside(gate: Gate) -> list[tuple[str, int, int, list[str]]]:
-    """Return file, row, id and rules of what was set aside."""
+def lies_in_quarantine(gate: Gate) -> list[tuple[str, int, int, list[str]]]:
+    """Return file, row, id and rules of what was quarantined."""
     names = ("_lakestrap_file", "_lakestrap_row", "id", "_lakestrap_rules")
-    return [tuple(row[name] for name in names) for row in aside_of(gate.quarantine)]
+    return [tuple(row[name] for name in names) for row in quarantined_in(gate.quarantine)]
 
 
 @pytest.mark.parametrize("kind", ["copy_on_write", "merge_on_read"])
-def test_losers_are_set_aside_and_only_their_files_are_written_in_full(
+def test_losers_are_quarantined_and_only_their_files_are_written_in_full(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     """In one file, across files and across partitions; the winner's file stays a skeleton.
@@ -53,7 +53,7 @@ def test_losers_are_set_aside_and_only_their_files_are_written_in_full(
         ("day=a/losers.parquet", 1, 9, ["duplicate-key"]),
         ("day=a/twice.parquet", 0, 20, ["duplicate-key"]),
     ]
-    assert lie_aside(gate) == expected
+    assert lies_in_quarantine(gate) == expected
     kept = [*range(12), *range(20, 24), *range(100, 110)]
     assert sorted(gate.amounts(spark)) == kept
     table = {row.id: (row.ts, row.day) for row in read(spark, gate.location).collect()}
@@ -80,7 +80,7 @@ def test_keys_unique_within_their_partition_may_stand_in_others(
     gate.put("one", [*good_rows(range(4), day="a"), *good_rows(range(4), day="b")])
     gate.put("two", good_rows(range(1), day="a", ts=9))
     gate.run(spark)
-    assert lie_aside(gate) == [("day=a/one.parquet", 0, 0, ["duplicate-key"])]
+    assert lies_in_quarantine(gate) == [("day=a/one.parquet", 0, 0, ["duplicate-key"])]
     rows = [(row.day, row.id) for row in read(spark, gate.location).collect()]
     assert sorted(rows) == [(day, n) for day in "ab" for n in range(4)]
 
@@ -102,7 +102,7 @@ def test_rows_that_checks_take_out_are_nobodys_duplicates(
     check = {"name": "positive", "expect": "amount >= 0", "on_fail": "quarantine"}
     result = gate.run(spark, check)
     assert gate.amounts(spark) == {1: 2.0, 2: 1.0}
-    assert lie_aside(gate) == [
+    assert lies_in_quarantine(gate) == [
         ("day=a/one.parquet", 0, 1, ["duplicate-key"]),
         ("day=a/one.parquet", 2, 1, ["positive"]),
         ("day=a/one.parquet", 4, 2, ["positive"]),
@@ -112,7 +112,7 @@ def test_rows_that_checks_take_out_are_nobodys_duplicates(
 
 
 def test_rows_without_a_key_refuse_the_run_as_before(spark: SparkSession, tmp_path: Path) -> None:
-    """They are no duplicates of each other, and nothing is set aside."""
+    """They are no duplicates of each other, and nothing is quarantined."""
     gate = a_gate(tmp_path)
     rows = pa.table(
         {"id": pa.array([1, None, None, 1], pa.int64()), "day": ["a"] * 4, "ts": [1, 1, 1, 2]}
@@ -154,7 +154,7 @@ def test_one_key_in_all_rows_keeps_one_and_max_ratio_bounds_what_goes(
     assert error.condition == "audit/too-many-set-aside"
     gate.run(spark)
     assert gate.amounts(spark) == {7: 2.0 * count - 1}
-    assert len(aside_of(gate.quarantine)) == 2 * count - 1
+    assert len(quarantined_in(gate.quarantine)) == 2 * count - 1
 
 
 def test_duplicates_refuse_the_run_where_the_spec_does_not_say_otherwise(

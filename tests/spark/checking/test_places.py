@@ -20,7 +20,7 @@ import pytest
 from framework.errors import PlanError
 from framework.spark import read, run
 from framework.vocabulary import Outcome
-from tests.support.checks import Gate, aside_of, gate_report, good_rows
+from tests.support.checks import Gate, gate_report, good_rows, quarantined_in
 from tests.support.source_lakes import LAKES, SourceLake, hive_lake, mixed_lake, things
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ Taken = Callable[[int], bool]
 
 
 def is_taken(number: int) -> bool:
-    """Whether a row is set aside: some files lose none, some one, and some all but one."""
+    """Whether a row is quarantined: some files lose none, some one, and some all but one."""
     return number % 7 in {3, 4}
 
 
@@ -56,7 +56,7 @@ TOLD: Final = "pmod({n}, 2) = 0"
 def run_lake(
     spark: SparkSession, lake: SourceLake, folder: Path, number: str = "id", taken: str = SET_ASIDE
 ) -> tuple[AuditReport, list[dict[str, Any]]]:
-    """Adopt a lake with two checks; return the gate's report and the rows set aside."""
+    """Adopt a lake with two checks; return the gate's report and the quarantined rows."""
     source, table = folder / "source", folder / "table"
     lake.write(source)
     document = lake.spec(source, table)
@@ -69,7 +69,7 @@ def run_lake(
     }
     spec = folder / "lake.pipeline.yml"
     spec.write_text(json.dumps(document, ensure_ascii=False))
-    return gate_report(spark, spec), aside_of(folder / "table.quarantine")
+    return gate_report(spark, spec), quarantined_in(folder / "table.quarantine")
 
 
 def places(
@@ -87,13 +87,13 @@ def places(
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[] if n in QUICK else pytest.mark.full) for n in LAKES]
 )
-def test_rows_set_aside_and_samples_are_told_with_their_place_in_the_source(
+def test_quarantined_rows_and_samples_are_told_with_their_place_in_the_source(
     spark: SparkSession, tmp_path: Path, name: str
 ) -> None:
     """Each of them, and the table has the others."""
     lake, number = LAKES[name](), NUMBERS.get(name, "id")
-    report, aside = run_lake(spark, lake, tmp_path, number)
-    found = [(row["_lakestrap_file"], row["_lakestrap_row"], row[number]) for row in aside]
+    report, quarantined = run_lake(spark, lake, tmp_path, number)
+    found = [(row["_lakestrap_file"], row["_lakestrap_row"], row[number]) for row in quarantined]
     assert sorted(found) == places(lake, number, is_taken)
     told = next(each for each in report.checks if each.check.name == "told")
     samples = [
@@ -148,7 +148,7 @@ def test_files_that_lose_all_of_their_rows_or_have_none_are_part_of_the_table(
     frame = read(spark, gate.location)
     assert sorted(row.id for row in frame.collect()) == list(left)
     assert {"id", "n", "name", "p"} <= set(frame.columns)
-    assert [row["id"] for row in aside_of(gate.quarantine)] == [
+    assert [row["id"] for row in quarantined_in(gate.quarantine)] == [
         n for n in range(13) if n not in left
     ]
     assert result.rows == len(left)
@@ -202,10 +202,10 @@ TYPES: Final = {
 
 
 @pytest.mark.parametrize("operation", ["metadata_only", "upsert"])
-def test_rows_with_values_of_every_type_are_found_set_aside_and_shown(
+def test_rows_with_values_of_every_type_are_found_quarantined_and_shown(
     spark: SparkSession, tmp_path: Path, operation: str
 ) -> None:
-    """Each column is bad in one row of its own; what is set aside is what came, value by value."""
+    """Each column is bad in one row of its own; what is quarantined is what came in."""
     gate = Gate(folder=tmp_path, operation=operation)
     gate.begin()
     names = list(TYPES)
@@ -238,10 +238,10 @@ def test_rows_with_values_of_every_type_are_found_set_aside_and_shown(
     assert [each.failed for each in report.checks] == [1] * size
     warned = [each for each in report.checks if each.outcome is Outcome.WARNED]
     assert [sorted(each.samples[0].values) for each in warned] == [[n] for n in names[1::2]]
-    aside = aside_of(gate.quarantine)
-    assert [row["_lakestrap_row"] for row in aside] == list(range(0, size, 2))
+    quarantined = quarantined_in(gate.quarantine)
+    assert [row["_lakestrap_row"] for row in quarantined] == list(range(0, size, 2))
     came = rows.to_pylist()
-    for row in aside:
+    for row in quarantined:
         assert {n: row[n] for n in names} == {n: came[row["_lakestrap_row"]][n] for n in names}
 
 
@@ -256,7 +256,7 @@ def test_rows_with_values_of_every_type_are_found_set_aside_and_shown(
 def test_column_that_no_reader_could_name_is_refused_before_a_check_sees_it(
     spark: SparkSession, tmp_path: Path, operation: str, name: str, condition: str
 ) -> None:
-    """So is one that is named like the places of rows set aside."""
+    """So is one that is named like the places of quarantined rows."""
     gate = Gate(folder=tmp_path, operation=operation)
     rows = pa.Table.from_pylist(good_rows(range(3)))
     gate.put("one", rows.append_column(name, rows["id"]))
@@ -288,7 +288,7 @@ def test_as_many_checks_as_may_take_rows_out_each_tell_their_own_rows(
     assert caught.value.condition == "quality/too-many"
     gate.run(spark, *checks)
     assert list(gate.amounts(spark)) == [count]
-    found = {row["id"]: row["_lakestrap_rules"] for row in aside_of(gate.quarantine)}
+    found = {row["id"]: row["_lakestrap_rules"] for row in quarantined_in(gate.quarantine)}
     assert found == {n: [f"c{n}"] for n in range(0, count, 2)} | {count: ["duplicate-key"]}
     assert gate.fates() == [{"input": count + 2, "published": 1, "quarantined": 32, "dropped": 31}]
 
@@ -298,8 +298,8 @@ def test_mixed_modes_tell_places_of_both_kinds_of_files(
 ) -> None:
     """Where every row is warned of, every row of the lake is told once."""
     lake = mixed_lake()
-    report, aside = run_lake(spark, lake, tmp_path, taken="{n} >= 0")
-    assert aside == []
+    report, quarantined = run_lake(spark, lake, tmp_path, taken="{n} >= 0")
+    assert quarantined == []
     told = next(each for each in report.checks if each.check.name == "told")
     samples = {(row.file.removeprefix(f"{tmp_path}/source/"), row.row) for row in told.samples}
     assert samples == {(path, row) for path, row, _ in places(lake, "id", is_told)}

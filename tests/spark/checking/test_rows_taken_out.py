@@ -1,4 +1,4 @@
-"""What becomes of bad rows: set aside, dropped, told of; and that no row of the input is lost."""
+"""What becomes of bad rows: quarantined, dropped, told of; and that no row of the input is lost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.timeline import load_timeline
 from framework.vocabulary import TableType, WriteOperation
-from tests.support.checks import BOOTSTRAPS, DELETES, Gate, aside_of, good_rows
+from tests.support.checks import BOOTSTRAPS, DELETES, Gate, good_rows, quarantined_in
 from tests.support.scenes import snapshot
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def place_of(gate: Gate, name: str, number: int) -> tuple[str, int]:
 def test_bad_rows_meet_the_fate_that_their_check_says(
     spark: SparkSession, tmp_path: Path, operation: str, kind: str
 ) -> None:
-    """Outcomes and counts, the rows of the table, and file, row and rules of what is set aside.
+    """Outcomes and counts, the rows of the table, and file, row and rules of what is quarantined.
 
     Result, commit and history say the same, and the source is as it was.
     """
@@ -96,7 +96,7 @@ def test_bad_rows_meet_the_fate_that_their_check_says(
     kept = [n for n in range(10, 30) if n not in {12, 13, 25, 26}]
     assert gate.amounts(spark) == {n: n for n in [*there, *kept]}
     assert snapshot(gate.source) == source
-    rows = aside_of(gate.quarantine)
+    rows = quarantined_in(gate.quarantine)
     found = [(row["id"], row["amount"], row["day"], row["_lakestrap_rules"]) for row in rows]
     assert found == [(12, -12, "a", ["positive", "wanted"]), (25, -25, "b", ["positive", "known"])]
     places = [(row["_lakestrap_file"], row["_lakestrap_row"]) for row in rows]
@@ -125,7 +125,7 @@ def check_told_alike(gate: Gate, proof: dict[str, object]) -> None:
 def test_delete_warns_and_goes_on(
     spark: SparkSession, tmp_path: Path, operation: str, kind: str
 ) -> None:
-    """It takes no rows in, so there is nothing that could be set aside."""
+    """It takes no rows in, so there is nothing that could be quarantined."""
     gate = Gate(folder=tmp_path, operation=operation, type=kind)
     gate.begin(bad=(1, 3))
     if operation == "delete":
@@ -158,14 +158,14 @@ def test_check_that_takes_out_no_row_leaves_no_trace_of_itself(
 def test_input_of_bad_rows_alone_publishes_none_of_them(
     spark: SparkSession, tmp_path: Path, operation: str, kind: str
 ) -> None:
-    """The instant is there, and tells that all were set aside."""
+    """The instant is there, and tells that all were quarantined."""
     gate = Gate(folder=tmp_path, operation=operation, type=kind)
     gate.begin()
     gate.put("one", good_rows(range(10, 16), bad=range(10, 16)))
     result = gate.run(spark, CHECKS[0])
     assert result.proof["fate"] == {"input": 6, "published": 0, "quarantined": 6, "dropped": 0}
     assert sorted(gate.amounts(spark)) == ([] if gate.is_bootstrap else list(range(10)))
-    assert [row["id"] for row in aside_of(gate.quarantine)] == (
+    assert [row["id"] for row in quarantined_in(gate.quarantine)] == (
         [10, 12, 14, 11, 13, 15] if gate.is_bootstrap else list(range(10, 16))
     )
 

@@ -10,7 +10,7 @@ import pytest
 from framework.errors import AuditFailedError, TaskError
 from framework.spark import run
 from framework.vocabulary import Outcome
-from tests.support.checks import Gate, aside_of, gate_report, good_rows
+from tests.support.checks import Gate, gate_report, good_rows, quarantined_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,7 +109,7 @@ def test_checks_count_what_they_look_at_what_is_bad_and_what_is_null(
 def test_bounds_of_what_is_taken_out_are_allowed_and_more_is_refused(
     spark: SparkSession, tmp_path: Path, ratio: float, budget: int | str, condition: str | None
 ) -> None:
-    """What is set aside and what is dropped count together; a refusal leaves no folder."""
+    """What is quarantined and what is dropped count together; a refusal leaves no folder."""
     gate = a_gate(tmp_path)
     checks: list[dict[str, Any]] = [
         {
@@ -123,7 +123,7 @@ def test_bounds_of_what_is_taken_out_are_allowed_and_more_is_refused(
     if condition is None:
         result = gate.run(spark, *checks, quarantine={"max_ratio": ratio})
         assert result.rows == 7
-        assert len(aside_of(gate.quarantine)) == (3 if budget else 1)
+        assert len(quarantined_in(gate.quarantine)) == (3 if budget else 1)
         return
     error = gate.refused(spark, *checks, quarantine={"max_ratio": ratio})
     assert error.condition == condition

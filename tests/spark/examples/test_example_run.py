@@ -64,7 +64,7 @@ def passed(trial: Trial) -> bool:
     return trial.outcome is TrialOutcome.PASSED
 
 
-def test_upsert_changes_sets_aside_and_keeps_rows(tried: Any) -> None:
+def test_upsert_changes_quarantines_and_keeps_rows(tried: Any) -> None:
     """Each list is compared with what it is about."""
     test = a_test(
         table=[{"id": 1, "v": 5, "p": 1}, {"id": 2, "v": 5, "p": 1}],
@@ -78,7 +78,7 @@ def test_upsert_changes_sets_aside_and_keeps_rows(tried: Any) -> None:
     assert passed(tried(test, **checks(ASIDE)))
 
 
-def test_clean_rows_pass_a_check_that_sets_rows_aside(tried: Any) -> None:
+def test_clean_rows_pass_a_check_that_quarantines_rows(tried: Any) -> None:
     """Where none is bad."""
     test = a_test(
         given=[{"id": 1, "v": 1, "p": 1}], expect={"written": [{"id": 1}], "quarantined": []}

@@ -20,7 +20,7 @@ from framework.hudi.commit.lease import current_lease
 from framework.hudi.storage.locations import open_storage
 from framework.spark import run
 from tests.spark.faults.gate_executor_loss import BAD, ROWS
-from tests.support.checks import Gate, aside_of, good_rows
+from tests.support.checks import Gate, good_rows, quarantined_in
 from tests.support.commands import AS_NOBODY, run_pipeline
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ ENDLESS = {
 
 @pytest.mark.crash
 def test_executors_that_die_while_rows_are_looked_at_change_no_verdict(tmp_path: Path) -> None:
-    """One in the screening and one in the gate: each bad row is found once, and set aside once."""
+    """One in the screening and one in the gate: each bad row is found and quarantined once."""
     root = str(PROGRAM.parents[3])
     ended = subprocess.run(
         [sys.executable, str(PROGRAM), str(tmp_path)],
@@ -59,7 +59,7 @@ def test_executors_that_die_while_rows_are_looked_at_change_no_verdict(tmp_path:
     assert found == expected
     gate = Gate(folder=tmp_path / "gate", operation="insert")
     assert gate.ids() == [n for n in range(ROWS) if n not in BAD]
-    assert sorted(row["id"] for row in aside_of(gate.quarantine)) == list(BAD)
+    assert sorted(row["id"] for row in quarantined_in(gate.quarantine)) == list(BAD)
 
 
 @pytest.mark.parametrize("operation", ["metadata_only", "upsert"])
@@ -71,7 +71,7 @@ def test_quarantine_that_cannot_be_made_publishes_nothing(
     gate.begin()
     gate.put("one", good_rows(range(10, 20), bad=(12,)))
     (tmp_path / "taken").write_text("no folder")
-    spec = gate.spec(TAKEN, quarantine={"location": str(tmp_path / "taken" / "aside")})
+    spec = gate.spec(TAKEN, quarantine={"location": str(tmp_path / "taken" / "quarantine")})
     before = gate.seen()
     with pytest.raises(FrameworkError) as caught:
         run(spark, spec)
@@ -90,19 +90,21 @@ def test_quarantine_that_may_not_be_written_publishes_nothing(tmp_path: Path) ->
             folder.chmod(0o755)
     gate = Gate(folder=tmp_path / "gate", operation="metadata_only")
     gate.put("one", good_rows(range(10, 20), bad=(12,)))
-    tables, aside = tmp_path / "tables", tmp_path / "aside"
+    tables, quarantined = tmp_path / "tables", tmp_path / "quarantine"
     tables.mkdir()
     tables.chmod(0o777)
-    aside.mkdir(mode=0o755)
-    document = gate.document(TAKEN, quality={"quarantine": {"location": str(aside / "orders")}})
+    quarantined.mkdir(mode=0o755)
+    document = gate.document(
+        TAKEN, quality={"quarantine": {"location": str(quarantined / "orders")}}
+    )
     document["table"]["location"] = str(tables / "orders")
     told = run_pipeline(
         "run", gate.written(document), "--master", "local[1]", "--format", "json", prefix=AS_NOBODY
     )
     assert told.code == 5, told.err
     assert told.error["condition"] == "task/failed", told.error
-    assert str(aside) in told.error["message"]
-    assert list(tables.iterdir()) == list(aside.iterdir()) == []
+    assert str(quarantined) in told.error["message"]
+    assert list(tables.iterdir()) == list(quarantined.iterdir()) == []
 
 
 @pytest.fixture
@@ -155,5 +157,5 @@ def test_query_that_never_ends_can_be_interrupted_and_leaves_no_job(
     assert not list(gate.quarantine.glob("instant=*"))
     gate.run(spark, TAKEN)
     assert sorted(gate.amounts(spark)) == [*before, 10, 11, *range(13, 20)]
-    assert [row["id"] for row in aside_of(gate.quarantine)] == [12]
+    assert [row["id"] for row in quarantined_in(gate.quarantine)] == [12]
     assert [path.name for path in gate.quarantine.iterdir() if path.name.startswith(".")] == []

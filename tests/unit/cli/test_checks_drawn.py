@@ -57,7 +57,7 @@ def test_check_that_passed_has_one_line() -> None:
     lines = drawn(a_report(), 120)
     passed = [line for line in lines if line.startswith("  passed")]
     assert len(passed) == 4
-    assert lines[-1] == "rows    336,776 rows came in: 336,761 published, 12 set aside, 3 dropped"
+    assert lines[-1] == "rows    336,776 rows came in: 336,761 published, 12 quarantined, 3 dropped"
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])

@@ -1,4 +1,4 @@
-"""`quarantine ls`, `show` and `drop`, and what `status` and `history` say of rows set aside."""
+"""`quarantine ls`, `show` and `drop`, and what `status` and `history` say of quarantined rows."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from framework.hudi.commit.lease import Owner, acquire
 from framework.hudi.commit.staging import new_write_id
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.clock import SystemClock
-from tests.support.asides import Shop
+from tests.support.quarantine import Shop
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.unit.cli.conftest import Command
 
-EMPTY = "nothing set aside\n"
+EMPTY = "nothing quarantined\n"
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_ls_has_a_row_for_each_data_set_and_sums(command: Command, shop: Shop) -
     told = command("quarantine", "ls", shop.spec)
     assert told.code == 0
     header, first, second, sums = told.out.splitlines()
-    assert header.split() == ["instant", "set", "aside", "rows", "bytes", "by", "rule"]
+    assert header.split() == ["instant", "quarantined", "rows", "bytes", "by", "rule"]
     older, newer = shop.waiting()
     assert first.split()[0] == older.instant
     assert first.endswith("known 1, large 2")
@@ -69,7 +69,7 @@ def test_ls_by_spec_by_location_and_by_search_says_the_same(command: Command, sh
 
 
 def test_ls_of_several_tables_names_each(command: Command, shop: Shop) -> None:
-    """A table of which nothing was set aside says so."""
+    """A table of which nothing was quarantined says so."""
     other = Shop(folder=shop.folder, name="other", operation="insert")
     assert other.spec.exists()
     told = command("quarantine", "ls", "--format", "json")
@@ -80,7 +80,7 @@ def test_ls_of_several_tables_names_each(command: Command, shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("words", [["ls"], ["show"], ["drop", "--all", "--yes"]])
-def test_table_of_which_nothing_is_set_aside_is_no_fault(
+def test_table_of_which_nothing_is_quarantined_is_no_fault(
     command: Command, tmp_path: Path, words: list[str]
 ) -> None:
     """Nor is no table."""
@@ -89,7 +89,7 @@ def test_table_of_which_nothing_is_set_aside_is_no_fault(
 
 
 def test_show_tells_checks_places_and_values(command: Command, shop: Shop) -> None:
-    """Columns that the spec hides are hidden; at the location too, as they were when set aside."""
+    """Columns that the spec hides are hidden; at the location too, as they were then."""
     for place in (shop.spec, shop.table):
         told = command("quarantine", "show", place)
         assert told.code == 0
@@ -196,17 +196,17 @@ def test_release_removes_what_an_earlier_one_left(command: Command, shop: Shop) 
     assert f"instant={first}" not in shop.lying()
 
 
-def test_status_and_history_tell_of_rows_set_aside(command: Command, shop: Shop) -> None:
+def test_status_and_history_tell_of_quarantined_rows(command: Command, shop: Shop) -> None:
     """In text and JSON, by spec and by location."""
     for place in (shop.spec, shop.table):
         told = command("status", place)
         assert told.code == 0
-        assert "\nset aside  2 data sets, 3 rows, " in told.out
+        assert "\nquarantined  2 data sets, 3 rows, " in told.out
         document = command("status", place, "--format", "json").document
-        assert {k: document["set_aside"][k] for k in ("data_sets", "rows")} == {
+        assert {k: document["quarantined"][k] for k in ("data_sets", "rows")} == {
             "data_sets": 2,
             "rows": 3,
         }
     told = command("history", shop.table)
-    assert "; 2 rows set aside\n" in told.out
-    assert "; 1 row set aside\n" in told.out
+    assert "; 2 quarantined rows\n" in told.out
+    assert "; 1 row quarantined\n" in told.out

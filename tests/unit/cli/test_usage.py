@@ -90,7 +90,7 @@ def test_file_named_as_a_command_of_a_group_is_no_default_run(
     """The first word decides, whatever lies in the folder."""
     (tmp_path / "quarantine").mkdir()
     told = command("quarantine", "ls", tmp_path)
-    assert (told.code, told.out) == (0, "nothing set aside\n")
+    assert (told.code, told.out) == (0, "nothing quarantined\n")
 
 
 def test_version_is_shown(command: Command) -> None:

@@ -1,4 +1,4 @@
-"""Rows set aside come in by a load of their own, once, and what fails again stays out."""
+"""Quarantined rows come in by a load of their own, once, and what fails again stays out."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from framework.hudi.commit.lease import Owner, acquire
 from framework.hudi.commit.staging import new_write_id
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.clock import SystemClock
-from tests.support.asides import ArrowChecker, Shop, rows_aside
+from tests.support.quarantine import ArrowChecker, Shop, rows_in_quarantine
 
 KINDS = ("copy_on_write", "merge_on_read")
 BAD = {1: 5, 2: None, 3: 1, 4: 9}
 
 
 def a_shop(folder: Path, **changes: object) -> Shop:
-    """Return a shop whose first load sets two of four rows aside."""
+    """Return a shop whose first load quarantines two of four rows."""
     shop = Shop(folder=folder, least=3, **changes)  # type: ignore[arg-type]  # its fields by name
     shop.land("a", BAD)
     assert shop.run().instant
@@ -47,7 +47,7 @@ def corrected(shop: Shop, least: int = 0) -> Shop:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_release_after_a_corrected_check_brings_in_what_passes(tmp_path: Path, kind: str) -> None:
-    """What fails still is set aside anew, and tells where it came from at first."""
+    """What fails still is quarantined anew, and tells where it came from at first."""
     shop = a_shop(tmp_path, kind=kind)
     (before,) = shop.waiting()
     assert before.by_rule == {"known": 1, "large": 2}
@@ -56,7 +56,7 @@ def test_release_after_a_corrected_check_brings_in_what_passes(tmp_path: Path, k
     (left,) = shop.waiting()
     assert (left.instant, left.rows) == (done.instant, 1)
     assert left.by_rule == {"known": 1, "large": 1}
-    assert list(rows_aside([left])) == [(2, ("known", "large"), "a.parquet", 1)]
+    assert list(rows_in_quarantine([left])) == [(2, ("known", "large"), "a.parquet", 1)]
     assert shop.lying() == {f"instant={done.instant}"}
 
 
@@ -135,7 +135,7 @@ def test_release_that_dies_before_it_tidies_publishes_once(tmp_path: Path, kind:
     assert shop.rows() == {1: 5, 3: 1, 4: 9}
 
 
-def test_next_run_that_sets_rows_aside_removes_what_was_released(tmp_path: Path) -> None:
+def test_next_run_that_quarantines_rows_removes_what_was_released(tmp_path: Path) -> None:
     """Nobody has to release again for that."""
     shop = a_shop(tmp_path)
     (before,) = shop.waiting()
@@ -182,7 +182,7 @@ def test_release_leaves_what_is_remembered_of_the_source(tmp_path: Path) -> None
 
 
 def test_releases_come_from_several_places_oldest_first(tmp_path: Path) -> None:
-    """A spec that sets rows aside elsewhere does not lose those that lie where it did before."""
+    """A spec that quarantines rows elsewhere does not lose those that lie where it did before."""
     shop = a_shop(tmp_path)
     other = replace(shop, place=str(tmp_path / "elsewhere"))
     other.land("b", {5: None, 6: 1, 7: 7})
@@ -197,7 +197,7 @@ def test_releases_come_from_several_places_oldest_first(tmp_path: Path) -> None:
     assert not Path(f"{shop.table}.quarantine").exists()
 
 
-def test_rows_set_aside_before_a_column_came_have_null_there(tmp_path: Path) -> None:
+def test_quarantined_rows_before_a_column_came_have_null_there(tmp_path: Path) -> None:
     """The table's schema may have grown since; rows that replace others need leave for it."""
     shop = a_shop(tmp_path, more={"schema_evolution": "add_columns"})
     table = pa.table({"id": [20], "n": [20], "v": ["w"], "extra": [1.5]})
@@ -238,7 +238,7 @@ def test_run_beside_rows_of_another_table_is_refused(tmp_path: Path) -> None:
     assert not other.table.exists()
 
 
-def test_run_that_is_refused_leaves_no_rows_aside(tmp_path: Path) -> None:
+def test_run_that_is_refused_leaves_no_quarantined_rows(tmp_path: Path) -> None:
     """Neither under a name nor on the way there."""
     shop = Shop(folder=tmp_path, least=3, operation="insert", ordering=False)
     shop.land("a", {1: 5})

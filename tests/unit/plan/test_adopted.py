@@ -261,7 +261,7 @@ def test_adopted_table_remembers_on_what_readers_stumble(tmp_path: Path) -> None
 
 
 def test_adopted_table_of_unknown_traits_is_judged_by_its_skeletons(tmp_path: Path) -> None:
-    """A trait of a later release is left aside; what the spec alone tells is known."""
+    """A trait of a later release is ignored; what the spec alone tells is known."""
     spec = a_spec(tmp_path)
     table = an_adopted_table(spec, facts=facts_of(spec, traits={"of_tomorrow": "x"}))
     plan = build(spec, Observation(table=table))

@@ -50,7 +50,7 @@ SHOWN = ("instant", "action", "partitions", "files", "rows", "bytes_rewritten", 
 
 
 def shown(stages: tuple[Stage, ...]) -> list[tuple[str, dict[str, object]]]:
-    """Return the name of each stage, and what it shows, estimates aside."""
+    """Return the name of each stage, and what it shows, apart from estimates."""
     return [
         (stage_name(each), {k: getattr(each, k) for k in SHOWN if hasattr(each, k)})
         for each in stages

@@ -35,7 +35,7 @@ def test_facts_as_json_have_a_version() -> None:
     assert json.loads(some_facts().as_json())["version"] == 1
 
 
-def test_facts_from_json_with_a_further_member_leaves_it_aside() -> None:
+def test_facts_from_json_with_a_further_member_ignores_it() -> None:
     """Members may be added within a version."""
     body = {**json.loads(some_facts().as_json()), "later": 1}
     assert BootstrapFacts.from_json(json.dumps(body)) == some_facts()

@@ -188,7 +188,7 @@ CASES = [
             "bootstrap:\n",
             f"quality:\n  quarantine: {{location: ➜{place}}}\nbootstrap:\n",
         )
-        for place in ("lake/raw/flights/aside", "lake/raw", "lake/flights/aside")
+        for place in ("lake/raw/flights/quarantine", "lake/raw", "lake/flights/quarantine")
     ],
     # How the table begins.
     Case("layout-mismatch", "layout: hive", "layout: ➜none", "hive"),

@@ -47,7 +47,7 @@ QUALITY_CASES = [
     Case("wrong-type", BOOTSTRAP, quality("samples: ➜'5'"), "5"),
     Case("wrong-type", BOOTSTRAP, quality("redact: ➜email"), "[email]"),
     Case("duplicate-column", BOOTSTRAP, quality("redact: ➜[email, Email]")),
-    # Setting rows aside.
+    # Quarantining rows.
     Case("out-of-range", BOOTSTRAP, quality("quarantine: {max_ratio: ➜0}")),
     Case("out-of-range", BOOTSTRAP, quality("quarantine: {max_ratio: ➜1.5}")),
     Case("wrong-type", BOOTSTRAP, quality("quarantine: {max_ratio: ➜5%}")),

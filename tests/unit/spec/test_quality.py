@@ -302,13 +302,15 @@ def test_check_of_written_rows_is_refused_where_none_are_written(
     assert len(load_spec(write_spec(text + begins, PROJECT)).checks) == 4
 
 
-def test_default_place_of_rows_set_aside_may_not_be_the_sources(write_spec: Write) -> None:
-    """It counts only where a check or a column can set rows aside."""
+def test_default_place_of_quarantined_rows_may_not_be_the_sources(write_spec: Write) -> None:
+    """It counts only where a check or a column can quarantine rows."""
     loads = LOADS.replace("lake/landing", "lake/flights.quarantine")
     warns = "  columns: {a: {nullable: false, on_fail: warn}}\n"
     assert load_spec(write_spec(TABLE + warns + loads)).checks == ()
-    aside = warns.replace("warn", "quarantine")
-    assert faults(write_spec(TABLE + aside + loads)) == [("path-overlap", "x.pipeline.yml", 4, 13)]
+    quarantined = warns.replace("warn", "quarantine")
+    assert faults(write_spec(TABLE + quarantined + loads)) == [
+        ("path-overlap", "x.pipeline.yml", 4, 13)
+    ]
 
 
 def test_rows_of_tests_may_hold_nulls_and_nested_values(write_spec: Write) -> None:

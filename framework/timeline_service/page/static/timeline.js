@@ -5,7 +5,7 @@ import { share } from "./pictures.js";
 import { OUTCOMES, STATES, VERDICTS, badge, count, deed, number, plain, since, size, took, utc }
   from "./words.js";
 
-const ON_FAIL = { abort: "refuses", quarantine: "sets rows aside", drop: "drops rows", warn: "tells" };
+const ON_FAIL = { abort: "refuses", quarantine: "quarantines rows", drop: "drops rows", warn: "tells" };
 
 export function timelineSection(turn) {
   const intro = h("p", { class: "intro" });
@@ -107,7 +107,7 @@ function keys(proof) {
 }
 
 function fate({ input, published, quarantined, dropped }) {
-  const parts = [["good", published, "published"], ["aside", quarantined, "set aside"],
+  const parts = [["good", published, "published"], ["quarantine", quarantined, "quarantined"],
     ["caution", dropped, "dropped"]];
   const words = parts.filter(([, rows]) => rows).map(([, rows, word]) => `${number(rows)} ${word}`);
   const text = `Of ${count(input, "row")} that came in: ${words.join(", ") || "none published"}.`;

@@ -81,14 +81,14 @@ export const OUTCOMES = {
   passed: ["good", "✓ passed"],
   failed: ["bad", "✕ failed"],
   warned: ["caution", "! warned"],
-  quarantined: ["aside", "↳ set aside"],
-  dropped: ["aside", "- dropped"],
+  quarantined: ["quarantine", "↳ quarantined"],
+  dropped: ["quarantine", "- dropped"],
 };
 
 export const VERDICTS = {
   passed: ["good", "✓ passed"],
   warned: ["caution", "! warned"],
-  taken_out: ["aside", "↳ rows taken out"],
+  taken_out: ["quarantine", "↳ rows taken out"],
   none: ["plain", "no gate"],
 };
 

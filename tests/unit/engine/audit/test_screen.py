@@ -20,7 +20,7 @@ from tests.support.fault_storage import FaultStorage, Killed
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from framework.engine.audit.subject import Judged, Looking, SetAside, WrittenRows
+    from framework.engine.audit.subject import Judged, Looking, QuarantineWork, WrittenRows
 
 
 class _Known:
@@ -46,8 +46,8 @@ class _Known:
         count = len(self._rows)
         return {"number": [0] * count, "row": list(self._rows), "mask": [1] * count}
 
-    def set_aside(self, rows: InputRows, work: SetAside) -> None:
-        """Set nothing aside."""
+    def quarantine(self, rows: InputRows, work: QuarantineWork) -> None:
+        """Quarantine nothing."""
 
     def judge(self, rows: WrittenRows, how: Looking) -> Judged:
         """Judge nothing."""
@@ -69,7 +69,7 @@ def screened(
     place = ScreenPlace(
         storage=FaultStorage(LocalStorage(str(folder)), kill_at=kill_at),
         folder="screen",
-        aside="",
+        quarantine="",
         run_id="r",
         instant="1",
         total=10,

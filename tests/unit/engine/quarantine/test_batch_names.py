@@ -14,7 +14,7 @@ from framework.engine.quarantine.quarantined_batch import (
     withdraw,
 )
 from framework.errors import CorruptFileError, PlanError
-from tests.support.asides import hand_made
+from tests.support.quarantine import hand_made
 from tests.support.scenes import snapshot
 
 RUN, OTHER_RUN = "a" * 32, "b" * 32
@@ -23,7 +23,7 @@ INSTANT = "20260101000000000"
 
 def test_data_set_holds_its_rows_and_its_record_alone(tmp_path: Path) -> None:
     """What an engine of queries leaves beside its files is gone; nothing is on its way."""
-    place = tmp_path / "aside"
+    place = tmp_path / "quarantine"
     made = hand_made(place, tmp_path / "table", INSTANT, RUN)
     names = {Path(file).name for file in made.files} | {"_told.json"}
     assert {path.name for path in (place / f"instant={INSTANT}").iterdir()} == names
@@ -32,7 +32,7 @@ def test_data_set_holds_its_rows_and_its_record_alone(tmp_path: Path) -> None:
 
 def test_settling_again_changes_nothing(tmp_path: Path) -> None:
     """A run that was cut off after it does so when it goes on; what it gathered may be left."""
-    place = tmp_path / "aside"
+    place = tmp_path / "quarantine"
     made = hand_made(place, tmp_path / "table", INSTANT, RUN)
     before = snapshot(place)
     Path(gathering_place(str(place), made.table, RUN)).mkdir()
@@ -42,7 +42,7 @@ def test_settling_again_changes_nothing(tmp_path: Path) -> None:
 
 def test_rows_that_are_not_all_there_get_no_name(tmp_path: Path) -> None:
     """None at all, or fewer than were found."""
-    place = tmp_path / "aside"
+    place = tmp_path / "quarantine"
     made = hand_made(place, tmp_path / "table", INSTANT, RUN)
     named = place / f"instant={INSTANT}"
     for told in (replace(made, rows=4), made):
@@ -59,7 +59,7 @@ def test_rows_that_are_not_all_there_get_no_name(tmp_path: Path) -> None:
 
 def test_file_of_rows_that_is_cut_off_gets_no_name(tmp_path: Path) -> None:
     """Its footer does not tell its rows."""
-    place = tmp_path / "aside"
+    place = tmp_path / "quarantine"
     made = hand_made(place, tmp_path / "table", INSTANT, RUN)
     Path(made.files[0]).write_bytes(b"PAR1")
     (place / f"instant={INSTANT}").rename(gathering_place(str(place), made.table, RUN))
@@ -70,7 +70,7 @@ def test_file_of_rows_that_is_cut_off_gets_no_name(tmp_path: Path) -> None:
 
 def test_name_that_a_dead_run_of_the_table_has_is_taken_over(tmp_path: Path) -> None:
     """Bootstraps have one instant; the caller's is not completed, so the other died."""
-    place, table = tmp_path / "aside", tmp_path / "table"
+    place, table = tmp_path / "quarantine", tmp_path / "table"
     hand_made(place, table, INSTANT, OTHER_RUN)
     made = hand_made(place, table, INSTANT, RUN)
     assert made.run_id == RUN
@@ -79,7 +79,7 @@ def test_name_that_a_dead_run_of_the_table_has_is_taken_over(tmp_path: Path) -> 
 
 def test_name_that_another_table_has_is_refused(tmp_path: Path) -> None:
     """Its rows stay."""
-    place = tmp_path / "aside"
+    place = tmp_path / "quarantine"
     hand_made(place, tmp_path / "one", INSTANT, OTHER_RUN)
     before = snapshot(place / f"instant={INSTANT}")
     with pytest.raises(PlanError) as caught:
@@ -90,7 +90,7 @@ def test_name_that_another_table_has_is_refused(tmp_path: Path) -> None:
 
 def test_withdrawing_removes_what_the_run_gathered_alone(tmp_path: Path) -> None:
     """Not the data set of another run, nor what another table has on its way."""
-    place, table = tmp_path / "aside", str(tmp_path / "table")
+    place, table = tmp_path / "quarantine", str(tmp_path / "table")
     hand_made(place, tmp_path / "table", INSTANT, OTHER_RUN)
     theirs, _ = gathering_folders(str(tmp_path / "other"), RUN)
     ours, _ = gathering_folders(table, RUN)

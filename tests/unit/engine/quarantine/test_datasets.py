@@ -12,7 +12,7 @@ from framework.engine.quarantine.record import Record, read_record
 from framework.errors import CorruptFileError, PlanError
 from framework.hudi.timeline.instant import Instant
 from framework.hudi.timeline.timeline import Timeline
-from tests.support.asides import hand_made, published_run
+from tests.support.quarantine import hand_made, published_run
 from tests.support.scenes import Scene, a_scene, adopt, snapshot
 from tests.support.sources import ids
 
@@ -33,8 +33,8 @@ def scene(tmp_path: Path) -> Scene:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Where rows are set aside."""
-    return tmp_path / "aside"
+    """Where rows are quarantined."""
+    return tmp_path / "quarantine"
 
 
 def test_data_set_of_a_published_run_waits(scene: Scene, place: Path) -> None:
@@ -47,7 +47,7 @@ def test_data_set_of_a_published_run_waits(scene: Scene, place: Path) -> None:
 def test_place_of_rows_is_found_without_a_location_only_where_a_commit_names_it(
     scene: Scene, place: Path
 ) -> None:
-    """This commit set nothing aside."""
+    """This commit quarantined nothing."""
     hand_made(place, scene.location, *published_run(scene.location))
     assert waiting(str(scene.location)) == ()
 

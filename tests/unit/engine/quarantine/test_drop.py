@@ -1,4 +1,4 @@
-"""Rows set aside go for good, under the lease, and only those that were meant."""
+"""Quarantined rows go for good, under the lease, and only those that were meant."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from framework.hudi.commit.lease import Owner, acquire, current_lease
 from framework.hudi.commit.staging import new_write_id
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.clock import SystemClock
-from tests.support.asides import Shop
+from tests.support.quarantine import Shop
 
 if TYPE_CHECKING:
     from pathlib import Path

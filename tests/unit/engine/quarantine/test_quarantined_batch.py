@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from framework.engine.quarantine.datasets import sweep, waiting
 from framework.engine.quarantine.quarantined_batch import discard, instant_folder, read_batch
 from framework.hudi.storage.locations import open_storage
-from tests.support.asides import hand_made, published_run
 from tests.support.fault_storage import FaultStorage, Killed
+from tests.support.quarantine import hand_made, published_run
 from tests.support.scenes import a_scene, adopt
 from tests.support.sources import ids
 
@@ -25,7 +25,7 @@ def test_discard_that_is_killed_at_any_step_leaves_the_whole_data_set_or_none(
     """What is left without its name, the next sweep removes."""
     scene = a_scene(tmp_path / "scene", {"p=1/a": ids(1, 2)})
     adopt(scene)
-    place, table = tmp_path / "aside", str(scene.location)
+    place, table = tmp_path / "quarantine", str(scene.location)
     kept = hand_made(place, scene.location, *published_run(scene.location))
     left = set()
     for step in count(1):

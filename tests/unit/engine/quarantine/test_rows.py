@@ -1,4 +1,4 @@
-"""Rows set aside are read a few at a time, and shown as JSON has them."""
+"""Quarantined rows are read a few at a time, and shown as JSON has them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from framework.engine.quarantine.rows import rows_of
 from framework.errors import CorruptFileError
-from tests.support.asides import hand_made
+from tests.support.quarantine import hand_made
 
 RUN, INSTANT = "a" * 32, "20260101000000000"
 
@@ -34,7 +34,7 @@ ODD = pa.table(
 
 def test_rows_come_with_rules_and_places(tmp_path: Path) -> None:
     """In the order in which they lie, across files."""
-    made = hand_made(tmp_path / "aside", tmp_path / "table", INSTANT, RUN)
+    made = hand_made(tmp_path / "quarantine", tmp_path / "table", INSTANT, RUN)
     found = list(rows_of([made]))
     assert [each.row for each in found] == [0, 1, 2]
     assert [each.values["id"] for each in found] == [1, 2, 3]
@@ -44,7 +44,7 @@ def test_rows_come_with_rules_and_places(tmp_path: Path) -> None:
 
 def test_rows_of_a_rule_are_those_that_failed_it(tmp_path: Path) -> None:
     """Whatever else they failed."""
-    made = hand_made(tmp_path / "aside", tmp_path / "table", INSTANT, RUN)
+    made = hand_made(tmp_path / "quarantine", tmp_path / "table", INSTANT, RUN)
     assert [each.row for each in rows_of([made], rule="even")] == [0, 2]
     assert [each.row for each in rows_of([made], rule="odd")] == [0, 1, 2]
     assert list(rows_of([made], rule="none")) == []
@@ -52,7 +52,7 @@ def test_rows_of_a_rule_are_those_that_failed_it(tmp_path: Path) -> None:
 
 def test_values_of_every_type_are_ready_for_json(tmp_path: Path) -> None:
     """Times beyond Python's years, decimals with their digits, bytes, what no number is."""
-    made = hand_made(tmp_path / "aside", tmp_path / "table", INSTANT, RUN, ODD)
+    made = hand_made(tmp_path / "quarantine", tmp_path / "table", INSTANT, RUN, ODD)
     found = [dict(each.values) for each in rows_of([made])]
     assert json.loads(json.dumps(found)) == found
     assert found[0]["price"] == "1.50"
@@ -66,7 +66,7 @@ def test_values_of_every_type_are_ready_for_json(tmp_path: Path) -> None:
 
 def test_redacted_values_are_hidden_and_nulls_are_not(tmp_path: Path) -> None:
     """Those of the spec as it is, and as it was; case makes no difference."""
-    made = hand_made(tmp_path / "aside", tmp_path / "table", INSTANT, RUN, ODD)
+    made = hand_made(tmp_path / "quarantine", tmp_path / "table", INSTANT, RUN, ODD)
     rows = rows_of([replace(made, redacted=("id",))], redacted=("NAME",))
     found = [(each.values["id"], each.values["Name"]) for each in rows]
     assert found == [("***", "***"), ("***", None), (None, "***")]
@@ -74,7 +74,7 @@ def test_redacted_values_are_hidden_and_nulls_are_not(tmp_path: Path) -> None:
 
 def test_rows_are_read_as_far_as_they_are_asked_for(tmp_path: Path) -> None:
     """A later file may be gone."""
-    made = hand_made(tmp_path / "aside", tmp_path / "table", INSTANT, RUN)
+    made = hand_made(tmp_path / "quarantine", tmp_path / "table", INSTANT, RUN)
     Path(made.files[1]).write_bytes(b"no Parquet")
     assert len(list(islice(rows_of([made]), 2))) == 2
     with pytest.raises(CorruptFileError) as caught:

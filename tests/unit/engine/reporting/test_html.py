@@ -110,7 +110,7 @@ def test_verdict_and_reason_stand_at_the_top() -> None:
 def test_page_tells_counts_keys_samples_and_redaction() -> None:
     """All that one looks for at night."""
     text = Page(html_text(a_report())).text
-    assert "336,776 rows came in: 336,761 published, 12 set aside, 3 dropped." in text
+    assert "336,776 rows came in: 336,761 published, 12 quarantined, 3 dropped." in text
     assert "(order_id) unique in table, not null" in text
     assert "Only a sample of 10% was looked at" in text
     assert "country=DE/part-00001.parquet row 17 · key A-100017" in text
@@ -208,7 +208,7 @@ def test_text_has_enough_contrast_in_both_schemes(scheme: int) -> None:
     block = re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL)[scheme]
     colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{3,6})", block))
     pairs = [(ink, on) for ink in ("ink", "soft") for on in ("page", "card", "sunk")]
-    pairs += [(tone, f"{tone}-bg") for tone in ("good", "bad", "caution", "aside")]
+    pairs += [(tone, f"{tone}-bg") for tone in ("good", "bad", "caution", "quarantine")]
     pairs += [("bad", "card"), ("caution", "card"), ("good", "card"), ("link", "page")]
     for ink, on in pairs:
         light, dark = sorted((luminance(colours[ink]), luminance(colours[on])), reverse=True)

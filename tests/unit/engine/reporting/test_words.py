@@ -91,10 +91,10 @@ def test_fate_text_tells_every_row() -> None:
     """Nothing is called published where nothing was."""
     fate = Fate(input=10, published=7, quarantined=2, dropped=1)
     assert fate_text(fate, published=True) == (
-        "10 rows came in: 7 published, 2 set aside, 1 dropped"
+        "10 rows came in: 7 published, 2 quarantined, 1 dropped"
     )
     assert fate_text(fate, published=False) == (
-        "10 rows came in, none was published; 2 set aside and 1 dropped by the checks"
+        "10 rows came in, none was published; 2 quarantined and 1 dropped by the checks"
     )
 
 

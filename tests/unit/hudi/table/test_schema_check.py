@@ -106,7 +106,7 @@ def test_meta_columns_in_the_source_are_an_issue() -> None:
 
 
 def test_columns_that_tell_where_rows_came_from_are_an_issue() -> None:
-    """Rows set aside have them; beside those of a source nobody could tell one from the other."""
+    """Quarantined rows have them; beside those of a source nobody could tell one from the other."""
     schema = pa.schema([("_lakestrap_row", pa.int64()), ("_LAKESTRAP_x", pa.bool_())])
     assert [i.condition for i in check_schema(schema)] == ["schema/reserved-column"] * 2
 

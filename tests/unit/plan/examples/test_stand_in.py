@@ -22,10 +22,10 @@ BOOTSTRAP: dict[str, Any] = {
 
 
 def test_nothing_of_a_spec_that_is_tried_lies_at_its_own_places(tmp_path: Path) -> None:
-    """Neither table nor sources nor the rows set aside; the spec itself stays as it is."""
+    """Neither table nor sources nor the quarantined rows; the spec itself stays as it is."""
     quality = {
         "checks": [{"name": "a", "expect": "id > 0", "on_fail": "quarantine"}],
-        "quarantine": {"location": "lake/aside", "max_ratio": 0.5},
+        "quarantine": {"location": "lake/quarantine", "max_ratio": 0.5},
         "samples": 1,
         "redact": ["id"],
     }

@@ -28,7 +28,7 @@ def asked(folder: Path, section: str = "", columns: str = "") -> Quality:
 
 
 def test_spec_without_checks_asks_for_none(tmp_path: Path) -> None:
-    """And sets nothing aside."""
+    """And quarantines nothing."""
     found = asked(tmp_path)
     assert (found.checks, found.columns, found.quarantine) == ((), (), None)
     assert (found.samples, found.max_ratio, found.redacted) == (5, 1.0, ())
@@ -97,7 +97,7 @@ def test_check_becomes_what_the_gate_runs(tmp_path: Path) -> None:
         ("samples: 1, quarantine: {location: /lake/bad}", None, 1.0),
     ],
 )
-def test_rows_are_set_aside_only_where_a_check_can_do_so(
+def test_rows_are_quarantined_only_where_a_check_can_do_so(
     tmp_path: Path, section: str, place: str | None, ratio: float
 ) -> None:
     """Beside the table, unless the spec says where."""

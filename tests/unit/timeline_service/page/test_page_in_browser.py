@@ -84,7 +84,7 @@ def test_instant_that_is_opened_tells_its_gate(
     tab.value("document.querySelector('.instants summary').click()")
     text = tab.wait_for("document.querySelector('.instants details[open]')?.innerText")
     assert "(order_id) unique in table, not null; 336,761 keys." in text
-    assert "336,761 published, 12 set aside, 3 dropped" in text
+    assert "336,761 published, 12 quarantined, 3 dropped" in text
     assert "late_orders" in text
     assert "12 of 301,442 rows" in text
 

@@ -1,4 +1,4 @@
-"""Runs that set rows aside, in this process: a checker on Arrow, and a shop with orders."""
+"""Runs that quarantined rows, in this process: a checker on Arrow, and a shop with orders."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from tests.support.writing import rows_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from framework.engine.audit.subject import InputRows, Looking, SetAside, WrittenRows
+    from framework.engine.audit.subject import InputRows, Looking, QuarantineWork, WrittenRows
     from framework.engine.prepare import Prepared
     from framework.plan.quality.model import Check
 
-__all__ = ["ArrowChecker", "Shop", "hand_made", "published_run", "rows_aside"]
+__all__ = ["ArrowChecker", "Shop", "hand_made", "published_run", "rows_in_quarantine"]
 
 _TEST = re.compile(r"(\w+) (<|>=|is not null)(?: (-?\d+))?")
 
@@ -73,7 +73,7 @@ class ArrowChecker:
         _write_as_spark(pa.Table.from_pylist(found, schema=_PLACES), Path(folder))
         return {}
 
-    def set_aside(self, rows: InputRows, work: SetAside) -> None:
+    def quarantine(self, rows: InputRows, work: QuarantineWork) -> None:
         """Write rows with what is told of each."""
         places = pq.read_table(work.positions).to_pylist()
         paths = dict(zip(rows.numbers, rows.paths, strict=True))
@@ -106,8 +106,10 @@ def _bad(table: pa.Table, text: str) -> list[bool]:
     return [each is not True for each in test(column, int(found[3])).to_pylist()]
 
 
-def _told(table: pa.Table, place: Mapping[str, Any], schema: pa.Schema, work: SetAside) -> pa.Table:
-    """Return one row as it is set aside."""
+def _told(
+    table: pa.Table, place: Mapping[str, Any], schema: pa.Schema, work: QuarantineWork
+) -> pa.Table:
+    """Return one row as it is quarantined."""
     row = table.slice(place["row"], 1)
     columns = {
         name: row[name] if name in row.schema.names else pa.nulls(1, schema.field(name).type)
@@ -145,9 +147,9 @@ class Shop:
         least: what the check `large` asks for.
         operation: how later runs write; "" for a table that only a bootstrap begins.
         ordering: whether `n` orders versions.
-        place: where rows are set aside, "" for the table's own place.
+        place: where rows are quarantined, "" for the table's own place.
         name: of the table's folder.
-        is_bounded: whether no more than a tenth of an input may be set aside.
+        is_bounded: whether no more than a tenth of an input may be quarantined.
         more: further entries of the section `write`.
     """
 
@@ -176,9 +178,9 @@ class Shop:
     @property
     def document(self) -> dict[str, Any]:
         """The spec as JSON."""
-        aside: dict[str, Any] = {"on_fail": "quarantine"}
-        known = {"name": "known", "expect": "n is not null", **aside}
-        large = {"name": "large", "expect": f"n >= {self.least}", **aside}
+        quarantining: dict[str, Any] = {"on_fail": "quarantine"}
+        known = {"name": "known", "expect": "n is not null", **quarantining}
+        large = {"name": "large", "expect": f"n >= {self.least}", **quarantining}
         quality: dict[str, Any] = {"checks": [known, large], "redact": ["v"]}
         place: dict[str, Any] = {"location": self.place} if self.place else {}
         if self.is_bounded:
@@ -225,9 +227,9 @@ class Shop:
         """Return the data sets that wait."""
         return waiting(str(self.table))
 
-    def prepare(self, aside: QuarantinedBatch, stack: ExitStack) -> Prepared:
+    def prepare(self, batch: QuarantinedBatch, stack: ExitStack) -> Prepared:
         """Plan a release."""
-        return prepare_release(Request(path=self.spec), aside, _bench(stack))
+        return prepare_release(Request(path=self.spec), batch, _bench(stack))
 
     def release(self, *, dies: bool = False) -> RunResult:
         """Release the oldest data set; `dies` ends it between the commit and the tidying."""
@@ -256,7 +258,7 @@ class Shop:
         return dict(found)
 
     def lying(self, place: Path | None = None) -> set[str]:
-        """Return the names at the place of rows set aside."""
+        """Return the names at the place of quarantined rows."""
         place = place or Path(self.place or f"{self.table}.quarantine")
         return {path.name for path in place.iterdir()} if place.exists() else set()
 
@@ -282,7 +284,7 @@ def published_run(table: Path) -> tuple[str, str]:
 def hand_made(
     place: Path, table: Path, instant: str, run_id: str, rows: pa.Table | None = None
 ) -> QuarantinedBatch:
-    """Set rows aside as a run does that is about to publish, and return their record."""
+    """Quarantine rows as a run does that is about to publish, and return their record."""
     columns = rows if rows is not None else pa.table({"id": [1, 2, 3]})
     count = columns.num_rows
     told = {
@@ -294,7 +296,7 @@ def hand_made(
     }
     whole = pa.table({**{name: columns[name] for name in columns.schema.names}, **told})
     _write_as_spark(whole, Path(gathering_place(str(place), str(table), run_id)))
-    aside = QuarantinedBatch(
+    batch = QuarantinedBatch(
         table=canonical(str(table)),
         instant=instant,
         run_id=run_id,
@@ -303,18 +305,18 @@ def hand_made(
         at="2026-11-22T16:00:00Z",
         operation="upsert",
     )
-    name_batch(str(place), aside)
+    name_batch(str(place), batch)
     files = sorted((place / f"instant={instant}").glob("*.parquet"))
     size = sum(file.stat().st_size for file in files)
-    return replace(aside, location=str(place), files=tuple(map(str, files)), bytes=size)
+    return replace(batch, location=str(place), files=tuple(map(str, files)), bytes=size)
 
 
-def rows_aside(
-    asides: Sequence[QuarantinedBatch],
+def rows_in_quarantine(
+    batches: Sequence[QuarantinedBatch],
 ) -> Iterator[tuple[int, tuple[str, ...], str, int]]:
     """Yield id, rules, name of the first file and row there of each row of data sets."""
-    for aside in asides:
-        for file in aside.files:
+    for batch in batches:
+        for file in batch.files:
             for row in pq.read_table(file, partitioning=None).to_pylist():
-                assert (row[RUN_ID], row[INSTANT]) == (aside.run_id, aside.instant)
+                assert (row[RUN_ID], row[INSTANT]) == (batch.run_id, batch.instant)
                 yield row["id"], tuple(row[RULES]), Path(row[FILE]).name, row[ROW]
