@@ -1,7 +1,7 @@
 """Adopt Parquet as Apache Hudi tables from YAML specs, without copying it.
 
 The Spark-free half of the public surface; the other half is `framework.spark`. To see what a run
-would do, and to tell a faulty spec from data that the gate refuses:
+would do, and to distinguish a faulty spec from data that the gate refuses:
 
     from framework import AuditFailedError, SpecError, build_plan, explain
 

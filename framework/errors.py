@@ -16,9 +16,9 @@
     │   ├── UnsupportedTableError a table that this version must not read or write
     │   └── TaskError             a task failed on every attempt
     ├── AfterCommitError          committed, but a later step failed                exit 6
-    └── OutcomeUnknownError       nobody can tell; nothing was deleted              exit 7
+    └── OutcomeUnknownError       the outcome is unknown; nothing was deleted              exit 7
 
-Each carries a stable `condition` (tests and tools match on it, never on wording), the place
+Each has a stable `condition` (tests and tools match on it, never on wording), the place
 (`where`), and what to do next (`remedy`).
 """
 
@@ -158,7 +158,7 @@ class NotYetBuiltError(PlanError):
 class AuditFailedError(FrameworkError):
     """The gate refused; nothing was published.
 
-    `report` is the audit's JSON-ready result with its counts and samples, `results` what came of
+    `report` is the audit's JSON-ready result with its counts and samples, `results` the outcomes of
     the checks beside it (`framework.engine.results.CheckResult`), where these were made.
     """
 

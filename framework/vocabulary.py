@@ -211,7 +211,7 @@ class OnFail(StrEnum):
     """What a failed check does.
 
     `ABORT` refuses the run, `QUARANTINE` quarantines the bad rows with the reason, `DROP` leaves
-    them out, `WARN` only tells.
+    them out, `WARN` only warns.
     """
 
     ABORT = "abort"
@@ -222,7 +222,7 @@ class OnFail(StrEnum):
 
 @unique
 class Outcome(StrEnum):
-    """What came of a check.
+    """The outcome of a check.
 
     `PASSED` has no more bad rows than allowed. `FAILED` refuses the run, `WARNED` does not. With
     `QUARANTINED` and `DROPPED` there were bad rows, and none of them is written.
@@ -250,7 +250,7 @@ class ReportForm(StrEnum):
 class ServiceAuth(StrEnum):
     """What a caller of the timeline service has to show.
 
-    `TOKEN`: the service's token, on every route that tells of tables; Apache Hudi's clients send
+    `TOKEN`: the service's token, on every route about tables; Apache Hudi's clients send
     none. `LOOPBACK`: nothing; the service then listens on a loopback address alone.
     """
 

@@ -220,7 +220,7 @@ def _failed(error: Exception, words: list[str]) -> int:
 
 
 def _voice(words: list[str]) -> OutputOptions:
-    """How the command was asked to speak, as far as its words tell."""
+    """How the command was asked to speak, as far as its words say."""
     from framework.cli.render.errors import OutputOptions
 
     return OutputOptions(

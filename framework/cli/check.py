@@ -55,7 +55,7 @@ _EXIT = AuditFailedError.exit_code
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Look:
-    """How specs are checked and told of."""
+    """How specs are checked and reported."""
 
     source: bool
     fraction: float
@@ -115,7 +115,7 @@ def command(
 
 
 def _check(request: Request, look: _Look) -> int:
-    """Check one spec, tell and keep the report; the exit code says whether it passed."""
+    """Check one spec, print and keep the report; the exit code says whether it passed."""
     form = LogFormat.JSON if look.voice.json_log else LogFormat.TEXT
     with reporting(form, str(request.path)) as events:
         report = _report(request, look, events)

@@ -141,7 +141,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "init": Command(load=_init, summary="Write a first spec, by hand or from a data set (--from)."),
     "validate": Command(load=_validate, summary="Check specs; starts no Spark and reads no data."),
     "plan": Command(load=_plan, summary="Show what run would do; changes nothing, needs no Java."),
-    "run": Command(load=_run, summary="Carry out specs, or a saved plan."),
+    "run": Command(load=_run, summary="Run specs, or a saved plan."),
     "check": Command(
         load=_check, summary="Make the checks on a table or a source; publish nothing."
     ),

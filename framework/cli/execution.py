@@ -1,4 +1,4 @@
-"""What run and resume share: prepare, open Spark only where there is work, carry out, report."""
+"""What run and resume share: prepare, open Spark only where there is work, run, report."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = ["RunOptions", "execute_saved_plan", "execute_spec", "interruptible"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """How a run is carried out and told of."""
+    """How a run is run and reported."""
 
     master: str | None
     conf: Mapping[str, str]
@@ -58,20 +58,20 @@ class RunOptions:
 
 
 def execute_spec(request: Request, order: RunOptions) -> int:
-    """Prepare and carry out one spec; the exit code is 0, all else is an error."""
+    """Prepare and run one spec; the exit code is 0, all else is an error."""
     return _carry_out(lambda bench: prepare(request, bench), order, str(request.path))
 
 
 def execute_saved_plan(path: Path, order: RunOptions) -> int:
-    """Carry out a saved plan, if it is what would be planned now."""
+    """Run a saved plan, if it is what would be planned now."""
     return _carry_out(lambda bench: prepare_saved(path, bench), order, str(path))
 
 
 def _carry_out(
     preparing: Callable[[PlanningContext], Prepared], order: RunOptions, name: str
 ) -> int:
-    with tempfile.TemporaryDirectory() as scratch, reporting(order.log_format, name) as told:
-        events = interruptible(told)
+    with tempfile.TemporaryDirectory() as scratch, reporting(order.log_format, name) as reporter:
+        events = interruptible(reporter)
         bench = PlanningContext(tasks=in_process(), scratch=Path(scratch), events=events)
         prepared = preparing(bench)
         shows = not order.voice.json_log
@@ -81,18 +81,18 @@ def _carry_out(
     return 0
 
 
-def interruptible(told: Events) -> Events:
-    """Return who is told, and asks each time whether a signal was lost."""
+def interruptible(events: Events) -> Events:
+    """Return a receiver of events that asks each time whether a signal was lost."""
 
-    def events(event: Event) -> None:
+    def receive(event: Event) -> None:
         raise_if_lost()
-        told(event)
+        events(event)
 
-    return events
+    return receive
 
 
 def _run(prepared: Prepared, order: RunOptions, events: Events) -> RunResult:
-    """Carry out the plan; an interruption is told what it left behind."""
+    """Run the plan; an interruption reports what it left behind."""
     plan = prepared.plan
     events(Note(level="info", message=explain_text(plan)[0].text))
     try:
@@ -128,7 +128,7 @@ def _tell(result: RunResult | None, prepared: Prepared, order: RunOptions) -> No
 
 def _say(result: RunResult, name: str) -> None:
     if result.instant is None:
-        write(out(), Text.assemble((f"{name}: ", "bold"), "the earlier run is settled"))
+        write(out(), Text.assemble((f"{name}: ", "bold"), "the earlier run is recovered"))
         return
     done = (
         f"{result.rows:,} rows in {result.files:,} files, "

@@ -1,4 +1,4 @@
-"""The exit codes, in one table; each error class carries its own."""
+"""The exit codes, in one table; each error class has its own."""
 
 from __future__ import annotations
 

@@ -66,8 +66,8 @@ def write_events(events: Sequence[Event]) -> None:
         return
     rows = [_HEADER, *(_cells(event) for event in events)]
     lines = laid_in_columns(rows, range(_FIRST_NUMBER, len(_HEADER)))
-    told = [("", ""), *((_audit(event), _checks(event)) for event in events)]
-    for number, (line, (proof, checks)) in enumerate(zip(lines, told, strict=True)):
+    details = [("", ""), *((_audit(event), _checks(event)) for event in events)]
+    for number, (line, (proof, checks)) in enumerate(zip(lines, details, strict=True)):
         write(out(), Text(line, style="" if number else "bold"))
         if proof:
             write(out(), Text(f"  audit  {proof}", style="dim"), hang=9)
@@ -93,7 +93,7 @@ def _audit(event: Event) -> str:
 
 
 def _checks(event: Event) -> str:
-    """Return what came of the checks, and of the rows that they took out; "" without any."""
+    """Return the results of the checks, and of the rows that they took out; "" without any."""
     found = summary_of(event.audit)
     parts = [tally_text(found.outcomes)] if found.outcomes else []
     bad = [each for each in found.checks if each.outcome is not Outcome.PASSED]

@@ -102,7 +102,7 @@ Lineage = Annotated[
         "--lineage",
         metavar="FILE|URL",
         envvar="RUN_PIPELINE_LINEAGE",
-        help="Tell OpenLineage of the run: to a file, a line each, or over HTTP.",
+        help="Report to OpenLineage the run: to a file, a line each, or over HTTP.",
     ),
 ]
 InProcess = Annotated[

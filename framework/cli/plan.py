@@ -204,4 +204,4 @@ def _save(file: Path, prepared: Prepared, request: Request, events: Events) -> N
             f"the plan cannot be saved: {error.strerror}",
             where=Where(file=str(file)),
         ) from error
-    events(Note(level="info", message=f"saved; carry it out with `run-pipeline run {file}`"))
+    events(Note(level="info", message=f"saved; run it with `run-pipeline run {file}`"))

@@ -102,7 +102,7 @@ def kept_reports(
 ) -> Iterator[Events]:
     """Give who listens to a run; what its gate found is kept and sent when the run is over.
 
-    A gate that lets the files through of a run that fails afterwards is told as refused by that.
+    Of a run that passed its gate and failed afterwards, the failure is reported as the refusal.
     With `shows`, checks that found something are written to stderr.
     """
     heard = _Heard(timings={"source": time.monotonic() - prepared.begun})
@@ -154,7 +154,7 @@ def _keep(
     report: AuditReport,
     begun: str,
 ) -> None:
-    """Write the reports of a run that is over, and tell OpenLineage of it.
+    """Write the reports of a run that is over, and report it to OpenLineage.
 
     Neither changes what became of the run: where they fail, that is a warning.
     """

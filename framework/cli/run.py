@@ -1,4 +1,4 @@
-"""`run-pipeline run`: carry out specs, or a saved plan."""
+"""`run-pipeline run`: run specs, or a saved plan."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def command(
     form: Format = JsonFormat.TEXT,
     log_format: LogOption = LogFormat.TEXT,
 ) -> int:
-    """Carry out specs, or plans (*.json) that `plan --out` saved.
+    """Run specs, or plans (*.json) that `plan --out` saved.
 
     A run that was cut off is resumed when spec and source are the same, else undone and begun
     again. Nothing new is no error. With --format json each result is one line.

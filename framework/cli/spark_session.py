@@ -47,7 +47,7 @@ def opened_backend(
 def spark_session(master: str | None, conf: Mapping[str, str]) -> Iterator[SparkSession]:
     """Give a session, and stop it if it is ours.
 
-    Spark's log is kept, and its path told, when the work fails other than by the gate's refusal.
+    Spark's log is kept, and its path reported, where the work fails other than at the gate.
     """
     from framework.spark.session import open_session
 

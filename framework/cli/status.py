@@ -125,7 +125,7 @@ def _rows(status: TableStatus) -> list[tuple[str, str]]:
         rows.append(("source", f"{status.source}  {drift if status.drift else 'not compared'}"))
     if status.quarantined:
         rows.append(
-            ("quarantined", f"{sums(status.quarantined)} in {status.quarantined[-1].location}")
+            ("quarantine", f"{sums(status.quarantined)} in {status.quarantined[-1].location}")
         )
     return rows + _live(status)
 

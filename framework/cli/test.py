@@ -1,4 +1,4 @@
-"""`run-pipeline test`: carry out the tests of specs, over rows that stand in them."""
+"""`run-pipeline test`: run the tests of specs, over rows that stand in them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from framework.cli.interrupts import raise_if_lost
 from framework.cli.options import Conf, Master, Specs, Target, Variables, pairs
 from framework.cli.render.console import clean, err, write
 from framework.cli.render.errors import OutputOptions, fail
-from framework.cli.render.trials import TrialsTold
+from framework.cli.render.trials import SpecTestReport
 from framework.cli.spark_session import spark_session
 from framework.engine.examples.ready import made_ready
 from framework.engine.prepare import Request, load
@@ -56,7 +56,7 @@ class Suite:
     conf: Mapping[str, str]
 
     def trials(self, spark: SparkSession, *, keep: bool) -> Iterator[Trial]:
-        """Yield what comes of each test, each in a new folder, which goes unless it is kept."""
+        """Yield the result of each test, each in a new folder, which goes unless it is kept."""
         from framework.spark.examples.example_run import try_example
 
         for test in self.tests:
@@ -98,7 +98,7 @@ def load_suites(
     """Return the tests of all specs whose names have the keyword in them, whatever the case.
 
     A fault of one of several specs is drawn and does not keep the others from their turn; the fault
-    of a single one is raised. A spec without tests is told.
+    of a single one is raised. A spec without tests is reported.
 
     Raises:
         PlanError: `tests/none`; there is nothing to try.
@@ -175,7 +175,7 @@ def command(
         TrialFormat, typer.Option("--format", help="Form of the results on stdout.")
     ] = TrialFormat.TEXT,
 ) -> int:
-    """Carry out the tests of specs: their pipeline, over the rows that are written there.
+    """Run the tests of specs: their pipeline, over the rows that are written there.
 
     Tables and sources of the specs are not touched. Exit 0 when all tests passed, 3 when one has
     another result than expected, 1 when one is at fault itself.
@@ -183,15 +183,20 @@ def command(
     voice = OutputOptions(json_result=form is TrialFormat.JSON)
     found = load_suites(specs or [], target, pairs(var, "--var"), keyword, voice)
     settings = pairs(conf, "--conf")
-    told = TrialsTold(form=form.value)
+    report = SpecTestReport(form=form.value)
     if found.suites:
-        _try_all(found, told, master, settings, keep=keep)
-    told.close(found.faults)
-    return gravest([*found.codes, *told.codes])
+        _try_all(found, report, master, settings, keep=keep)
+    report.close(found.faults)
+    return gravest([*found.codes, *report.codes])
 
 
 def _try_all(
-    found: Suites, told: TrialsTold, master: str | None, settings: dict[str, str], *, keep: bool
+    found: Suites,
+    report: SpecTestReport,
+    master: str | None,
+    settings: dict[str, str],
+    *,
+    keep: bool,
 ) -> None:
     """Try the tests of all specs on one session."""
     from framework.spark.examples.session import MASTER, session_of, start_settings
@@ -200,7 +205,7 @@ def _try_all(
     with spark_session(master or MASTER, start_settings(confs, settings)) as spark:
         for suite in found.suites:
             own = session_of(spark, suite.conf, settings, confs)
-            told.begin(str(suite.path))
+            report.begin(str(suite.path))
             for trial in suite.trials(own, keep=keep):
-                told.tell(trial)
-            told.end()
+                report.report(trial)
+            report.end()

@@ -17,7 +17,7 @@ _QUOTED: Final = re.compile(r"'([^']*)'")
 
 
 def usage_error(rule: str, message: str, suggestion: str | None = None) -> SpecError:
-    """Return the error for a command line that cannot be carried out; it exits with 1."""
+    """Return the error for a command line that cannot be run; it exits with 1."""
     finding = Finding(
         rule=f"usage/{rule}", key_path="", where=Where(), message=message, suggestion=suggestion
     )
@@ -39,7 +39,7 @@ def unknown_command(word: str, commands: Iterable[str], front: str = "") -> Spec
 
 
 def is_usage_error(error: Exception) -> bool:
-    """Whether the command-line library refused the words (it may carry its own copy of click)."""
+    """Whether the command-line library refused the words (it may have its own copy of click)."""
     return hasattr(error, "format_message") and hasattr(error, "exit_code")
 
 

@@ -1,1 +1,1 @@
-"""What a run does, step by step, without Spark: observe, plan, carry out, tell."""
+"""What a run does, step by step, without Spark: observe, plan, run, report."""

@@ -104,7 +104,7 @@ def _compare(
     mappings: Mapping[str, FileMapping],
     full: frozenset[str],
 ) -> None:
-    """Tell new and changed files of one partition, and those that are gone."""
+    """Return the new, changed and lost files of one partition."""
     seen = set()
     for file in files:
         identity = file_id(file.path, BootstrapMode.METADATA_ONLY)

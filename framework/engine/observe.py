@@ -221,7 +221,7 @@ def _files_done(storage: Storage, write_id: str) -> int | None:
 def _dead_lease(storage: Storage) -> PendingRun | None:
     """The run that died while it gave its lease back; releasing the next one removes it.
 
-    Where the lease is gone already, empty folders of a finished table tell of it.
+    Where the lease is gone already, empty folders of a finished table are left.
     """
     lease = current_lease(storage)
     if lease is None:

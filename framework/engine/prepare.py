@@ -74,9 +74,9 @@ class PlanningContext:
     """What preparing works with.
 
     Attributes:
-        tasks: carries the reading of footers.
+        tasks: run the reading of footers.
         scratch: an empty folder for the inventory; it must outlive the plan.
-        events: who is told.
+        events: receives progress.
     """
 
     tasks: Tasks
@@ -151,7 +151,7 @@ def build_plan(
 ) -> Plan:
     """Return what a run of the spec file would do, to look at; changes nothing.
 
-    Lists the source and reads its footers on threads of this process. To carry a plan out, use
+    Lists the source and reads its footers on threads of this process. To run a plan, use
     `framework.spark.run`, which plans by itself.
 
     Raises:

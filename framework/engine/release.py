@@ -25,7 +25,7 @@ __all__ = ["finish_release", "prepare_release"]
 def prepare_release(request: Request, batch: QuarantinedBatch, bench: PlanningContext) -> Prepared:
     """Return the plan that loads a data set into the table of a spec; changes nothing.
 
-    It has no stages, but for settling an earlier run, where the data set was released meanwhile.
+    It has no stages, but for recovering an earlier run, where the data set was released meanwhile.
 
     Raises:
         SpecError, PlanError: the spec is faulty, or does not fit what is there.

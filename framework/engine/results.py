@@ -1,4 +1,4 @@
-"""What came of a run's checks: frozen values that every form of report is made of."""
+"""The results of a run's checks: frozen values that every form of report is made of."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class FailedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """What came of one check.
+    """The result of one check.
 
     Attributes:
         check: as the spec has it.
-        outcome: what came of it.
+        outcome: its.
         rows: rows that it looked at.
         failed: bad rows; of an aggregate 1 or 0.
         nulls: those of `failed` for which the predicate was null.

@@ -67,7 +67,7 @@ class RunResult:
         )
 
 
-def run(  # noqa: PLR0913  what carries a run, each by its name
+def run(  # noqa: PLR0913  what a run needs, each by its name
     plan: Plan,
     tasks: Tasks,
     *,
@@ -79,11 +79,11 @@ def run(  # noqa: PLR0913  what carries a run, each by its name
     clock: Clock | None = None,
     begun: float | None = None,
 ) -> RunResult:
-    """Carry out the stages of `plan` and return what was done.
+    """Run the stages of `plan` and return what was done.
 
     `reader` reads what is no plain Parquet, `checker` makes the checks of the spec; without one
-    such a load, or such a spec, is refused. With `figures` the gate tells of each column how many
-    values are null and how many differ. `views` tells which files make up the table. `begun` is
+    such a load, or such a spec, is refused. With `figures` the gate reports of each column how many
+    values are null and how many differ. `views` reports which files make up the table. `begun` is
     when the run began to look at its source, of `time.monotonic`; None: now.
 
     An error before the commit rolls back all that this run made and is raised again; an
@@ -93,7 +93,7 @@ def run(  # noqa: PLR0913  what carries a run, each by its name
         AuditFailedError: the gate refused; the table is as it was.
         RetryableError, EngineError: nothing was published.
         AfterCommitError: published, but a later step failed.
-        OutcomeUnknownError: nobody can tell; nothing was deleted.
+        OutcomeUnknownError: the outcome is unknown; nothing was deleted.
     """
     ctx = RunContext(
         plan=plan,

@@ -1,7 +1,7 @@
 """The port through which a run learns which files make up its table (RFC-03).
 
 The adapter here lists folders; the one that keeps a view in the driver, and serves it to tasks, is
-in `framework.spark.views`. Tasks know neither: they are told an address, or nothing.
+in `framework.spark.views`. Tasks know neither: they get an address, or nothing.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class Views(Protocol):
         ...
 
     def address(self, table: Table) -> ServiceAddress | None:
-        """Return where tasks may ask for the same view, None where they have to be told."""
+        """Return where tasks may ask for the same view, None where descriptors name the files."""
         ...
 
 
 class ListedViews:
-    """Views by listing; tasks are told the slices themselves."""
+    """Views by listing; tasks get the slices themselves."""
 
     def opened(self, table: Table) -> AbstractContextManager[FileSystemView]:
         """Give a view that lists each partition it is asked for."""

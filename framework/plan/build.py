@@ -65,7 +65,7 @@ def build(spec: PipelineSpec, observation: Observation, *, earlier: Earlier = Ea
 def _recover(
     spec: PipelineSpec, target: Target, observation: Observation, earlier: Earlier
 ) -> Recover | None:
-    """Return how an earlier run of ours is settled; None where there is none."""
+    """Return how an earlier run of ours is recovered; None where there is none."""
     pending = observation.pending
     if pending is None:
         if earlier is Earlier.RESUME:
@@ -84,7 +84,7 @@ def _recover(
 
 
 def _settle(pending: PendingRun, recovery: Recovery, reason: str) -> Recover:
-    """Return the stage that settles `pending` in this way."""
+    """Return the stage that recovers `pending` in this way."""
     return Recover(
         recovery=recovery,
         write_id=pending.write_id,

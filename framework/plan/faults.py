@@ -1,4 +1,4 @@
-"""Faults that planning finds, gathered so that all of them are told at once."""
+"""Faults that planning finds, gathered so that all of them are reported at once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Fault:
 
 
 def refuse(faults: Sequence[Fault], positions: Positions) -> NoReturn:
-    """Raise one `PlanError` that tells every fault, sorted by its place in the spec.
+    """Raise one `PlanError` that reports every fault, sorted by its place in the spec.
 
     The error has the condition, place and remedy of the first. With more than one, the message
     lists them all, a line each; `__cause__` holds them as findings, to be drawn as code frames.

@@ -32,7 +32,7 @@ class InputRequest:
         format: a Spark source format, such as `parquet`, `csv`, `json` or `orc`.
         path: canonical location of the data; None for formats that have none.
         options: handed to Spark as written.
-        schema: Spark DDL of the columns; None where the format tells them.
+        schema: Spark DDL of the columns; None where the files have them.
         files: absolute paths of the files to load; None means all that `path` holds.
         has_folders: whether some of the files are in folders named `column=value`, which Spark
             takes for columns.

@@ -67,7 +67,7 @@ def load_request(spec: PipelineSpec, *, run_id: str | None = None) -> LoadReques
 def plan_load(
     spec: PipelineSpec, target: Target, observation: Observation, recover: Recover | None
 ) -> Plan:
-    """Return the plan of a load, after settling an earlier run where there is one.
+    """Return the plan of a load, after recovering an earlier run where there is one.
 
     Raises:
         PlanError: every fault of the spec against the table.
@@ -110,7 +110,7 @@ def plan_load(
 
 
 def _as_the_table_has_it(target: Target, table: TableState) -> Target:
-    """Return the target with the table's way to name folders, which no spec without files tells."""
+    """Return the target with the table's way to name folders, which no spec without files says."""
     found = table.properties
     if found is None or not target.key_rule.partition:
         return target

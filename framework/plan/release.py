@@ -41,7 +41,7 @@ def release_request(
     """Return the load of the rows that were quarantined at an instant.
 
     Its source is one of its own, so that what the table remembers of the spec's source stays as it
-    is, and its run id tells the instant, so that the rows are published once.
+    is, and its run id names the instant, so that the rows are published once.
 
     Args:
         spec: of the table.
@@ -76,7 +76,7 @@ def _operation(spec: PipelineSpec, came_for: str) -> WriteOperation:
     """Return what is done with the rows.
 
     Rows that were to delete others do so. All others get in as the spec writes; where it does not
-    say, newer versions stay where an ordering tells them, else no key of the table is touched.
+    say, newer versions stay where an ordering decides them, else no key of the table is touched.
     """
     if came_for == WriteOperation.DELETE:
         return WriteOperation.DELETE

@@ -1,6 +1,6 @@
 """A saved plan: what was approved, and what it was made from, as one JSON text.
 
-A saved plan is not carried out as it stands: the run plans again and compares, so that nothing
+A saved plan is not run as it stands: the run plans again and compares, so that nothing
 is done that was not shown. What it was made from is kept as three hashes (spec, inventory, table),
 so that a stale plan can say what has changed.
 """

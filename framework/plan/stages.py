@@ -78,7 +78,7 @@ class StageName(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recover:
-    """Settle an earlier run of ours.
+    """Recover an earlier run of ours.
 
     Attributes:
         recovery: what is done with it.

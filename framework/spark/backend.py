@@ -35,7 +35,7 @@ def run(
     variables: Mapping[str, str] | None = None,
     run_id: str | None = None,
 ) -> RunResult:
-    """Carry out a spec file and return what was done; nothing new is no error.
+    """Run a spec file and return what was done; nothing new is no error.
 
     The session is used as it is: the spec's section `spark` is not applied, and it stays open. A
     run that was cut off is resumed when spec and source are the same, else undone and begun again.
@@ -46,7 +46,7 @@ def run(
         AuditFailedError: the gate refused; the table is as it was.
         RetryableError, EngineError: nothing was published.
         AfterCommitError: published, but a later step failed.
-        OutcomeUnknownError: nobody can tell; nothing was deleted.
+        OutcomeUnknownError: the outcome is unknown; nothing was deleted.
     """
     request = Request(path=Path(spec), target=target, variables=variables or {}, run_id=run_id)
     tasks = SparkTasks(spark)  # before the spec is read: it refuses some sessions

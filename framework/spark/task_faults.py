@@ -1,7 +1,7 @@
 """How a fault travels from a task to the driver: as JSON, in a status or in an exception's text.
 
 A fault that another attempt cannot mend comes back as a status, so Spark does not try again. One
-that may pass by itself is raised in the task, so Spark tries again, and its text carries the same
+that may pass by itself is raised in the task, so Spark tries again, and its text has the same
 JSON between two marks.
 """
 
@@ -71,8 +71,8 @@ def first_line(error: PySparkException | Py4JJavaError) -> str:
     else:
         # 4.x has no message for what is not of Spark's own classes, 3.5 has not even the method.
         text = (hasattr(error, "getMessage") and error.getMessage()) or str(error)
-    told = next((line.strip(" ;") for line in text.splitlines() if line.strip()), "")
-    return told[:_LONGEST]
+    reason = next((line.strip(" ;") for line in text.splitlines() if line.strip()), "")
+    return reason[:_LONGEST]
 
 
 def _fault(error: PySparkException | Py4JError) -> FrameworkError:
@@ -104,7 +104,7 @@ class FirstCauseError(Exception):
 
 
 class FaultInTaskError(Exception):
-    """Carries a fault out of a task: words for people, then what `from_text` looks for."""
+    """Takes a fault out of a task: words for people, then what `from_text` looks for."""
 
     def __init__(self, error: FrameworkError) -> None:
         super().__init__(f"{error}\n{_BEGIN}{json.dumps(fault_of(error))}{_END}")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-__all__ = ["STATUS_SCHEMA", "SparkTasks", "carry", "name_of", "status_of"]
+__all__ = ["STATUS_SCHEMA", "SparkTasks", "name_of", "run_in_task", "status_of"]
 
 
 STATUS_SCHEMA: Final = "outcome string"
@@ -50,7 +50,7 @@ def name_of(work: Callable[[str], str]) -> str:
     return f"{work.__module__}:{work.__qualname__}"
 
 
-def carry(name: str, batches: Iterator[Any]) -> Iterator[Any]:
+def run_in_task(name: str, batches: Iterator[Any]) -> Iterator[Any]:
     """Yield one outcome for each descriptor in batches of one string column.
 
     Args:
@@ -162,8 +162,8 @@ class SparkTasks:
             context.setJobDescription(f"{job.name} ({len(chunk)} tasks)")
             rows = [(descriptor,) for descriptor in chunk]
             frame = self._spark.createDataFrame(rows, "descriptor string")
-            carried = frame.mapInArrow(partial(carry, job.name), STATUS_SCHEMA)
-            outcomes = [row[0] for row in carried.collect()]
+            answered = frame.mapInArrow(partial(run_in_task, job.name), STATUS_SCHEMA)
+            outcomes = [row[0] for row in answered.collect()]
         if len(outcomes) != len(chunk):
             raise _lost(len(chunk), len(outcomes))
         return outcomes

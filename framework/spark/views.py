@@ -39,7 +39,7 @@ _LOOPBACK: Final = "127.0.0.1"
 
 
 def views_for(spark: SparkSession, wished: TimelineServiceSpec | None) -> Views:
-    """Return what tells the runs on a session which files make up their tables.
+    """Return what reports to the runs on a session which files make up their tables.
 
     Args:
         spark: a cluster's tasks ask at the driver's own address, local ones on loopback.

@@ -1,7 +1,7 @@
 """JSON Schemas of spec and project file, for editors and other tools.
 
 `python -m framework.spec.json_schema` writes them into `schemas/`. They say what a file may look
-like; what only the loader can tell (overlapping locations, unknown variables, …) they leave open.
+like; what only the loader can know (overlapping locations, unknown variables, …) they leave open.
 """
 
 from __future__ import annotations

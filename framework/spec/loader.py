@@ -149,7 +149,7 @@ def _checked(resolved: Variable, files: SqlFiles) -> PipelineDocument | None:
 
 
 def _judge(resolved: Variable, files: SqlFiles) -> Judge:
-    """Who tells what is wrong with fields, those of the project's profiles included."""
+    """Who reports what is wrong with fields, those of the project's profiles included."""
     return Judge(
         positions=files.positions,
         models={**MODELS, **models_by_name(_mapping(resolved.value))},

@@ -1,7 +1,7 @@
 """Who may ask: loopback or a token, and never a page of another site.
 
 The token is this process's own and travels in a header alone, so that no log of addresses has it.
-The `Host` check is against a browser that was told another name for this machine.
+The `Host` check is against a browser that was given another name for this machine.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Written by hand, since it is what a look-up costs: a slice of one base file is made of its record
 with a few substitutions. `modificationTime` is 0, as of Apache Hudi's own incremental view, since
-instants tell sizes and no ages.
+instants have sizes and no ages.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _log_file(log: LogFile, found: FileSlice, places: Places) -> str:
 def file_groups(found: Sequence[FileSlice], places: Places, known: Known) -> str:
     """Return a list of `FileGroupDTO`; `found` has the slices of each group in a row.
 
-    Each group carries the timeline: older clients ask for it in each, newer ones in the first.
+    Each group has the timeline: older clients ask for it in each, newer ones in the first.
     """
     groups: dict[tuple[str, str], list[str]] = {}
     for each in found:

@@ -68,7 +68,7 @@ class Served:
     Attributes:
         server: to be waited for.
         token: what callers show, None where they need not.
-        refused: why checkpoints were not used, by location; a missing one is not told.
+        refused: why checkpoints were not used, by location; a missing one is not reported.
     """
 
     server: EmbeddedServer

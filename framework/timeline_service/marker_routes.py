@@ -145,7 +145,7 @@ class KeptMarkers:
                     self._waiting[0].leads.set_result(True)
 
     def _note(self, batch: list[_Call]) -> None:
-        """Write down what is new in a batch, and tell each call of it."""
+        """Write down what is new in a batch, and answer each call."""
         try:
             self._follow()
             new = dict.fromkeys(call.name for call in batch if call.name not in self._known)

@@ -74,7 +74,7 @@ class Answer(NamedTuple):
 
 
 class RequestRefusedError(Exception):
-    """A call that cannot be answered, with what its sender is told.
+    """A call that cannot be answered, with what its sender gets.
 
     Attributes:
         status: of HTTP.

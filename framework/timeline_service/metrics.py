@@ -23,7 +23,7 @@ _VIEW_COUNTS: Final = {
     "looks": "Listings of the timeline.",
     "syncs": "Looks that found something new.",
     "instants": "Instants whose metadata was read for a sync.",
-    "rebuilt": "Partitions that were forgotten since an instant did not tell enough of them.",
+    "rebuilt": "Partitions that were forgotten since an instant did not say enough of them.",
     "resets": "How often all partitions were forgotten.",
 }
 _STORE_SIZES: Final = {

@@ -1,7 +1,7 @@
 """The service in this process, on a thread of its own (RFC-03: embedded in the driver).
 
 It listens on its address before the thread begins, so the port is known at once, no other process
-can take it in between, and nobody who was told of it is turned away.
+can take it in between, and nobody who knows of it is turned away.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class TimelineApp:
         return nullcontext() if table is None else self._lanes[table.id]
 
     async def _health(self, _: PageRequest) -> Response:
-        """Tell that the service answers; no more, since anybody may ask."""
+        """Say that the service answers; no more, since anybody may ask."""
         return JSONResponse({"status": "ok", "driver": self._service.tables.driver})
 
     async def _metrics(self, request: PageRequest) -> Response:

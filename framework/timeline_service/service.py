@@ -103,7 +103,7 @@ class Service:
     def _guarded(
         self, request: Request, answering: Callable[[Request], Answer | None]
     ) -> Answer | None:
-        """Answer under the rules; every fault becomes an answer that tells it."""
+        """Answer under the rules; every fault becomes an answer that reports it."""
         try:
             self.access.check(request.headers)
             found = answering(request)
@@ -236,5 +236,5 @@ def _id_and_verb(request: Request) -> tuple[str, str]:
 
 
 def _is_kept(request: Request, said: dict[str, str]) -> bool:
-    """Return whether an answer may be sent again: to who tells a timeline, and not of one group."""
+    """Return whether an answer may be sent again: to callers that name a timeline and no group."""
     return request.method == "GET" and "fileid" not in said and bool(said.get("timelinehash"))

@@ -1,6 +1,6 @@
 """The tables that a service knows, and whether their views know what a caller knows.
 
-Every call tells the last instant and the hash of its sender's timeline. Where the hash is another
+Every call names the last instant and the hash of its sender's timeline. Where the hash is another
 than ours, the timeline is looked at once, under the view's lock: then either we have gone on, or
 the caller is behind, which is remembered. A caller without a hash costs a look each time. A view
 that does not have the caller's last instant even then is never used to answer.

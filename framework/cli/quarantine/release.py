@@ -108,7 +108,7 @@ class _Releasing:
     Attributes:
         table: whose rows they are.
         request: names the spec.
-        order: how it is carried out and told of.
+        order: how it is run and reported.
         done: instants whose rows are published by now.
     """
 
@@ -141,8 +141,8 @@ class _Releasing:
 
     def _release(self, batch: QuarantinedBatch, scratch: Path, stack: ExitStack) -> int:
         """Release one data set."""
-        with reporting(self.order.log_format, str(self.request.path)) as told:
-            events = interruptible(told)
+        with reporting(self.order.log_format, str(self.request.path)) as reporter:
+            events = interruptible(reporter)
             bench = PlanningContext(tasks=in_process(), scratch=scratch, events=events)
             prepared = prepare_release(self.request, batch, bench)
             result = RunResult.unchanged(prepared.plan)
@@ -155,7 +155,7 @@ class _Releasing:
         return 0
 
     def _run(self, prepared: Prepared, events: Events, stack: ExitStack) -> RunResult:
-        """Carry out a plan."""
+        """Run a plan."""
         events(Note(level="info", message=explain_text(prepared.plan)[0].text))
         if self._backend is None:
             order = self.order

@@ -45,7 +45,7 @@ _SAMPLES: Final = 5
 def write_checks(console: Console, report: AuditReport) -> None:
     """Write a line that counts, then each check with what it found; nothing without checks.
 
-    What a check demands and a few bad rows are told where it did not pass.
+    What a check demands and a few bad rows are shown where it did not pass.
     """
     results = by_gravity(report.checks)
     if not results:

@@ -80,8 +80,8 @@ def _json_writer(spec: str) -> Callable[[Event], None]:
 
     def write_event(event: Event) -> None:
         name = _CAPITAL.sub("_", type(event).__name__).lower()
-        told = _audited(event) if isinstance(event, Audited) else asdict(event)
-        log_line(name, {"spec": spec, **told})
+        members = _audited(event) if isinstance(event, Audited) else asdict(event)
+        log_line(name, {"spec": spec, **members})
 
     return write_event
 
@@ -111,7 +111,7 @@ class _Stage:
         return ", ".join(parts)
 
     def time_left(self) -> str:
-        """Return `, about 40 s left`, or nothing while there is too little to tell from."""
+        """Return `, about 40 s left`, or nothing while there is too little to go by."""
         done, total = (self.rows, self.of_rows) if self.of_rows else (self.files, self.of_files)
         if not done or total <= done:
             return ""

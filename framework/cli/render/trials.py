@@ -1,4 +1,4 @@
-"""What came of tests: lines and small tables for people, JSON and JUnit for tools."""
+"""Results of tests: lines and small tables for people, JSON and JUnit for tools."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from framework.engine.examples.trial import Trial
     from framework.errors import FrameworkError
 
-__all__ = ["TrialsTold", "junit_document"]
+__all__ = ["SpecTestReport", "junit_document"]
 
 
 _NOT_XML: Final = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 
 
 def junit_document(
-    told: Mapping[str, Sequence[Trial]], faults: Mapping[Path, FrameworkError]
+    results: Mapping[str, Sequence[Trial]], faults: Mapping[Path, FrameworkError]
 ) -> str:
     """Return a suite for each spec; one that could not be tried is a suite with one error."""
     root = ET.Element("testsuites", name="run-pipeline test")
-    for spec, trials in told.items():
+    for spec, trials in results.items():
         suite = _suite(root, spec, trials)
         for trial in trials:
             _add_trial(suite, spec, trial)
@@ -93,8 +93,8 @@ def _lines(trial: Trial) -> Iterator[str]:
 def _add_error(case: ET.Element, error: FrameworkError) -> None:
     """Add why there is no result."""
     node = ET.SubElement(case, "error", type=error.condition, message=_xml(error.message))
-    told = [f"{each.where}: {each.message}" for each in findings_of(error)]
-    node.text = _xml("\n".join(told) or str(error))
+    lines = [f"{each.where}: {each.message}" for each in findings_of(error)]
+    node.text = _xml("\n".join(lines) or str(error))
 
 
 def _xml(text: str) -> str:
@@ -115,49 +115,49 @@ _MARKS: Final = {
 
 
 @dataclass(slots=True, kw_only=True)
-class TrialsTold:
-    """Tells what comes of tests, as they end where the form has lines, else at the end.
+class SpecTestReport:
+    """Reports the results of tests, as they end where the form has lines, else at the end.
 
     Attributes:
         form: `text`, `json` or `junit`.
-        told: what came of the tests, by spec.
+        results: of the tests, by spec.
     """
 
     form: str
-    told: dict[str, list[Trial]] = field(default_factory=dict)
+    results: dict[str, list[Trial]] = field(default_factory=dict)
 
     @property
     def codes(self) -> list[int]:
         """Exit codes of all tests."""
-        return [_code(trial) for trials in self.told.values() for trial in trials]
+        return [_code(trial) for trials in self.results.values() for trial in trials]
 
     def begin(self, spec: str) -> None:
         """Go on to the tests of another spec."""
-        self.told[spec] = []
+        self.results[spec] = []
         if self.form == "text":
             write(out(), Text(clean(spec), style="bold"))
 
-    def tell(self, trial: Trial) -> None:
-        """Tell what came of a test of this spec."""
-        [*_, trials] = self.told.values()
+    def report(self, trial: Trial) -> None:
+        """Report the result of a test of this spec."""
+        [*_, trials] = self.results.values()
         trials.append(trial)
         if self.form == "text":
             _write_trial(trial)
             sys.stdout.flush()
 
     def end(self) -> None:
-        """Tell what there is to tell of a whole spec."""
+        """Report what there is to report of a whole spec."""
         if self.form == "json":
-            spec, trials = list(self.told.items())[-1]
+            spec, trials = list(self.results.items())[-1]
             sys.stdout.write(json.dumps(_as_json(spec, trials), ensure_ascii=False) + "\n")
             sys.stdout.flush()
 
     def close(self, faults: Mapping[Path, FrameworkError]) -> None:
         """Sum up all of it; `faults` are specs that could not be tried."""
         if self.form == "junit":
-            sys.stdout.write(junit_document(self.told, faults))
-        elif self.form == "text" and self.told:
-            _write_sum([trial for trials in self.told.values() for trial in trials])
+            sys.stdout.write(junit_document(self.results, faults))
+        elif self.form == "text" and self.results:
+            _write_sum([trial for trials in self.results.values() for trial in trials])
 
 
 def _code(trial: Trial) -> int:

@@ -52,7 +52,7 @@ class Account:
         return {name: getattr(self, name) for name in self.__slots__ if name != "before"}
 
     @property
-    def told(self) -> int:
+    def accounted(self) -> int:
         """Rows of the input whose fate is known."""
         kept = self.inserted + self.updated + self.superseded
         return kept + self.deleted + self.absent + self.dropped
@@ -82,8 +82,8 @@ def check_account(storage: Storage, written: WrittenFiles, account: Account) -> 
             _check_group(status, account.before)
     if inserts != account.inserted:
         raise _differs(f"{account.inserted:,} rows were to be inserted, {inserts:,} were written")
-    if account.told != account.input:
-        raise _differs(f"of {account.input:,} input rows {account.told:,} are accounted for")
+    if account.accounted != account.input:
+        raise _differs(f"of {account.input:,} input rows {account.accounted:,} are accounted for")
     return Survey(rows=rows, checksum=digest.hexdigest()[:16])
 
 
@@ -107,5 +107,5 @@ def _differs(message: str, where: Where | None = None) -> CorruptFileError:
         "audit/rows-differ",
         f"rows were lost or doubled on the way: {message}",
         where=where,
-        remedy="Nothing was published. Run again, and tell us: this is a fault of ours.",
+        remedy="Nothing was published. Run again, and report it: this is a bug of Lakestrap.",
     )

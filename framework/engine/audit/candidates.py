@@ -111,7 +111,7 @@ def duplicate_keys(
     """Return each key that has a candidate hash and stands in two rows of its scope, sorted.
 
     Args:
-        tasks: carries the reading.
+        tasks: run the reading.
         template: gives all fields but `hashes` and `files`.
         files: all files that hold candidate hashes.
         hashes: sorted candidates.

@@ -91,7 +91,7 @@ def audit(
         collisions = 0 if found.disjoint else compare(tasks, written, place, spills)
         proof = proof_of(place, found, collisions=collisions)
         inspection.require()
-    return AuditedFiles(written=written, proof={**proof, **inspection.told})
+    return AuditedFiles(written=written, proof={**proof, **inspection.committed})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +140,7 @@ def audit_load(
         "checksum": found.checksum,
         "equal_hashes_compared": candidates.groups,
         "account": account.as_json(),
-        **inspection.told,
+        **inspection.committed,
     }
     return AuditedFiles(written=written, proof=proof)
 

@@ -20,25 +20,25 @@ __all__ = ["UNCHECKED", "Inspection"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspection:
-    """What came of all checks.
+    """The results of all checks.
 
     Attributes:
         table: location of the table.
         results: one for each check of the spec.
         columns: figures of columns, empty where nobody asked for them.
-        told: what the commit says of it, JSON-ready.
+        committed: what the commit says of it, JSON-ready.
         seconds: how long it took.
     """
 
     table: str = ""
     results: tuple[CheckResult, ...] = ()
     columns: tuple[ColumnFigures, ...] = ()
-    told: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    committed: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
     seconds: float = 0.0
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """Let a refusal for other reasons tell what came of the checks too."""
+        """Let a refusal for other reasons report the results of the checks too."""
         try:
             yield
         except AuditFailedError as error:

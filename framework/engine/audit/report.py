@@ -77,7 +77,7 @@ def new_duplicates_error(
         f"{example}",
         report=_report(rule, "duplicate-keys", groups=len(duplicates), rows=rows, samples=samples),
         where=Where(table=table),
-        remedy="Nothing was published. Tell us how the input came to be: this is a fault of ours.",
+        remedy="Nothing was published. Report how the input was made: this is a bug of Lakestrap.",
     )
 
 

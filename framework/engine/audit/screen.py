@@ -1,7 +1,7 @@
 """Taking rows out before anything is written: those of checks that quarantine or drop.
 
 Places of bad rows come from whoever can read SQL, once for all checks. What is left of each file is
-told to the writing tasks as a list of rows to leave out; the gate then looks at the written files
+given to the writing tasks as a list of rows to leave out; the gate then looks at the written files
 all the same.
 """
 
@@ -49,7 +49,7 @@ __all__ = [
 DUPLICATE: Final = "duplicate-key"
 """The rule of rows that gave way to another row with their key."""
 
-_TOLD: Final = "screened.json"
+_FOUND: Final = "screened.json"
 _BAD, _GONE, _EARLY, _POSITIONS = "bad", "gone", "early", "quarantined.parquet"
 _PLACES: Final = pa.schema([("number", pa.int64()), ("row", pa.int64()), ("mask", pa.int64())])
 _ORDER: Final = [("number", "ascending"), ("row", "ascending")]
@@ -137,9 +137,9 @@ def screen(
         AuditFailedError: `audit/too-many-set-aside`, `audit/over-budget`.
         TaskError: `audit/check-not-run`.
     """
-    storage, told = place.storage, join(place.folder, _TOLD)
-    if storage.stat(told) is not None:
-        return _read(storage, told)
+    storage, record = place.storage, join(place.folder, _FOUND)
+    if storage.stat(record) is not None:
+        return _read(storage, record)
     storage.delete(place.folder)
     rules = _Rules.of(quality.splitting, keeps_one=duplicates is not None)
     folder = Path(storage.location, place.folder)
@@ -155,7 +155,7 @@ def screen(
     _refuse(quality, found, place)
     if found.quarantined:
         _quarantine(checker, rows, rules, places, place)
-    _write(storage, told, found)
+    _write(storage, record, found)
     return found
 
 

@@ -27,7 +27,7 @@ class InputRows:
     """Rows that come in, before anything is written of them.
 
     Attributes:
-        numbers: of the files, ascending; by them the rows are told.
+        numbers: of the files, ascending; rows are reported by them.
         paths: absolute, in step.
         partition_paths: in step; of folders that stand for columns, else all "".
         schema: the columns of the rows, those of folders included.
@@ -85,7 +85,7 @@ class Looking:
 
     Attributes:
         quality: all checks.
-        figures: whether nulls and distinct values of each column are told as well.
+        figures: whether nulls and distinct values of each column are reported as well.
         fraction: share of the rows to look at, 1.0 for all; less is for people, never for a gate.
     """
 
@@ -96,7 +96,7 @@ class Looking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What came of all checks, in their order.
+    """The results of all checks, in their order.
 
     Attributes:
         results: one for each check.
@@ -136,7 +136,7 @@ class Checker(Protocol):
     """Looks at rows by SQL."""
 
     def understand(self, schema: pa.Schema, checks: Sequence[Check]) -> None:
-        """Refuse checks that cannot be carried out on rows of a schema; reads no rows.
+        """Refuse checks that cannot be run on rows of a schema; reads no rows.
 
         Raises:
             PlanError: `quality/bad-sql`, with every check at fault.
@@ -160,7 +160,7 @@ class Checker(Protocol):
         ...
 
     def judge(self, rows: WrittenRows, how: Looking) -> Judged:
-        """Return what came of the checks.
+        """Return the results of the checks.
 
         Raises:
             TaskError: `audit/check-not-run`, with every check at fault.

@@ -1,4 +1,4 @@
-"""What comes of a check, given how many rows are bad; and what a whole gate says of it."""
+"""The outcome of a check, given how many rows are bad; and what a whole gate says of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SPLIT = {OnFail.QUARANTINE: Outcome.QUARANTINED, OnFail.DROP: Outcome.DROPPED}
 
 
 def outcome_of(check: Check, failed: int, looked_at: int) -> Outcome:
-    """Return what comes of bad rows among those that are written, or are to be.
+    """Return the outcome of bad rows among those that are written, or are to be.
 
     A check that takes rows out has no budget for those that are written all the same.
     """
@@ -54,12 +54,12 @@ def refusal_of(results: Sequence[CheckResult], table: str) -> AuditFailedError |
     failed = [each for each in results if each.outcome is Outcome.FAILED]
     if not failed:
         return None
-    told = "; ".join(_told(each) for each in failed[:_SHOWN])
+    described = "; ".join(_described(each) for each in failed[:_SHOWN])
     more = f"; and {len(failed) - _SHOWN} more" if len(failed) > _SHOWN else ""
     first = next((each.samples[0] for each in failed if each.samples), None)
     return AuditFailedError(
         "audit/checks-failed",
-        f"{count_text(len(failed), 'check')} of {len(results)} failed: {told}{more}",
+        f"{count_text(len(failed), 'check')} of {len(results)} failed: {described}{more}",
         report={
             "check": "checks",
             "failed": [
@@ -101,7 +101,7 @@ def _with_screened(result: CheckResult, screened: Screened) -> CheckResult:
     )
 
 
-def _told(result: CheckResult) -> str:
+def _described(result: CheckResult) -> str:
     """Return what failed, in words."""
     check = result.check
     if check.kind is CheckKind.EXPECT_AGGREGATE:

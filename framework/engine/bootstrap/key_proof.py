@@ -1,6 +1,6 @@
 """Proving a source's keys without writing a table: the audit of a bootstrap that stays on paper.
 
-Nobody will ask for the keys' texts, so none are made: order is told from typed values, and so are
+Nobody will ask for the keys' texts, so none are made: order is known from typed values, and so are
 hashes wherever equal texts surely have equal values (`framework.hudi.keygen.value_hash`).
 """
 
@@ -120,11 +120,11 @@ def prove_keys(
     statuses and, of files that order does not prove, hashes (8 bytes a row).
 
     Args:
-        tasks: carries the reading.
+        tasks: run the reading.
         keys: how keys are made, and from what.
         ranges: which files.
         work: location of a fresh folder that tasks can write to; the caller deletes it.
-        events: hears of progress, as stage `audit`.
+        events: receives progress, as stage `audit`.
 
     Raises:
         AuditFailedError: `audit/duplicate-keys`, `audit/null-keys`.
@@ -195,7 +195,7 @@ class _Proving:
         self._events = events
 
     def job(self, *, hash_ordered: bool) -> ProofJob:
-        """Return what tasks are told at first, and make the folder that they write to."""
+        """Return what tasks get at first, and make the folder that they write to."""
         key_schema = decode_schema(self._keys.key_schema)
         rule = self._keys.rule
         with open_storage(self._work).create(join(_FOLDER, "begun"), durable=False):

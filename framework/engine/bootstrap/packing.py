@@ -1,4 +1,4 @@
-"""Sharing files among few tasks: a task costs its carrier about as much as a hundred files.
+"""Sharing files among few tasks: starting a task costs about as much as a hundred files.
 
 Costs are modelled, in units of one file opened and written: rows count by the thousands.
 """
@@ -26,7 +26,7 @@ FOOTER_FILES_PER_TASK: Final = 500
 _TASKS_PER_CORE: Final = 4
 _ROWS_PER_FILE_COST: Final = {BootstrapMode.METADATA_ONLY: 4_000, BootstrapMode.FULL_RECORD: 400}
 _LEAST_COST: Final = 400.0
-_MOST_COST: Final = 10_000.0  # some fifteen seconds, after which progress is told and journaled
+_MOST_COST: Final = 10_000.0  # some fifteen seconds, after which progress is reported and journaled
 _MOST_FILES: Final = 20_000
 _ROWS_PER_OPENED_FILE: Final = 20_000
 _LEAST_SCAN: Final = 50.0
@@ -59,7 +59,7 @@ def pack_scans(
 ) -> list[list[WorkRange]]:
     """Return the same for tasks that only look at keys: one per core while each stays short.
 
-    Such a task takes hardly longer than its carrier, so a second one per core would double it.
+    Such a task takes hardly longer than starting it, so a second one per core would double it.
     """
     kinds = dict.fromkeys(_ROWS_PER_FILE_COST, _ROWS_PER_OPENED_FILE)
     numbers, costs = _costs(handle, ranges, kinds)

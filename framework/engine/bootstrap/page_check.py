@@ -79,7 +79,7 @@ def check_pages(
         source: location of the source root.
         handle: the inventory.
         ranges: which files of it.
-        events: hears of progress, as stage `pages`.
+        events: receives progress, as stage `pages`.
 
     Returns:
         Counts of all files; none of them is bad.

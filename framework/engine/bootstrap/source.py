@@ -55,7 +55,7 @@ _PLACES: Final = (1 / 6, 3 / 6, 5 / 6)
 
 
 def sampled_key_bytes(source: SourceInventory, rule: KeyRule) -> float | None:
-    """Return the bytes of key and sequence number a row; None where they cannot be told.
+    """Return the bytes of key and sequence number a row; None where they are not known.
 
     Costs reading the key columns of at most three files, of each its first row group. An estimate
     hangs on it and nothing else, so what is wrong with a file or the rule is left to those who
@@ -97,7 +97,7 @@ def take_inventory(
         source: location of the source root, canonical.
         levels: folder levels that make a partition; 0 where all files are one.
         work: location of a fresh folder, readable and writable by tasks.
-        events: hears of progress, as stage `source`.
+        events: receives progress, as stage `source`.
 
     Raises:
         PlanError: as of `discover`.

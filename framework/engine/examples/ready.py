@@ -57,7 +57,7 @@ def with_lent_types(
 ) -> ReadyExample:
     """Return a test whose rows before have the types of what the run loads.
 
-    A type that the spec tells stays. With `has_all` the rows have every column that is loaded. What
+    A type that the spec says stays. With `has_all` the rows have every column that is loaded. What
     is wrong with the rows is added to `faults`.
     """
     if ready.example.before is None or ready.before is None or not lent:

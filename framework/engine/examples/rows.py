@@ -33,7 +33,7 @@ def laid_rows(
     """Return rows that come in, or that a table has; what is wrong with them is added to `faults`.
 
     The columns are those that the spec has types for, and then those that the rows name; one that
-    a row leaves out is null. A type that the spec does not tell is the one in `lent`, else that of
+    a row leaves out is null. A type that the spec does not say is the one in `lent`, else that of
     the values, with those of `beside`. With `has_all_lent` the rows have all columns of it.
     """
     columns = given.columns or RowColumns()
@@ -97,7 +97,7 @@ def _fitted(rows: ExampleRows, name: str, kind: pa.DataType, faults: list[Fault]
 def _inferred(
     rows: ExampleRows, beside: ExampleRows | None, name: str, faults: list[Fault]
 ) -> pa.DataType:
-    """Return the type of a column that nobody tells; that of nulls where it has none."""
+    """Return the type of a column that nobody says; that of nulls where it has none."""
     values = [row.get(name) for row in rows.rows]
     try:
         own = inferred(values)

@@ -100,7 +100,7 @@ def _failed(error: AuditFailedError) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happened:
-    """What came of a run.
+    """The result of a run.
 
     Attributes:
         rows: by the names of what a test may expect; what no test asks for may be missing.
@@ -128,7 +128,7 @@ def reasons(example: Example, happened: Happened) -> Iterator[str]:
 def differences(example: Example, happened: Happened, faults: list[Fault]) -> Iterator[Difference]:
     """Yield what differs of each list of rows that the test expects.
 
-    A run that is refused or not, against what is expected, is told by that alone. Faults of the
+    A run that is refused or not, against what is expected, is decided by that alone. Faults of the
     expected rows are added to `faults`.
     """
     if (happened.refusal is not None) != example.is_refusal:
@@ -175,7 +175,7 @@ class Trial:
 
     @property
     def outcome(self) -> TrialOutcome:
-        """What came of it."""
+        """The outcome."""
         if self.error is not None:
             return TrialOutcome.ERROR
         as_expected = not self.reasons and not self.differences

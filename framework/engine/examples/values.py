@@ -28,7 +28,7 @@ _DIGITS: Final = 60
 
 
 class UnfitError(Exception):
-    """A value has no place in a type; caught and told as a fault within this package."""
+    """A value has no place in a type; caught and reported as a fault within this package."""
 
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(message)

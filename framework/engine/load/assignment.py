@@ -51,7 +51,7 @@ class Sizing:
     Attributes:
         target_bytes: size that a new file is meant to have.
         small_bytes: below this a file takes new rows; 0 where none does.
-        row_bytes: what a row takes where no slice of its partition tells.
+        row_bytes: what a row takes where no slice of its partition says.
         appends: whether changes go to log files, so that no group is rewritten for them.
     """
 

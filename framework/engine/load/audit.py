@@ -126,7 +126,7 @@ def _lost(table: str, written: WrittenLoad) -> CorruptFileError:
         f"{intake.rows:,} rows came in, {written.account.input:,} were loaded and"
         f" {intake.screened.rows:,} taken out",
         where=Where(table=table),
-        remedy="Nothing was published. Run again, and tell us: this is a fault of ours.",
+        remedy="Nothing was published. Run again, and report it: this is a bug of Lakestrap.",
     )
 
 

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from framework.hudi.storage.port import Storage
 
-__all__ = ["SettleTask", "Settled", "read_inserts", "settle_task"]
+__all__ = ["ClassifiedRows", "ClassifyTask", "classify_task", "read_inserts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SettleTask:
+class ClassifyTask:
     """A bucket with its number, and all files of hits."""
 
     job: LoadJob
@@ -36,7 +36,7 @@ class SettleTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class ClassifiedRows:
     """What becomes of a bucket's rows; each row counts once.
 
     Attributes:
@@ -62,15 +62,15 @@ class Settled:
     absent: int = 0
 
 
-def settle_task(descriptor: str) -> str:
-    """Settle the bucket of a `SettleTask`; return the `Settled` as JSON.
+def classify_task(descriptor: str) -> str:
+    """Classify the rows of the bucket of a `ClassifyTask`; return the `ClassifiedRows` as JSON.
 
     Holds a byte or two per row of the bucket in memory.
 
     Raises:
         CommitConflictError: `commit/fenced`.
     """
-    task = decode(SettleTask, descriptor)
+    task = decode(ClassifyTask, descriptor)
     job = task.job
     storage = job.storage()
     bucket = task.bucket
@@ -95,7 +95,7 @@ def settle_task(descriptor: str) -> str:
     with storage.create(path, durable=False) as out:
         out.write(places.tobytes())
     parts = tuple(_parts(bucket, places))
-    return encode(Settled(number=task.number, path=path, parts=parts, **counts))
+    return encode(ClassifiedRows(number=task.number, path=path, parts=parts, **counts))
 
 
 def read_inserts(storage: Storage, path: str, start: int, stop: int) -> np.ndarray:
@@ -105,7 +105,7 @@ def read_inserts(storage: Storage, path: str, start: int, stop: int) -> np.ndarr
         return np.frombuffer(stream.read((stop - start) * 8), np.int64)
 
 
-def _hits(storage: Storage, task: SettleTask) -> pa.Table:
+def _hits(storage: Storage, task: ClassifyTask) -> pa.Table:
     """Return all hits of the bucket."""
     found = (read_hits(storage, path) for path in task.hits)
     mine = [each.filter(pc.equal(each["bucket"], task.number)) for each in found]

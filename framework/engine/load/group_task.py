@@ -77,7 +77,7 @@ class GroupWork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupTask:
-    """Some groups to write; `buckets` and `inserts`, the files of `Settled`, are by number."""
+    """Some groups to write; `buckets`, and `inserts` of `ClassifiedRows`, are by number."""
 
     job: LoadJob
     buckets: tuple[Bucket, ...]

@@ -90,7 +90,7 @@ class LoadJob:
 
     @property
     def names_keys(self) -> bool:
-        """Whether rows bring their record key along: automatic keys, which no column tells."""
+        """Whether rows bring their record key along: automatic keys, which no column holds."""
         return self.rule.is_automatic and self.operation in _BY_KEY
 
     def storage(self) -> Storage:

@@ -12,7 +12,7 @@ import numpy as np
 
 from framework.engine.events import Note
 from framework.engine.load.assignment import SliceFacts
-from framework.engine.load.classify import Settled, SettleTask, settle_task
+from framework.engine.load.classify import ClassifiedRows, ClassifyTask, classify_task
 from framework.engine.load.dedup import Bucket, GatherTask, gather_task
 from framework.engine.load.key_input import KEY, IncomingTask, KeyedRows, incoming_task
 from framework.engine.load.refusals import refuse_duplicates, refuse_nulls, refuse_taken
@@ -187,13 +187,13 @@ class Compared:
         input_rows: rows of the input.
         buckets: the rows, each key once.
         tagged: existing rows with the same keys.
-        settled: what becomes of each bucket's rows.
+        classified: what becomes of each bucket's rows.
     """
 
     input_rows: int
     buckets: tuple[Bucket, ...]
     tagged: Tagged
-    settled: tuple[Settled, ...]
+    classified: tuple[ClassifiedRows, ...]
 
     @property
     def dropped(self) -> int:
@@ -204,7 +204,7 @@ class Compared:
     def inserts(self) -> dict[str, list[tuple[int, int, int]]]:
         """The rows to insert: for each partition path stretches of [bucket, start, stop]."""
         found: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
-        for each in self.settled:
+        for each in self.classified:
             for path, start, stop in each.parts:
                 found[path].append((each.number, start, stop))
         return dict(found)
@@ -289,8 +289,8 @@ def compare(
     """Return what becomes of the input.
 
     Args:
-        tasks: carries the work.
-        job: what tasks are told.
+        tasks: run the work.
+        job: what tasks get.
         files: the pinned input.
         slices_of: returns the slices that may hold the keys of rows in some partitions.
 
@@ -305,20 +305,20 @@ def compare(
         input_rows=input_rows,
         buckets=buckets,
         tagged=tagged,
-        settled=tuple(_settle(tasks, job, buckets, tagged.files)),
+        classified=tuple(_classified(tasks, job, buckets, tagged.files)),
     )
 
 
-def _settle(
+def _classified(
     tasks: Tasks, job: LoadJob, buckets: Sequence[Bucket], hits: Sequence[str]
-) -> Iterable[Settled]:
+) -> Iterable[ClassifiedRows]:
     """Return what becomes of the rows of each bucket, by number."""
     nearby = _nearby(tasks, sum(each.rows for each in buckets))
     work = [
-        encode(SettleTask(job=job, number=number, bucket=each, hits=tuple(hits)))
+        encode(ClassifyTask(job=job, number=number, bucket=each, hits=tuple(hits)))
         for number, each in enumerate(buckets)
     ]
-    found = [decode(Settled, status) for status in nearby.run(settle_task, work)]
+    found = [decode(ClassifiedRows, status) for status in nearby.run(classify_task, work)]
     return sorted(found, key=lambda each: each.number)
 
 

@@ -57,7 +57,7 @@ HITS_SCHEMA: Final = pa.schema(
 """One row per hit, in ascending order of slice and position.
 
 `slice` is the slice's number, `position` the existing row's place in it, `bucket` and `row` where
-the incoming row is. `moves` tells that the incoming row belongs to another partition; only then is
+the incoming row is. `moves` says that the incoming row belongs to another partition; only then is
 `wins` looked into: whether its ordering value is not less than that of the existing row. Elsewhere
 it is true.
 """
@@ -292,7 +292,7 @@ class _Tagger:
         return found
 
     def _compared(self, hits: pa.Table, found: SliceFiles) -> pa.Table:
-        """Return the hits with `wins` told where rows move to another partition."""
+        """Return the hits with `wins` set where rows move to another partition."""
         ordering = self._job.ordering or ""
         moving = np.flatnonzero(hits["moves"].to_numpy())
         some = hits.take(pa.array(moving))

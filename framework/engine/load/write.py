@@ -67,7 +67,7 @@ def write_groups(  # noqa: PLR0913  what the steps before it returned
             GroupTask(
                 job=job,
                 buckets=compared.buckets,
-                inserts=tuple(each.path for each in compared.settled),
+                inserts=tuple(each.path for each in compared.classified),
                 groups=tuple(part),
             )
         )
@@ -176,15 +176,15 @@ def write_rows(run: RunState, pinned: Pinned, compared: Compared, stage: WriteRo
 
 def _account(compared: Compared, before: dict[int, int]) -> Account:
     """Return what became of each input row; `before` as of `_rows_before`."""
-    settled = compared.settled
+    classified = compared.classified
     return Account(
         input=compared.input_rows,
-        inserted=sum(each.inserted for each in settled),
-        updated=sum(each.updated for each in settled),
-        moved=sum(each.moved for each in settled),
-        superseded=sum(each.superseded for each in settled),
-        deleted=sum(each.deleted for each in settled),
-        absent=sum(each.absent for each in settled),
+        inserted=sum(each.inserted for each in classified),
+        updated=sum(each.updated for each in classified),
+        moved=sum(each.moved for each in classified),
+        superseded=sum(each.superseded for each in classified),
+        deleted=sum(each.deleted for each in classified),
+        absent=sum(each.absent for each in classified),
         dropped=compared.dropped,
         before=before,
     )

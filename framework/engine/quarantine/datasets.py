@@ -141,7 +141,7 @@ def _all(location: str) -> Iterator[QuarantinedBatch]:
 
 
 def _readable(location: str) -> Iterator[QuarantinedBatch]:
-    """Yield those that say what they are; of the others nobody can tell whose they are."""
+    """Yield those that say what they are; of the others it is not known whose they are."""
     storage = open_storage(location)
     for entry in list(storage.list("")):
         if instant_of_folder(entry) is None:

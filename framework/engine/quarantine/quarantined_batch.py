@@ -59,7 +59,7 @@ def gathering_place(location: str, table: str, run_id: str) -> str:
     return join(open_storage(location).location, staged)
 
 
-def name_batch(location: str, told: QuarantinedBatch) -> None:
+def name_batch(location: str, batch: QuarantinedBatch) -> None:
     """Give the rows that a run gathered their name, durably; done again it changes nothing.
 
     What was gathered stays until the name stands, so that a run that is cut off here finds it
@@ -70,17 +70,17 @@ def name_batch(location: str, told: QuarantinedBatch) -> None:
         CorruptFileError: `quarantine/rows-differ`; likewise.
         PlanError: `quarantine/of-another-table`; likewise.
     """
-    storage, named = open_storage(location), instant_folder(told.instant)
-    staged, ready = gathering_folders(told.table, told.run_id)
+    storage, named = open_storage(location), instant_folder(batch.instant)
+    staged, ready = gathering_folders(batch.table, batch.run_id)
     found = None if storage.stat(named) is None else read_batch(storage, named)
-    if found is not None and found.run_id != told.run_id:
-        if found.table != told.table:
-            raise of_another_table(found, storage.location, told.table)
-        discard(storage, found, told.table)  # of a dead run, for the instant is not completed
+    if found is not None and found.run_id != batch.run_id:
+        if found.table != batch.table:
+            raise of_another_table(found, storage.location, batch.table)
+        discard(storage, found, batch.table)  # of a dead run, for the instant is not completed
         found = None
     if found is None:
         storage.delete(ready)
-        _make_ready(storage, staged, ready, told)
+        _make_ready(storage, staged, ready, batch)
         storage.move([Move(source=ready, target=named)])
     storage.delete(staged, ready)
 
@@ -96,15 +96,15 @@ def withdraw(location: str, table: str, run_id: str, instant: str) -> None:
     storage.delete("", only_empty=True)
 
 
-def _make_ready(storage: Storage, staged: str, ready: str, told: QuarantinedBatch) -> None:
-    """Copy what an engine of queries wrote to files that outlive a power loss, and tell of it."""
+def _make_ready(storage: Storage, staged: str, ready: str, batch: QuarantinedBatch) -> None:
+    """Copy what an engine of queries wrote to files that outlive a power loss, and record it."""
     entries = [each for each in storage.list(staged) if is_data(each)]
     rows = sum(_rows(storage, each) for each in entries)
-    if rows != told.rows:
-        raise _differs(f"{told.rows:,} rows were to be quarantined, {rows:,} lie there", staged)
+    if rows != batch.rows:
+        raise _differs(f"{batch.rows:,} rows were to be quarantined, {rows:,} lie there", staged)
     moves = [Move(source=join(ready, f".{TOLD}"), target=join(ready, TOLD))]
     with storage.create(moves[0].source) as out:
-        out.write(batch_record(told))
+        out.write(batch_record(batch))
     for number, each in enumerate(entries):
         copy = join(ready, f".{number}")
         with storage.open_input(each.path) as stream, storage.create(copy) as out:
@@ -198,7 +198,7 @@ def instant_of_folder(entry: Entry) -> str | None:
 
 
 def table_mark(table: str) -> str:
-    """Return what tells the folders of one table, on their way, from those of others."""
+    """Return the mark of one table's unfinished folders."""
     return hashlib.blake2b(canonical(table).encode(), digest_size=8).hexdigest()
 
 

@@ -30,7 +30,7 @@ PLACE: Final = "quarantine"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What the commits of a table tell.
+    """What the commits of a table say.
 
     Attributes:
         table: its canonical location.
@@ -65,7 +65,7 @@ class Record:
 
 
 def read_record(table: str) -> Record:
-    """Return what the commits of a table tell; reads the head of each. No table tells nothing.
+    """Return what the commits of a table say, nothing without a table; reads the head of each.
 
     Raises:
         CorruptFileError: `load/facts-not-readable`, `quarantine/audit-not-readable`.

@@ -76,7 +76,7 @@ class Table:
 
     @property
     def layout(self) -> SourceLayout:
-        """How partition paths carry their values."""
+        """How partition paths hold their values."""
         if not self.partition:
             return SourceLayout.NONE
         return SourceLayout.HIVE if self.properties.hive_style else SourceLayout.POSITIONAL

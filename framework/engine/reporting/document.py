@@ -44,7 +44,7 @@ class SampleDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckDocument:
-    """One check and what came of it.
+    """One check and its result.
 
     `meaning` is for people. `fraction` is the share of the rows that was looked at. `expectation`
     is what Great Expectations gave, empty for other kinds.

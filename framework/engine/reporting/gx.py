@@ -1,7 +1,7 @@
 """A report as the JSON of a Great Expectations validation result (as version 1.24 writes it).
 
 Only expectations have a type of their own there, and GX's pages fail on a type that nobody has
-registered. Other checks are therefore told as `unexpected_rows_expectation`, whose query selects
+registered. Other checks are therefore given as `unexpected_rows_expectation`, whose query selects
 the bad rows: for a predicate that is the very question the gate asked. No `description` is set,
 since GX puts that into its pages without escaping it; the query begins with the name instead.
 Samples stand in `details`, not in `partial_unexpected_list`, which GX does not escape either.
@@ -38,7 +38,7 @@ def gx_text(report: AuditReport) -> str:
     """Return the JSON of an `ExpectationSuiteValidationResult`, ending in a newline.
 
     As with GX, `success` is that of every expectation: it is false where a check only warned or
-    took rows out, which `severity: warning` tells; `meta.lakestrap.passed` is the gate's verdict.
+    took rows out, which `severity: warning` says; `meta.lakestrap.passed` is the gate's verdict.
     """
     results = [*_keys(report), *(_result(each) for each in report.checks)]
     document = report_members(report)
@@ -88,7 +88,7 @@ def _keys(report: AuditReport) -> list[dict[str, Any]]:
         columns = f"_hoodie_partition_path, {columns}"
     query = _query(
         "record keys",
-        f"SELECT {columns}, count(*) AS times FROM {{batch}} GROUP BY {columns}"  # noqa: S608  told, not run
+        f"SELECT {columns}, count(*) AS times FROM {{batch}} GROUP BY {columns}"  # noqa: S608  shown, not run
         " HAVING count(*) > 1 OR max(_hoodie_record_key) IS NULL",
     )
     bad = proof.get("groups") or proof.get("rows") or 0 if keys_refused(report) else 0
@@ -146,7 +146,7 @@ def _config(kind: str, kwargs: dict[str, Any], meta: dict[str, Any]) -> dict[str
 
 
 def _found(result: CheckResult) -> dict[str, Any]:
-    """Return what GX tells of a check that counts bad rows; its pages want count and share."""
+    """Return what GX reports of a check that counts bad rows; its pages want count and share."""
     samples = [
         {"file": row.file, "row": row.row, "key": row.key, **row.values} for row in result.samples
     ]
@@ -168,11 +168,11 @@ def _bad_rows(check: Check) -> str:
     if check.kind is CheckKind.QUERY:
         return _query(check.name, text)
     if check.kind is CheckKind.EXPECT_AGGREGATE:
-        inner = f"(SELECT (\n{text}\n) AS met FROM {{batch}})"  # noqa: S608  told, not run
-        return _query(check.name, f"SELECT * FROM {inner} WHERE {_not('met', null)}")  # noqa: S608  told, not run
+        inner = f"(SELECT (\n{text}\n) AS met FROM {{batch}})"  # noqa: S608  shown, not run
+        return _query(check.name, f"SELECT * FROM {inner} WHERE {_not('met', null)}")  # noqa: S608  shown, not run
     where = f"(\n{_literal(check.where)}\n) AND " if check.where else ""
     bad = _not(f"(\n{text}\n)", null)
-    return _query(check.name, f"SELECT * FROM {{batch}} WHERE {where}{bad}")  # noqa: S608  told, not run
+    return _query(check.name, f"SELECT * FROM {{batch}} WHERE {where}{bad}")  # noqa: S608  shown, not run
 
 
 def _not(predicate: str, null: str) -> str:

@@ -193,7 +193,7 @@ def _assertion(result: CheckResult) -> dict[str, object]:
 
 
 def _error(report: AuditReport) -> dict[str, object]:
-    """Return why the run failed; the refusal's own message may name keys, so it is not told."""
+    """Return why the run failed; the refusal's own message may name keys, so it is not reported."""
     condition = str(report.refusal.get("condition", "audit"))
     if keys_refused(report):
         why = f"not {key_rule_text(report)}"

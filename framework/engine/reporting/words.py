@@ -113,7 +113,7 @@ ON_FAIL: Final = {
     OnFail.ABORT: "refuses the run",
     OnFail.QUARANTINE: "quarantines bad rows",
     OnFail.DROP: "leaves bad rows out",
-    OnFail.WARN: "only tells",
+    OnFail.WARN: "only warns",
 }
 """What a failed check does, as the end of a sentence."""
 
@@ -153,7 +153,7 @@ class Verdict:
 
 
 def verdict(report: AuditReport) -> Verdict:
-    """Return what came of the gate, and why."""
+    """Return the verdict of the gate, and why."""
     publishes = report.instant is not None
     if not report.passed:
         message = _refusal_text(report)
@@ -261,7 +261,7 @@ def sample_text(row: FailedRow, *, values: int = 6, most: int = 60) -> str:
 def share_text(share: float) -> str:
     """Return `0.004%`, with two significant digits, never rounded to none or all."""
     percent = share * 100
-    if 0 < percent < 0.01:  # noqa: PLR2004  smaller shares tell nobody anything
+    if 0 < percent < 0.01:  # noqa: PLR2004  smaller shares say nothing
         return "<0.01%"
     if 99.99 < percent < 100:  # noqa: PLR2004  likewise
         return ">99.99%"

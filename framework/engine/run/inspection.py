@@ -43,7 +43,7 @@ __all__ = [
 
 
 CHECK_NOT_RUN: Final = "audit/check-not-run"
-"""Condition of a gate that could not be carried out: no verdict."""
+"""Condition of a gate that could not be run: no verdict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ def inspect_rows(run: RunState, quality: Quality, intake: Intake, rows: WrittenR
         table=ctx.storage.location,
         results=results,
         columns=judged.columns,
-        told=_told(run, quality, intake, results),
+        committed=_committed(run, quality, intake, results),
         seconds=time.monotonic() - begun,
     )
 
@@ -107,7 +107,7 @@ def report_passed(
     """Report that the gate lets the files through."""
     report = replace(
         _report(run, inspection.results),
-        keys={k: value for k, value in audited.proof.items() if k not in inspection.told},
+        keys={k: value for k, value in audited.proof.items() if k not in inspection.committed},
         columns=inspection.columns,
         fate=intake.fate,
     )
@@ -156,13 +156,13 @@ def _report(run: RunState, results: tuple[CheckResult, ...]) -> AuditReport:
     )
 
 
-def _told(
+def _committed(
     run: RunState, quality: Quality, intake: Intake, results: tuple[CheckResult, ...]
 ) -> dict[str, object]:
-    """Return what the commit says of checks and of rows that were taken out."""
+    """Return what the commit says of checks and of excluded rows."""
     if not quality.checks and not intake.screened.rows:
         return {}
-    told = commit_summary(replace(_report(run, results), fate=intake.fate))
+    summary = commit_summary(replace(_report(run, results), fate=intake.fate))
     place = quality.quarantine
     location = {PLACE: open_storage(place).location} if place and intake.fate.quarantined else {}
-    return {**told, **location}
+    return {**summary, **location}

@@ -50,7 +50,7 @@ def name_quarantined_rows(ctx: RunContext, intent: Intent, screened: Screened) -
     if quality.quarantine is None or not screened.quarantined:
         return
     at = datetime.fromtimestamp(ctx.clock.now_ms() / 1000, tz=UTC)
-    told = QuarantinedBatch(
+    batch = QuarantinedBatch(
         table=canonical(ctx.storage.location),
         instant=intent.requested_time,
         run_id=intent.write_id,
@@ -60,7 +60,7 @@ def name_quarantined_rows(ctx: RunContext, intent: Intent, screened: Screened) -
         operation=_BOOTSTRAP if load is None else load.operation.value,
         redacted=quality.redacted,
     )
-    name_batch(quality.quarantine, told)
+    name_batch(quality.quarantine, batch)
 
 
 def withdraw_quarantined_rows(ctx: RunContext, intent: Intent) -> None:

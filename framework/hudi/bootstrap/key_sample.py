@@ -1,4 +1,4 @@
-"""How many bytes keys take in a skeleton, told from the first rows of a source file."""
+"""How many bytes keys take in a skeleton, estimated from the first rows of a source file."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class _Sizes:
 
 
 def _full_name(name: str, namespace: str) -> str:
-    """Return the name by which Avro tells types apart."""
+    """Return the name by which Avro distinguishes types."""
     return name if "." in name or not namespace else f"{namespace}.{name}"
 
 
@@ -185,7 +185,7 @@ def write_container(schema: Mapping[str, Any], record: Mapping[str, Any]) -> byt
 
 
 def read_container(data: bytes, *, where: Where | None = None) -> dict[str, Any]:
-    """Return the one record of a container, by the schema that it carries.
+    """Return the one record of a container, by the schema in it.
 
     Args:
         data: the whole container.

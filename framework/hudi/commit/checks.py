@@ -56,7 +56,7 @@ def check_clear(transaction: Transaction) -> None:
 def check_empty(transaction: Transaction) -> None:
     """Raise where a new table would begin among files of others; hidden files do not count.
 
-    A file that happens to carry our instant in its name would become part of the table.
+    A file that happens to have our instant in its name would become part of the table.
 
     Raises:
         PlanError: `commit/folder-not-empty`.

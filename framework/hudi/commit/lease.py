@@ -85,7 +85,7 @@ class Owner:
         )
 
     def is_gone(self) -> bool:
-        """Whether the process is provably dead; False where that cannot be told from here."""
+        """Whether the process is provably dead; False where that cannot be known from here."""
         if self.machine != _machine():
             return False
         try:
@@ -212,7 +212,7 @@ def keep(
     stop = Event()
 
     def renew_now_and_then() -> None:
-        """Renew until told to stop, or lost; a storage that stumbles gets another chance."""
+        """Renew until asked to stop, or lost; a storage that stumbles gets another chance."""
         while not stop.wait(ttl_ms / 3000):
             try:
                 renew(storage, lease, clock, ttl_ms=ttl_ms)
@@ -332,7 +332,7 @@ def _held(lease: Lease | None, message: str) -> LeaseHeldError:
 
 
 def _machine() -> str:
-    """Return what tells this machine's process table from others."""
+    """Return what distinguishes this machine's process table from others."""
     parts = [socket.gethostname()]
     with contextlib.suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())

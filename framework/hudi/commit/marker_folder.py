@@ -26,7 +26,7 @@ _ATTEMPTS: Final = 16
 
 
 def type_file(storage: Storage, instant: str) -> Entry | None:
-    """Return the file that tells the form of an instant's markers, None where there is none."""
+    """Return the file that names the form of an instant's markers, None where there is none."""
     return storage.stat(_type_path(instant))
 
 

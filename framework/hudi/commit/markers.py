@@ -3,7 +3,7 @@
 Without them a rollback by Hudi would drop our instant and keep our files, which become visible when
 its timeline moves past them (format sheet, sections 2.9 and 10.1).
 
-They also lead our own recovery to log files, whose names carry another instant than ours.
+They also lead our own recovery to log files, whose names have another instant than ours.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Log files that a pending instant made: named by its markers, proven by their blocks.
 
-A log file has the instant of its slice in its name, so a listing cannot tell whose it is. A marker
-alone proves nothing either: it is written before the file gets its name, which another writer may
-have taken. A file that we made was linked whole, so each of its blocks carries our instant.
+A log file has the instant of its slice in its name, so a listing does not show whose it is. A
+marker alone proves nothing either: it is written before the file gets its name, which another
+writer may have taken. A file that we made was linked whole, so each of its blocks has our instant.
 """
 
 from __future__ import annotations

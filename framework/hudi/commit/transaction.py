@@ -74,7 +74,7 @@ def stats_of(partition: str, batches: Iterable[pa.RecordBatch]) -> Iterator[Writ
 
 
 def _stat(partition: str, *, name: str, base_name: str | None, **counts: Any) -> WriteStat:
-    """Return the statistics of one file; its name tells whether it is a log file."""
+    """Return the statistics of one file; its name says whether it is a log file."""
     log = LogFileName.parse(name)
     append = LogAppend(version=log.version, base_file=base_name or "") if log else None
     return WriteStat(path=join(partition, name), partition_path=partition, log=append, **counts)
@@ -127,7 +127,7 @@ def publish(transaction: Transaction, audited: AuditedFiles, publication: Public
 
     Raises:
         LeaseHeldError, CommitConflictError, StorageError: not committed.
-        OutcomeUnknownError: `commit/outcome-unknown`; nobody can tell, nothing was deleted.
+        OutcomeUnknownError: `commit/outcome-unknown`; the outcome is unknown, nothing was deleted.
         AfterCommitError: `commit/properties`; committed, but a new table has no properties yet. The
             next run, or `roll_forward`, makes them.
         ValueError: file groups to hide and an action that hides none; nothing was done.

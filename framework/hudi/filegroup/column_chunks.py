@@ -61,7 +61,7 @@ _PLACES: Final = frozenset(
         "has_column_index",
     }
 )
-"""What pyarrow tells of a chunk that is not so where the chunk stands elsewhere."""
+"""What pyarrow reports of a chunk that is not so where the chunk stands elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,7 +220,7 @@ def _chunk(data: pa.Buffer, fields: Struct, column: Any) -> Chunk:
 
 
 def _facts(column: Any) -> dict[str, Any]:
-    """Return what pyarrow tells of a chunk wherever it stands."""
+    """Return what pyarrow reports of a chunk wherever it stands."""
     found: dict[str, Any] = column.to_dict()
     return {name: value for name, value in found.items() if name not in _PLACES}
 

@@ -9,7 +9,7 @@ is what follows the file id, which is the record's key. Base files come newest f
 oldest first, then the source, whose URI goes on to the end; equal groups have equal records.
 
 A slice travels in the same form, with a line `i<base instant>` before it where its base file does
-not tell; so the slice of a group with one base file and no log is the group's record as it stands.
+not say; so the slice of a group with one base file and no log is the group's record as it stands.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class FileGroup:
         """Return the group with some files more, and without those of the names `gone`.
 
         A base file that is there is replaced. A log file never shrinks: of two sizes the larger
-        holds, since whoever tells of one last need not have written last.
+        holds, since whoever reports one last need not have written last.
         """
         there: tuple[BaseFile | LogFile, ...] = (*self.bases, *self.logs)
         files = {str(each.name): each for each in there}
@@ -203,7 +203,7 @@ def slice_instant(record: str) -> str | None:
     """Return the base instant of a group's record that is its slice's too, None of any other.
 
     So it is with one base file alone, where there is no source but that of a skeleton. Looks at as
-    little as tells: batches ask this of each group.
+    little as decides: batches ask this of each group.
     """
     found = _OF_SLICE.match(record)
     if found is None:

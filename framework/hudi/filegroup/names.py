@@ -62,7 +62,7 @@ class BaseFileName(_BaseParts):
         return cls._make((file_id, write_token, instant, extension))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A name that is carried to another process was looked at already."""
+        """A name that is sent to another process was looked at already."""
         return type(self)._make, (tuple(self),)
 
     def __str__(self) -> str:

@@ -192,7 +192,7 @@ def choose_rule(
     ADR 0007 says why each generator is the one.
 
     Raises:
-        PlanError: `partition/layout-has-no-columns` where the layout cannot carry the partition
+        PlanError: `partition/layout-has-no-columns` where the layout cannot hold the partition
             columns, `partition/layout-needs-columns` the other way round.
     """
     _check_layout(partition, layout)
@@ -232,7 +232,7 @@ def _check_layout(partition: Sequence[PartitionField], layout: SourceLayout) -> 
     if partition and layout is SourceLayout.NONE:
         raise PlanError(
             "partition/layout-has-no-columns",
-            "`layout: none` has no folders to carry the columns of `partition_by`",
+            "`layout: none` has no folders to hold the columns of `partition_by`",
             remedy="Set `layout: hive` or `positional`, or remove `partition_by`.",
         )
     if not partition and layout is not SourceLayout.NONE:

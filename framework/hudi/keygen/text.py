@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["EMPTY_PART", "NULL_PART", "day_text", "null_rows", "record_keys", "texts_of"]
 
 
-# Days since 1970-01-01 of 0000-01-01 and 9999-12-31: between them four digits tell the year.
+# Days since 1970-01-01 of 0000-01-01 and 9999-12-31: between them four digits are the year.
 _FIRST_PLAIN_DAY: Final = -719528
 _LAST_PLAIN_DAY: Final = 2932896
 _DAYS_OF_400_YEARS: Final = 146097

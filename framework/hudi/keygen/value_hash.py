@@ -7,7 +7,7 @@ the numbers that it is printed from some 5 ns.
 Why it is sound. In one column of a table's type the text determines the value: integers, booleans,
 days and decimals of one scale are printed in one way each, and a string is its own text. So keys of
 one column with equal texts have equal values, and equal hashes. A composite text can be taken apart
-in one way only unless a string part holds a label or a placeholder, which `is_injective` tells for
+in one way only unless a string part holds a label or a placeholder, which `is_injective` says for
 the rows at hand (`ordering` has the proof). Where it says no, texts must be hashed, of all files:
 the two kinds of hashes do not meet. A column that some files leave to their folder has the folder's
 type there, so `has_value_hashes` asks that both types print alike. What stands for null hashes to
@@ -62,7 +62,7 @@ _FOLDER_FAMILIES: Mapping[PartitionType, str] = {
 
 
 def has_value_hashes(rule: KeyRule, schema: pa.Schema) -> bool:
-    """Return whether keys of a source can be hashed by their values, as far as types tell.
+    """Return whether keys of a source can be hashed by their values, as far as types say.
 
     Args:
         rule: names the key columns; automatic keys have no columns, and no such hashes.

@@ -51,7 +51,7 @@ def avro_schema(schema: pa.Schema, *, table: str) -> dict[str, Any]:
 
 
 def with_meta_columns(avro: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record schema with Hudi's five meta columns first, as base files carry it."""
+    """Return a record schema with Hudi's five meta columns first, as base files have it."""
     meta = [
         {"name": name, "type": ["null", "string"], "doc": "", "default": None}
         for name in META_COLUMNS

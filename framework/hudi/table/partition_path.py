@@ -60,7 +60,7 @@ def parse_partition(
     Args:
         path: the partition's folder relative to the source root; `""` without fields.
         fields: the declared partition columns, in folder order.
-        layout: how folder names carry the values.
+        layout: how folder names hold the values.
 
     Raises:
         PlanError: `partition/wrong-depth`, `partition/wrong-field`, `partition/value-unreadable`,

@@ -131,7 +131,7 @@ class TableProperties:
 
     @classmethod
     def parse(cls, text: str, file: str) -> Self:
-        """Return what the text of `file` says; a wrong checksum is told, not raised.
+        """Return what the text of `file` says; a wrong checksum is reported, not raised.
 
         Raises:
             CorruptFileError: `properties/no-table-name`, `properties/bad-value`.

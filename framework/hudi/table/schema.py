@@ -1,7 +1,7 @@
 """Everything about a table's schema, under one name.
 
 Three schemas meet in a table: Parquet's (`parquet_schema`), Arrow's, in which this project thinks,
-and Avro's, which commits and footers carry (`avro_schema`, `arrow_schema`).
+and Avro's, which commits and footers have (`avro_schema`, `arrow_schema`).
 """
 
 from __future__ import annotations

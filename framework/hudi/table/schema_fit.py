@@ -28,7 +28,7 @@ def fitted(rows: pa.Table, schema: pa.Schema, *, where: Where | None = None) -> 
             "file/value-does-not-fit",
             f"row {row}: {message}",
             where=where,
-            remedy="Read the table with Apache Hudi; tell us how the file came to be.",
+            remedy="Read the table with Apache Hudi; report how the file was made.",
         )
 
     columns = [fitted_column(rows, field, fault) for field in schema]

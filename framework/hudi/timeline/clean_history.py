@@ -62,7 +62,7 @@ def _bound(storage: Storage, clean: Instant) -> str:
 
 
 def _lost(condition: str, message: str, instant: str) -> UnsupportedTableError:
-    """Return the error for a state of the table that cannot be told any more."""
+    """Return the error for a state of the table that is not known any more."""
     return UnsupportedTableError(
         f"read/{condition}",
         f"the table as of {instant} cannot be read: {message}",

@@ -24,7 +24,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock(Protocol):
-    """Tells the time of day."""
+    """The time of day."""
 
     def now_ms(self) -> int:
         """Return milliseconds since the epoch, UTC; may repeat and step back."""
@@ -40,7 +40,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that stands until it is told otherwise."""
+    """A clock that stands until it is set."""
 
     def __init__(self, now_ms: int = 1_767_225_600_000) -> None:
         self._now_ms = now_ms

@@ -2,7 +2,7 @@
 
 We write `extraMetadata` first, so that our facts are at the head of the file; Apache Hudi writes it
 last, and the order is free. A pending instant of ours holds the same object without statistics;
-what a requested replacecommit holds instead is told in `requested_replace`.
+what a requested replacecommit holds instead is described in `requested_replace`.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class WriteStat:
         file_id: file group of the file.
         path: relative to the table.
         partition_path: `""` in unpartitioned tables.
-        rows: all rows of the file; of a base file also those that were carried over.
+        rows: all rows of the file; of a base file also those that were kept.
         inserts: rows that are new.
         updates: rows that changed.
         deletes: rows of the slice before that are gone; keys that a log file deletes.

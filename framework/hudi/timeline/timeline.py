@@ -41,12 +41,12 @@ def instants_hash(instants: Iterable[Instant]) -> str:
 
 
 def timeline_hash(timeline: Timeline) -> str:
-    """Return the hash that our clients tell: of completed instants and pending compactions."""
+    """Return the hash that our clients send: of completed instants and pending compactions."""
     return instants_hash(_counting(_ordered(timeline), _COMPACTION_ALONE))
 
 
 def timeline_hashes(timeline: Timeline) -> frozenset[str]:
-    """Return the hashes that clients of the same timeline may tell, ours among them.
+    """Return the hashes that clients of the same timeline may send, ours among them.
 
     Apache Hudi's begin with all completed instants and pending compactions, and go on with those
     that write data; pending log compactions came with later releases.

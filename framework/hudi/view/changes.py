@@ -39,7 +39,7 @@ class PartitionChanges:
     Attributes:
         added: files that are there since, by name; also such as were there and grew.
         gone: names of files that are gone.
-        is_unclear: whether more happened than can be told.
+        is_unclear: whether more happened than can be known.
         is_dropped: whether the partition itself was removed.
     """
 
@@ -73,7 +73,7 @@ def read_changes(storage: Storage, instant: Instant) -> InstantChanges:
     Raises:
         CorruptFileError: `timeline/corrupt-commit`, `timeline/corrupt-json`,
             `timeline/empty-commit`, `timeline/corrupt-metadata`, `avro/corrupt`: what it did cannot
-            be told.
+            be known.
         StorageError: its file cannot be read.
     """
     handler = _HANDLERS.get(instant.action)
@@ -84,7 +84,7 @@ def read_changes(storage: Storage, instant: Instant) -> InstantChanges:
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise CorruptFileError(
             "timeline/corrupt-metadata",
-            f"what the {instant.action} did cannot be told: {error!r}",
+            f"what the {instant.action} did cannot be known: {error!r}",
             where=Where(file=f"{storage.location}/{instant.path}", instant=instant.requested_time),
             remedy="The file is damaged; restore it from a copy, nothing was changed.",
         ) from error
@@ -118,7 +118,7 @@ def _rolled_back(storage: Storage, instant: Instant) -> InstantChanges:
 
 
 def _restored(storage: Storage, instant: Instant) -> InstantChanges:
-    """What a restore did: many rollbacks, in the order in which they are told."""
+    """What a restore did: many rollbacks, in the order in which they are reported."""
     record = _record(storage, instant)
     found: dict[str, PartitionChanges] = defaultdict(PartitionChanges)
     undone = set(record["instantsToRollback"])

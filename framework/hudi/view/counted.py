@@ -1,4 +1,4 @@
-"""Which files of a group a kept view takes up when it lists them, and what names tell of them."""
+"""Which files of a group a kept view takes up when it lists them, and what names say of them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def load_records(listing: ListingView, facts: TableFacts, partition_path: str) -
 
 
 def _counts(facts: TableFacts) -> Callable[[str], bool]:
-    """Return what tells whether the base files of an instant are taken up."""
+    """Return what decides whether the base files of an instant are taken up."""
     timeline = facts.timeline
     last = timeline.last_requested_time or ""
     pending = {each.requested_time for each in timeline.pending if each.action in DATA_ACTIONS}

@@ -1,7 +1,7 @@
 """The view that is kept: partitions are listed once, then follow the timeline (RFC-03).
 
 A sync lists `.hoodie`, reads the instants that completed since, and changes the groups that these
-name; no partition is listed for it. What an instant's metadata cannot tell exactly makes the view
+name; no partition is listed for it. What an instant's metadata does not say exactly makes the view
 forget the partition, which is listed again when it is asked for; what no step leads to makes it
 forget all. Both are counted.
 
@@ -55,7 +55,7 @@ class ViewCounts:
         looks: listings of `.hoodie`.
         syncs: looks that found something new.
         instants: instants whose metadata was read for a sync.
-        rebuilt: partitions that were forgotten since an instant did not tell enough of them.
+        rebuilt: partitions that were forgotten since an instant did not say enough of them.
         resets: how often all was forgotten.
     """
 
@@ -292,7 +292,7 @@ class IncrementalView:
         return True
 
     def _changes(self, found: Step) -> list[InstantChanges] | None:
-        """Read what new instants did, None where that does not tell all."""
+        """Read what new instants did, None where that does not say all."""
         if self._partitions is None and not any(True for _ in self._store.loaded()):
             self._close_index()  # nobody reads now whether it became another
             return []

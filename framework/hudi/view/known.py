@@ -5,7 +5,7 @@ others, and one that leaves the active timeline was either archived, so it still
 back. A completed instant's file never changes, so one of another size, age or action is another
 instant at the same time: the table was made anew.
 
-Instants may complete and be archived between two looks, and then nothing tells what they did. Of
+Instants may complete and be archived between two looks, and then nothing says what they did. Of
 those that write, the oldest go first: never one that is pending, nor what is newer than that, nor
 the newest of all; those under a savepoint stay behind. So nothing was missed where one that was
 there before, in whatever state, is there still and not held, or where none is there that was not.
@@ -38,7 +38,7 @@ Identity: TypeAlias = tuple[int, int]
 """Size in bytes and last modification in nanoseconds."""
 
 _TRIED_AGAIN: Final = COMPACTIONS | {Action.REPLACECOMMIT}
-"""Their plans stay when an attempt is rolled back, so a rollback does not tell their end."""
+"""Their plans stay when an attempt is rolled back, so a rollback does not say how they ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class Step:
         new: instants that completed since, in that order, which is that of their files' age.
         lost: times of instants that are gone and not archived, completed ones and those that may
             have left log files, and of those that were pending and may be archived; unless a
-            rollback tells of them, they are missed.
+            rollback names them, they are missed.
         begins_anew: whether no step leads from the one to the other: the table was made anew, or
             instants completed and were archived in between.
     """

@@ -1,7 +1,7 @@
 """What every file-system view answers, however it came to know (RFC-03).
 
 A question is a value, `Query`, so that one pure function answers it from a group's files, one table
-of routes carries it over HTTP, and one conformance suite asks every view all of them.
+of routes serves it over HTTP, and one conformance suite asks every view all of them.
 """
 
 from __future__ import annotations

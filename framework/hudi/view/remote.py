@@ -84,7 +84,7 @@ class Patience:
 
 
 class RemoteView:
-    """A table's view as a service tells it. For one thread.
+    """A table's view as a service reports it. For one thread.
 
     Args:
         address: of the service.
@@ -261,11 +261,11 @@ class FallbackView:
         by_path: dict[str, list[str]] = {}
         for path, file_id in groups:
             by_path.setdefault(path, []).append(file_id)
-        told = self._asked(
+        answer = self._asked(
             lambda: self._remote.look_up(groups, selection, are_there=are_there), len(by_path)
         )
-        if told is not None:
-            return told
+        if answer is not None:
+            return answer
         queries = [Query(selection, path, tuple(ids)) for path, ids in by_path.items()]
         return [found for each in queries for found in self._own().select(each)]
 

@@ -1,7 +1,7 @@
 """Which slices of a file group a query asks for. Pure: files and facts in, slices out.
 
 The rules are Apache Hudi's (`AbstractTableFileSystemView`, format sheet, section 9.4), so that its
-clients get from us what its own server would tell them.
+clients get from us what its own server would answer.
 """
 
 from __future__ import annotations

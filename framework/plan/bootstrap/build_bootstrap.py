@@ -112,7 +112,7 @@ class _Draft:
 def plan_begin(
     spec: PipelineSpec, target: Target, observation: Observation, recover: Recover | None
 ) -> Plan:
-    """Return the plan that makes the table, after settling an earlier run where there is one.
+    """Return the plan that makes the table, after recovering an earlier run where there is one.
 
     Raises:
         PlanError: every fault of spec against source and target.

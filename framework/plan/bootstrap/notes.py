@@ -99,7 +99,7 @@ def _size_notes(partitions: tuple[PartitionPlan, ...]) -> Iterator[PlanNote]:
 
 
 def _bloom_notes(target: Target, partitions: tuple[PartitionPlan, ...]) -> Iterator[PlanNote]:
-    """Tell of files so long that their filters let many foreign keys pass."""
+    """Warn of files so long that their filters let many foreign keys pass."""
     most = _OVERFULL * target.bloom.max_keys
     long = tuple(
         repr(p.partition_path)
@@ -118,7 +118,7 @@ def _bloom_notes(target: Target, partitions: tuple[PartitionPlan, ...]) -> Itera
 
 
 def _key_notes(target: Target, schema: Any) -> Iterator[PlanNote]:
-    """Tell that text parts of a composite key may make two keys read the same."""
+    """Warn that text parts of a composite key may make two keys read the same."""
     if not target.key_rule.is_composite:
         return
     types = {field.name: str(field.type) for field in schema or ()}
@@ -141,7 +141,7 @@ def _key_notes(target: Target, schema: Any) -> Iterator[PlanNote]:
 
 
 def _ignored_notes(source: SourceInventory) -> Iterator[PlanNote]:
-    """Tell how many files were passed over as hidden."""
+    """Report how many files were passed over as hidden."""
     if source.ignored_files:
         yield PlanNote(
             condition="source/ignored-files",

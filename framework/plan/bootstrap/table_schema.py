@@ -55,7 +55,7 @@ class _Part:
 def table_schema(source: SourceInventory, partitions: Sequence[PartitionPlan]) -> TableSchema:
     """Return the schema of the taken partitions; of all of them where none is taken.
 
-    Where the inventory does not tell schemas by partition, all files count as having the
+    Where the inventory does not have schemas by partition, all files count as having the
     common one.
     """
     parts = tuple(_parts(source, partitions))

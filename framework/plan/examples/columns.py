@@ -40,7 +40,7 @@ class RowColumns:
         types: column to its type in Spark SQL's normal text, or None where the spec has none; the
             rows have all of these columns, in this order, before others.
         further: types of columns that rows may have besides.
-        said_by: what tells the columns, for people; "" where rows may have any others.
+        said_by: what names the columns, for people; "" where rows may have any others.
         in_folders: whether the further columns are not in files, but in the names of folders.
     """
 

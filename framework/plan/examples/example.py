@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["EXPECTED", "Example", "ExampleRows", "examples_of"]
 
 EXPECTED: Final = ("written", "table_after", "quarantined", "rejected")
-"""What a test may expect rows of, in the order in which it is told."""
+"""What a test may expect rows of, in the order in which it is reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,7 +65,7 @@ def stage_text(stage: Stage) -> str:
 
 
 def _recover(stage: Recover) -> str:
-    """Return how an earlier run is settled, why, and what is kept."""
+    """Return how an earlier run is recovered, why, and what is kept."""
     kept = stage.recovery is Recovery.RESUME
     done = f" ({count_text(stage.files_done, 'file')} done)" if kept else ""
     return f"{_RECOVERIES[stage.recovery]} run {stage.write_id[:8]}: {stage.reason}{done}"
@@ -120,9 +120,9 @@ def _loading(stage: BeginLoad | ReadInput | TagRows | WriteRows | AuditLoad | Co
 
 def _screening(stage: Screen) -> str:
     """Return which rows are taken out before anything is written."""
-    told = [count_text(stage.checks, "check")]
+    parts = [count_text(stage.checks, "check")]
     if stage.splitting:
-        told.append(f"rows of {stage.splitting} taken out")
+        parts.append(f"rows of {stage.splitting} taken out")
     if stage.keeps_one:
-        told.append("one row kept of each key")
-    return ", ".join(told)
+        parts.append("one row kept of each key")
+    return ", ".join(parts)

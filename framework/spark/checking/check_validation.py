@@ -1,4 +1,4 @@
-"""Whether Spark can carry out a check at all, asked before any row is read."""
+"""Whether Spark can run a check at all, asked before any row is read."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def refuse_unclear(frame: DataFrame, checks: Sequence[Check]) -> None:
         faults = [(check, fault) for check in checks if (fault := _fault(frame, check))]
     if not faults:
         return
-    told = [f"`{check.name}`: {fault}" for check, fault in faults]
+    described = [f"`{check.name}`: {fault}" for check, fault in faults]
     raise PlanError(
         "quality/bad-sql",
-        "Spark does not take the check " + "\n  and ".join(told),
+        "Spark does not take the check " + "\n  and ".join(described),
         remedy=f"Columns are {', '.join(frame.columns[:40])}.",
     )
 

@@ -57,7 +57,7 @@ class SparkChecker:
         self._spark = spark
 
     def understand(self, schema: pa.Schema, checks: Sequence[Check]) -> None:
-        """Refuse checks that cannot be carried out on rows of a schema; reads no rows.
+        """Refuse checks that cannot be run on rows of a schema; reads no rows.
 
         Raises:
             PlanError: `quality/bad-sql`, with every check at fault.
@@ -131,7 +131,7 @@ class SparkChecker:
         self._job("quarantined rows", partial(_write, chosen, work.folder))
 
     def judge(self, rows: WrittenRows, how: Looking) -> Judged:
-        """Return what came of the checks.
+        """Return the results of the checks.
 
         Raises:
             TaskError: `audit/check-not-run`, with every check at fault.

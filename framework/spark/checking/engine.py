@@ -33,7 +33,7 @@ class SuiteStoppedError(BaseException):
 
 
 class SparkDFExecutionEngine(gx.SparkDFExecutionEngine):
-    """An engine that asks Spark for a metric at most once, whatever comes of it.
+    """An engine that asks Spark for a metric at most once, whatever the outcome.
 
     After a metric has failed, GX computes it three times more, each time with all the others of
     its round; and it lays one metric's error to all that failed with it. Here, what is known is

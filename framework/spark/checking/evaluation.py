@@ -131,7 +131,7 @@ _SEED: Final = 0
 def judge_frame(
     placed: Placed, checks: Sequence[Check], how: Looking, figures: Sequence[str] = ()
 ) -> Judged:
-    """Return what comes of checks over the rows of a frame, in their order.
+    """Return the results of checks over the rows of a frame, in their order.
 
     Costs one Spark job for all predicates, aggregates and figures, one for each query, one suite of
     Great Expectations, and a short one for the samples of each check with bad rows.
@@ -140,7 +140,7 @@ def judge_frame(
         placed: the rows.
         checks: any of them.
         how: which share of the rows is looked at, and what is shown of bad ones.
-        figures: columns whose figures are told.
+        figures: columns whose figures are reported.
 
     Raises:
         TaskError: `audit/check-not-run`, with every check at fault.
@@ -180,10 +180,12 @@ def naming_checks(
         faults = [(check, fault) for check in checks if (fault := _fault(alone, check))]
         if not faults:
             raise
-        told = "\n  and ".join(f"`{check.name}` ({check.text}): {fault}" for check, fault in faults)
+        described = "\n  and ".join(
+            f"`{check.name}` ({check.text}): {fault}" for check, fault in faults
+        )
         raise TaskError(
             "audit/check-not-run",
-            f"a check could not be carried out, which is no verdict: {told}",
+            f"a check could not be run, which is no verdict: {described}",
             remedy="Nothing was published. Correct the check, such as by `try_cast`.",
         ) from error
 

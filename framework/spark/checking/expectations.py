@@ -47,7 +47,7 @@ def run_expectations(
     samples: int,
     redacted: Collection[str] = (),
 ) -> tuple[CheckResult, ...]:
-    """Return what came of the checks, in their order.
+    """Return the results of the checks, in their order.
 
     Nulls and `mostly` mean what they mean to GX: nulls of a column are not looked at, unless they
     are what is checked. A check that GX passes has passed; one that judges rows also passes where
@@ -76,8 +76,8 @@ def run_expectations(
         return ()
     suite = _Suite(frame, samples)
     context = frame.sparkSession.sparkContext
-    told = f"Great Expectations: {len(checks)} checks"
-    found = run_job(context, told, lambda: suite.run(checks))
+    description = f"Great Expectations: {len(checks)} checks"
+    found = run_job(context, description, lambda: suite.run(checks))
     reasons = {**suite.raised, **suite.unfit}
     if reasons:
         raise _not_run(reasons, checks, _untold(suite.raised, checks, redacted))

@@ -55,7 +55,7 @@ _LONGEST: Final = 500
 def result_of(
     check: Check, found: ExpectationValidationResult, redacted: Collection[str]
 ) -> CheckResult:
-    """Return what came of a check that GX could run."""
+    """Return the result of a check that GX could run."""
     result: dict[str, Any] = dict(found.result)
     bad = int(result.get("unexpected_count", 0)) if checks_rows(check.text) else not found.success
     rows = int(result.get("element_count", 0))
@@ -100,8 +100,10 @@ def reason_of(found: Any) -> str | None:
         messages = [info["exception_message"]] if info["raised_exception"] else []
     if messages:
         return _line(str(messages[0]))
-    told = not checks_rows(str(found.expectation_config.type)) or "unexpected_count" in found.result
-    return None if told else "Great Expectations did not count"
+    is_counted = (
+        not checks_rows(str(found.expectation_config.type)) or "unexpected_count" in found.result
+    )
+    return None if is_counted else "Great Expectations did not count"
 
 
 def _outcome(check: Check, *, passed: bool) -> Outcome:
@@ -127,7 +129,7 @@ def _shown(check: Check, result: dict[str, Any], redacted: Collection[str]) -> d
 
 
 def _is_count(check: Check, key: str) -> bool:
-    """Whether what was observed tells no value of a column."""
+    """Whether what was observed shows no value of a column."""
     return key == "observed_value" and check.text in _COUNTING
 
 
@@ -209,5 +211,5 @@ def _line(message: str) -> str:
     if task is not None:
         return task[1].strip()[:_LONGEST]
     lines = [line.strip(" :;") for line in message.splitlines() if line.strip(" :;")]
-    telling = [line for line in lines if not line.startswith(_CALLING)]
-    return (telling or lines or ["no reason was given"])[0][:_LONGEST]
+    reasons = [line for line in lines if not line.startswith(_CALLING)]
+    return (reasons or lines or ["no reason was given"])[0][:_LONGEST]

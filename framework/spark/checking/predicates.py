@@ -1,6 +1,6 @@
 """Row predicates and aggregates: any number of them in one pass over the rows.
 
-What comes of the predicates for a row is put into a number, two bits for each: that is computed
+The outcome of the predicates for a row is put into a number, two bits for each: that is computed
 once, and counted by its bits. Counting conditions takes a third more time.
 """
 
@@ -65,7 +65,7 @@ def counting(frame: DataFrame, checks: Sequence[Check], figures: Sequence[str] =
     Args:
         frame: the rows.
         checks: of the kinds `EXPECT` and `EXPECT_AGGREGATE`.
-        figures: columns whose nulls and distinct values are told, the latter estimated.
+        figures: columns whose nulls and distinct values are reported, the latter estimated.
     """
     with Jvm(frame.sparkSession).speaking():
         counted = _counting(frame, checks, figures)

@@ -94,8 +94,9 @@ def check_source(
 ) -> AuditReport:
     """Return what the gate would say of the rows that a run would take in now.
 
-    Of a check that takes rows out, bad rows are told and refuse nothing. What is no plain Parquet
-    is written to the scratch folder first, as a run would. Columns are compared with the table's.
+    Of a check that takes rows out, bad rows are reported and refuse nothing. What is no plain
+    Parquet is written to the scratch folder first, as a run would. Columns are compared with
+    the table's.
 
     Raises:
         PlanError: `check/no-source`, `quality/bad-sql`; or as of `open_input` or `input_columns`.
@@ -165,7 +166,7 @@ def _source_rows(plan: Plan) -> InputRows | None:
 
 
 def _report(target: Target, subject: _Subject, *, figures: bool, fraction: float) -> AuditReport:
-    """Return what came of keys and checks."""
+    """Return the results of keys and checks."""
     shown = subject.placed.frame.drop(FILE, ROW)
     refuse_unclear(shown, target.quality.checks)
     looking = Looking(quality=target.quality, figures=figures, fraction=fraction)
@@ -209,14 +210,14 @@ def _grouped_keys(frame: DataFrame, target: Target, columns: Sequence[str]) -> M
     def count() -> tuple[int, int, int, list[Row]]:
         missing = " or ".join(f"{name} is null" for name in names)
         grouped = frame.groupBy(*names).agg(expr("count(1)").alias(_COUNT))
-        told = grouped.agg(
+        counted = grouped.agg(
             expr(f"coalesce(sum({_COUNT}), 0)").alias("rows"),
             expr(f"coalesce(sum(if({missing}, {_COUNT}, 0)), 0)").alias("nulls"),
             expr(f"count_if({_COUNT} > 1 and not ({missing}))").alias("groups"),
         ).collect()[0]
         repeated = grouped.where(f"{_COUNT} > 1 and not ({missing})")
-        shown = repeated.limit(_SHOWN).collect() if told["groups"] else []
-        return told["rows"], told["nulls"], told["groups"], shown
+        shown = repeated.limit(_SHOWN).collect() if counted["groups"] else []
+        return counted["rows"], counted["nulls"], counted["groups"], shown
 
     rows, nulls, groups, shown = run_job(context, "keys", count)
     rule = target.key_rule

@@ -111,10 +111,10 @@ _READ: Final = frozenset({"written", "table_after"})
 def try_example(
     spark: SparkSession, spec: PipelineSpec, ready: ReadyExample, folder: Path
 ) -> Trial:
-    """Return what came of a test; neither the spec's table nor its source is touched.
+    """Return the result of a test; neither the spec's table nor its source is touched.
 
     Files are written by threads of this process; Spark reads the source, runs transforms and
-    checks, and reads the table afterwards. An error is told and not raised.
+    checks, and reads the table afterwards. An error is reported and not raised.
 
     Args:
         spark: the session, which stays as it is.
@@ -124,14 +124,14 @@ def try_example(
     """
     begun = time.monotonic()
     try:
-        told, found = _tried(spark, spec, ready, str(folder))
+        unmet, found = _tried(spark, spec, ready, str(folder))
     except FrameworkError as error:
         seconds = time.monotonic() - begun
         return Trial(name=ready.example.name, seconds=seconds, error=error)
     return Trial(
         name=ready.example.name,
         seconds=time.monotonic() - begun,
-        reasons=told,
+        reasons=unmet,
         differences=found,
     )
 
@@ -154,11 +154,11 @@ def _tried(
             refuse(faults, spec.positions)
         _open_table(place, place.opening, ready)
     happened = _happened(spark, place, ready)
-    told = tuple(reasons(ready.example, happened))
+    unmet = tuple(reasons(ready.example, happened))
     found = tuple(differences(ready.example, happened, faults))
     if faults:
         refuse(faults, spec.positions)
-    return told, found
+    return unmet, found
 
 
 def _loaded_types(
@@ -211,7 +211,7 @@ def _lay(spark: SparkSession, place: StandIn, ready: ReadyExample) -> None:
 
 
 def _happened(spark: SparkSession, place: StandIn, ready: ReadyExample) -> Happened:
-    """Carry out the run and return what came of it, as far as the test asks."""
+    """Run the run and return its outcome, as far as the test asks."""
     reader = WatchedInput(SparkInput(spark))
     checker = WatchedChecker(spark, SparkChecker(spark))
     asked, refusal, instant = set(ready.example.expected), None, None

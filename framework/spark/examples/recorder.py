@@ -83,7 +83,7 @@ class WatchedChecker:
         self.rejected: list[pa.Table] = []
 
     def understand(self, schema: pa.Schema, checks: Sequence[Check]) -> None:
-        """Refuse checks that cannot be carried out on rows of a schema."""
+        """Refuse checks that cannot be run on rows of a schema."""
         self._checker.understand(schema, checks)
 
     def find_bad(self, rows: InputRows, checks: Sequence[Check], folder: str) -> Mapping[str, int]:
@@ -95,7 +95,7 @@ class WatchedChecker:
         self._checker.quarantine(rows, work)
 
     def judge(self, rows: WrittenRows, how: Looking) -> Judged:
-        """Return what came of the checks, after a look at the rows of those that failed."""
+        """Return the results of the checks, after a look at the rows of those that failed."""
         judged = self._checker.judge(rows, how)
         failed = [each for each in judged.results if each.outcome is Outcome.FAILED]
         if failed:

@@ -127,7 +127,7 @@ def open_input(
     are named or not; their types are those of `schema`, else Spark's guess from the folders that
     it sees. A missing or a damaged file is an error, unless the options say otherwise.
 
-    Reads no rows, but where Spark has to look into files to tell columns (CSV and JSON without a
+    Reads no rows, but where Spark has to look into files for columns (CSV and JSON without a
     schema) it does so now. Lists `path`, or asks for each file's size; of Parquet and ORC files it
     reads each footer, since files that lack a column are refused, or merged with the others.
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from framework.plan.load import InputRequest
 
-__all__ = ["WRITING", "StagedFile", "StagedInput", "settle", "stage_input"]
+__all__ = ["WRITING", "StagedFile", "StagedInput", "name_staged_files", "stage_input"]
 
 
 _COMMITTED: Final = "_SUCCESS"
@@ -47,7 +47,7 @@ class StagedFile:
     size_bytes: int
 
 
-def settle(folder: Path, *, rows: int) -> tuple[pa.Schema, tuple[StagedFile, ...]]:
+def name_staged_files(folder: Path, *, rows: int) -> tuple[pa.Schema, tuple[StagedFile, ...]]:
     """Return schema and files of a committed job after they got their names; the rest is removed.
 
     Files without rows go too. Spark writes one for its first task even so, which has the schema.
@@ -183,7 +183,7 @@ def stage_input(spark: SparkSession, request: InputRequest, folder: str) -> Stag
     uncertain = nondeterministic(frame)
     written = run_job(spark.sparkContext, "stage the input", partial(_write, frame, folder))
     with _storing(folder):
-        schema, files = settle(place, rows=written)
+        schema, files = name_staged_files(place, rows=written)
     return StagedInput(schema=schema, files=files, nondeterministic=uncertain)
 
 

@@ -78,7 +78,7 @@ def quoted(names: Iterable[str]) -> list[str]:
 
 
 def constants(spark: SparkSession, columns: Mapping[str, Sequence[str | None]]) -> DataFrame:
-    """Return a local frame of texts; Arrow carries it to Java, so 100,000 rows take 0.1 s."""
+    """Return a local frame of texts; Arrow sends it to Java, so 100,000 rows take 0.1 s."""
     frame = pd.DataFrame(
         {name: pd.Series(values, dtype=object) for name, values in columns.items()}
     )

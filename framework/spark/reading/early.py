@@ -23,7 +23,7 @@ class EarlyListing:
     """What Spark has listed for one frame; a context manager that forgets it all at its end.
 
     A guess at the folders is enough: what was not listed early is listed when it is asked for, and
-    what cannot be listed early is told then.
+    what cannot be listed early is given then.
     """
 
     def __init__(self, jvm: Jvm, session: Any) -> None:

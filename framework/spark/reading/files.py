@@ -287,15 +287,15 @@ def _take(snapshot: Snapshot, base: str, found: FileSlice, partition: Partition)
 
 def _take_logged(logged: Logged, base: str, found: FileSlice, partition: Partition) -> None:
     """Put a slice with log files beside the others of its kind."""
-    told = LoggedSlice(partition=partition, slice=found)
+    found_slice = LoggedSlice(partition=partition, slice=found)
     if found.base is None:
-        logged.alone.append(told)
+        logged.alone.append(found_slice)
     elif found.bootstrap is not None:
         _take_adopted(logged.adopted, base, found, partition)
-        logged.adopted.logged.append(told)
+        logged.adopted.logged.append(found_slice)
     else:
         logged.whole.add(join(base, found.base.path), partition)
-        logged.over_whole.append(told)
+        logged.over_whole.append(found_slice)
 
 
 def _take_adopted(adopted: Adopted, base: str, found: FileSlice, partition: Partition) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Jvm"]
 
-# No path holds NUL, so one text carries any number of paths in one call.
+# No path holds NUL, so one text holds any number of paths in one call.
 _BETWEEN: Final = "\0"
 _CATALYST: Final = "org.apache.spark.sql.catalyst"
 

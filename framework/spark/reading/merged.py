@@ -1,6 +1,6 @@
 """Slices with log files: what lies below is scanned natively, what logs change comes from tasks.
 
-A task looks into a slice's log files, and into the keys of its base file, and tells two things:
+A task looks into a slice's log files, and into the keys of its base file, and reports two things:
 which rows of the base file do not stay, and which rows come. So columns and filters are pushed into
 the scan of what lies below, and nothing of it passes through Python. Where the logs are too large
 for that to be sent to every task, slices are merged whole instead, one task each.

@@ -2,7 +2,7 @@
 
 Spark lists each named file once, for its size, or their folder where all of it is read; it does no
 globbing and guesses no types. Partition values come from the table's paths, so any layout is
-pruned: Spark itself takes folders of `column=value` apart, which is fast for many, and is told the
+pruned: Spark itself takes folders of `column=value` apart, which is fast for many, and is given the
 values of all others.
 """
 

@@ -58,8 +58,8 @@ def read(  # noqa: PLR0913 - keywords of the public surface
 
     Files are scanned by Spark itself: pruned by partition and column, filtered by pushed
     predicates, and cut into splits where they are large. Below log files that is so too, and tasks
-    tell what these change; with more than 32 MB of them, slices are merged whole, one task each.
-    Which files these are is settled here; a commit that follows is not seen. Starts no job but, for
+    report what these change; with more than 32 MB of them, slices are merged whole, one task each.
+    Which files these are is decided here; a commit that follows is not seen. Starts no job but, for
     more than 20,000 files, a listing, and for a deeper `verify` than `STAT` the reading of the
     sources and of what seals cover (ADR 0027).
 

@@ -1,4 +1,4 @@
-"""Gathering the faults of a spec, so that all of them are told at once."""
+"""Gathering the faults of a spec, so that all of them are reported at once."""
 
 from __future__ import annotations
 

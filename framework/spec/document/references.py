@@ -106,7 +106,7 @@ def _reference(token: re.Match[str], variables: Mapping[str, Variable]) -> Refer
 
 
 def _likely(inside: str, variables: Mapping[str, Variable]) -> str | None:
-    """What the author of a malformed reference meant, if it can be told."""
+    """What the author of a malformed reference meant, if it can be known."""
     loose = _LOOSE_BODY.fullmatch(inside)
     if loose:
         kind = nearest(loose.group(1), KINDS)

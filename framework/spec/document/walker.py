@@ -177,7 +177,7 @@ class _Walker:
         return MapNode(entries=tuple(entries.values()), flow=bool(start.flow_style), span=span)
 
     def _note_duplicate(self, first: ScalarNode, second: ScalarNode, path: str) -> None:
-        """Tell both lines of a key that is written twice."""
+        """Report both lines of a key that is written twice."""
         message = f"`{second.text}` is written twice, first on line {first.span.line}"
         where = child_path(path, second.text)
         self.findings.add("spec/duplicate-key", second.span, message, key_path=where)

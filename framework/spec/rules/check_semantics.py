@@ -45,7 +45,7 @@ def expectations() -> Any:
 
 
 def scanned(text: object) -> Scanned | None:
-    """What a predicate names; None where it is none, which is told elsewhere."""
+    """What a predicate names; None where it is none, which is reported elsewhere."""
     try:
         return scan(text) if isinstance(text, str) else None
     except StatementError:
@@ -87,7 +87,7 @@ class CheckSemantics(Lookup):
             return
         on_fail = check["on_fail"]
         if kind is not CheckKind.EXPECT:
-            message = f"only the rows of `expect` can be told one by one, which `{on_fail}` needs"
+            message = f"only the rows of `expect` can be shown one by one, which `{on_fail}` needs"
             self._note("on-fail-mismatch", f"{path}.on_fail", message, OnFail.ABORT.value)
         elif check.get("over") == CheckedRows.TABLE.value:
             message = f"`{on_fail}` takes rows out before they are written; others stay as they are"

@@ -71,7 +71,7 @@ class ColumnsFile:
         """The contract in the file that is named."""
         resolved = Resolver(scope=self.scope, findings=(quiet := FindingList())).resolve(node)
         if quiet.errors or not isinstance(resolved.value, str):
-            return None  # the checks of references and fields tell of it
+            return None  # the checks of references and fields report it
         file = self._file(resolved.value, node.span)
         return self._read(file, resolved.value, node.span) if file else None
 

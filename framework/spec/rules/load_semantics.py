@@ -97,7 +97,7 @@ class LoadSemantics(Lookup):
             return None
 
     def _check_source(self) -> None:
-        """Files have a place, and only of files can it be told which are new."""
+        """Files have a place, and only of files is it known which are new."""
         source = self._at("source")
         if not isinstance(source, Mapping):
             return
@@ -107,7 +107,7 @@ class LoadSemantics(Lookup):
             message = f"`path` must be written for the format `{name}`"
             self._note("missing-field", "source.path", message, "path: lake/landing")
         if not of_files and self._at("source", "load") == SourceLoad.NEW_FILES.value:
-            message = f"what is new in a source of format `{name}` cannot be told; it loads all"
+            message = f"what is new in a source of format `{name}` cannot be known; it loads all"
             self._note("load-mismatch", "source.load", message, SourceLoad.ALL.value)
 
     def _check_transforms(self) -> None:

@@ -57,7 +57,7 @@ class ContractSemantics(Lookup):
         try:
             kind = normal_type(str(column["type"])) if "type" in column else None
         except TypeTextError:
-            return  # told by the field itself
+            return  # reported by the field itself
         if kind is not None and kind.startswith(_NESTED):
             message = f"`allowed` is for plain values; the column is a {kind[:60]}"
             self._note("idle-field", f"{path}.allowed", message)
@@ -208,7 +208,7 @@ class QualitySemantics(Lookup):
     def _known_columns(
         self, contract: Mapping[str, object]
     ) -> tuple[dict[str, str], dict[str, str]]:
-        """All columns that the spec tells of, by name in small letters, and the types of some."""
+        """All columns that the spec names, by name in small letters, and the types of some."""
         partitions = self._at("table", "partition_by")
         partitions = partitions if isinstance(partitions, Mapping) else {}
         named = (self._at("table", section, "columns") for section in ("record_key", "ordering"))

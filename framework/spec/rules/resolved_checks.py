@@ -84,7 +84,7 @@ class CheckFinisher:
     """Finishes the checks of one document.
 
     Attributes:
-        judge: tells what is wrong with a profile's fields.
+        judge: reports what is wrong with a profile's fields.
         finisher: finishes the SQL of queries.
     """
 

@@ -74,7 +74,7 @@ class Semantics(Lookup):
         self._note("missing-field", "table.record_key", message, f"record_key: {examples[0]}")
 
     def _check_ordering(self) -> None:
-        """Versions of a record are told apart by an order that nobody can guess."""
+        """Versions of a record are distinguished by an order that nobody can guess."""
         if self._has("table.ordering"):
             return
         upserts = self._at("write", "operation") == WriteOperation.UPSERT.value

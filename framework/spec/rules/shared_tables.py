@@ -24,7 +24,7 @@ def shared_tables(specs: Sequence[PipelineSpec]) -> tuple[Finding, ...]:
     """Return what is wrong between sound specs, at both places each time.
 
     One location for two tables, or one table inside another, is an error. One name for two tables
-    is a warning: reports, lineage and queries could not tell them apart.
+    is a warning: reports, lineage and queries could not distinguish them.
     """
     return tuple(found for a, b in combinations(specs, 2) for found in _between(a, b))
 

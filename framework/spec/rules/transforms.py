@@ -47,7 +47,7 @@ class SqlFinisher:
         """The transforms whose SQL has no fault, in order; the faults of the others are noted.
 
         `transforms` is the section's data. What is no transform at all is passed over, as the
-        checks of fields tell of it.
+        checks of fields report it.
         """
         found = []
         views = [SOURCE_VIEW]
@@ -101,8 +101,8 @@ class SqlFinisher:
         """The author's text, here or in the file, if its references are sound."""
         node, findings = self.files.positions.node(path), self.files.findings
         at_fault = any(finding.key_path == path for finding in findings.errors)
-        told = at_fault or findings.full
-        if told or not isinstance(value, str) or not isinstance(node, ScalarNode):
+        is_reported = at_fault or findings.full
+        if is_reported or not isinstance(value, str) or not isinstance(node, ScalarNode):
             return None
         if not path.endswith(".sql_file"):
             return node.text

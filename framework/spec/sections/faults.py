@@ -72,7 +72,7 @@ class Judge:
     ) -> Document | None:
         """The document, or None after adding each fault to the findings.
 
-        What was already found at a path is not told twice.
+        What was already found at a path is not reported twice.
         """
         try:
             return model.model_validate(data, context=dict(context or {}))

@@ -23,7 +23,7 @@ from framework.spec.sections.settings import SettingValue, revealed
 __all__ = ["FILE_FORMATS", "SourceLoad", "SourceSpec"]
 
 FILE_FORMATS = ("parquet", "csv", "json", "orc")
-"""Formats whose source is a folder of files, so that new ones can be told from loaded ones."""
+"""Formats whose source is a folder of files, so that new files are known from loaded ones."""
 
 _FORMAT = re.compile(r"[A-Za-z][A-Za-z0-9_.$-]*")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -89,7 +89,7 @@ def _ddl_text(value: str) -> str:
 
 
 def _loadable(load: SourceLoad, info: ValidationInfo) -> SourceLoad:
-    """The same; of what is no folder of files, everything, as there nothing tells what is new.
+    """The same; of what is no folder of files, everything, as there nothing says what is new.
 
     That turns the default round; where `new_files` is written, the loader has a fault for it.
     """

@@ -1,6 +1,6 @@
 """One pass over the tokens of an expression, for `expressions`.
 
-At each token either a value is expected or an operator. That alone tells most keywords from
+At each token either a value is expected or an operator. That alone distinguishes most keywords from
 columns, since Spark reserves none: `end` is a column in `end > start`, and a keyword after a value.
 What has a syntax of its own (CASE, INTERVAL, EXTRACT, TRIM, casts, lambdas, windows) is known here.
 """

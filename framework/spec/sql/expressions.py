@@ -1,4 +1,4 @@
-"""What an expression of Spark SQL names, told by a light scan.
+"""What an expression of Spark SQL names, found by a light scan.
 
 The scan knows where in an expression a value can stand and where an operator, so that a word is a
 column exactly where it could be no keyword. It does not know the grammar, which is Spark's to

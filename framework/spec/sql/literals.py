@@ -1,6 +1,6 @@
 """Whether Spark, in its ANSI mode, casts a text to a type: `CAST('abc' AS INT)` fails there.
 
-What cannot be told by a glance, such as the hour of a timestamp, counts as fitting.
+What cannot be seen at a glance, such as the hour of a timestamp, counts as fitting.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is wrong with a predicate, of what can be told without Spark and without data."""
+"""What is wrong with a predicate, of what can be known without Spark and without data."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ _WORD = re.compile(r"\w+")
 
 
 class TypeTextError(Exception):
-    """The text is no type; caught and told as a finding within this room."""
+    """The text is no type; caught and reported as a finding within this room."""
 
     def __init__(self, message: str, suggestion: str | None = None) -> None:
         super().__init__(message)

@@ -36,7 +36,7 @@ _WRITES = ("INSERT", "FROM", "UPDATE", "DELETE", "MERGE")
 
 
 class StatementError(Exception):
-    """The text is no such SQL; caught and told as a finding within this room.
+    """The text is no such SQL; caught and reported as a finding within this room.
 
     `offset` counts characters from 0, `line` lines from 1.
     """

@@ -54,7 +54,7 @@ _CHARACTERS_A_STEP = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered:
-    """What came of a template.
+    """The result of a template.
 
     Attributes:
         text: the finished text; empty where there are faults.

@@ -34,7 +34,7 @@ MAX_ITEMS = 5_000
 
 
 class TemplateValueError(ValueError):
-    """A value that a template cannot go on with; caught and told as a finding within this room."""
+    """A value that a template cannot use; caught and reported as a finding within this room."""
 
 
 class TemplateLimitError(TemplateValueError):

@@ -52,7 +52,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What one commit wrote, in sum; `rows` with those that were carried over."""
+    """What one commit wrote, in sum; `rows` with those that were kept."""
 
     files: int = 0
     rows: int = 0
@@ -165,7 +165,7 @@ class CommitReading:
 
     Args:
         storage: of the table.
-        pool: carries the reading.
+        pool: runs the reading.
     """
 
     def __init__(self, storage: Storage, pool: Executor) -> None:
@@ -203,7 +203,7 @@ class CommitReading:
         return {key[0]: found[key] for key in wanted if key in found}
 
     def head(self, instant: Instant, known: Known) -> CommitHead | None:
-        """Return what an instant says besides its files, at once; None where it cannot be told.
+        """Return what an instant says besides its files, at once; None where it is not known.
 
         So it is where it is no commit, where its file is large, gone by now, or damaged.
         """

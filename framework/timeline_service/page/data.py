@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from framework.timeline_service.messages import JSON, Answer, RequestRefusedError, parameters
 from framework.timeline_service.page.parameters import Part
-from framework.timeline_service.page.table_summary import ToldTable
+from framework.timeline_service.page.table_summary import TableSummary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,7 +47,7 @@ class PageData:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
         self._pool = ThreadPoolExecutor(_READERS, thread_name_prefix="page-reading")
-        self._told: dict[str, ToldTable] = {}
+        self._summaries: dict[str, TableSummary] = {}
         self._lock = Lock()
 
     def answer(self, request: Request) -> Answer:
@@ -64,7 +64,7 @@ class PageData:
 
     def close(self) -> None:
         """Let go of threads; what is being read is read no further."""
-        for each in self._told.values():
+        for each in self._summaries.values():
             each.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -82,35 +82,35 @@ class PageData:
         """Return a part of the tables, by location."""
         every = self._tables.all()
         items = [self._table(each.id).in_short() for each in part.of_list(every)]
-        return {"driver": self._tables.driver, **part.told(items, len(every))}
+        return {"driver": self._tables.driver, **part.document(items, len(every))}
 
-    def _table(self, id_: str) -> ToldTable:
+    def _table(self, id_: str) -> TableSummary:
         """Return a table of this id."""
         table = self._tables.by_id(id_)
         with self._lock:
-            told = self._told.get(id_)
-            if told is None or told.table is not table:
-                if told is not None:
-                    told.close()
-                told = self._told[id_] = ToldTable(table, self._pool)
-        return told
+            summary = self._summaries.get(id_)
+            if summary is None or summary.table is not table:
+                if summary is not None:
+                    summary.close()
+                summary = self._summaries[id_] = TableSummary(table, self._pool)
+        return summary
 
 
-def _full(table: ToldTable, said: Mapping[str, str]) -> dict[str, Any]:
+def _full(table: TableSummary, said: Mapping[str, str]) -> dict[str, Any]:
     return table.in_full(Part.of(said, _USUAL))
 
 
-def _partitions(table: ToldTable, said: Mapping[str, str]) -> dict[str, Any]:
+def _partitions(table: TableSummary, said: Mapping[str, str]) -> dict[str, Any]:
     return table.counts.partitions(said.get("like", ""), Part.of(said, _USUAL))
 
 
-def _slices(table: ToldTable, said: Mapping[str, str]) -> dict[str, Any]:
+def _slices(table: TableSummary, said: Mapping[str, str]) -> dict[str, Any]:
     if "partition" not in said:
         raise RequestRefusedError(400, "partition is missing; it may be empty")
     return table.counts.slices(said["partition"], Part.of(said, _USUAL))
 
 
-_OF_A_TABLE: Final[Mapping[str, Callable[[ToldTable, Mapping[str, str]], dict[str, Any]]]] = (
+_OF_A_TABLE: Final[Mapping[str, Callable[[TableSummary, Mapping[str, str]], dict[str, Any]]]] = (
     MappingProxyType({"": _full, "partitions": _partitions, "slices": _slices})
 )
 """What may be asked of a table, by what follows its id."""
@@ -121,6 +121,6 @@ def _answer(found: Mapping[str, Any], known: str) -> Answer:
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
     fingerprint = hashlib.sha256(text.encode()).hexdigest()[:16]
     more = {"same": True} if fingerprint == known else found
-    told = {"fingerprint": fingerprint, **more}
-    body = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
+    answer = {"fingerprint": fingerprint, **more}
+    body = json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
     return Answer(body=body, headers=_HEADERS)

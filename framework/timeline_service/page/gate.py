@@ -20,10 +20,10 @@ _WARNED: Final = frozenset({Outcome.FAILED, Outcome.WARNED})
 
 @unique
 class GateVerdict(StrEnum):
-    """What came of the gate of a commit that was published.
+    """The verdict of the gate of a commit that was published.
 
     `NONE`: no gate of ours saw it. `PASSED`: nothing was found. `WARNED`: a check found something
-    and only told. `TAKEN_OUT`: rows were quarantined or dropped, and no check warned.
+    and only reported. `TAKEN_OUT`: rows were quarantined or dropped, and no check warned.
     """
 
     NONE = "none"

@@ -47,7 +47,7 @@ class Part:
         """Return the items of this part."""
         return items[self.offset : self.offset + self.limit]
 
-    def told(self, items: Sequence[Any], total: int) -> dict[str, Any]:
+    def document(self, items: Sequence[Any], total: int) -> dict[str, Any]:
         """Return the part as JSON: its items, where they stand, and how many there are in all."""
         return {
             "items": list(items),

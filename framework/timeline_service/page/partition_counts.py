@@ -51,7 +51,7 @@ class PartitionCounts:
             usage = view.usage()
             instant = view.facts.timeline.last_requested_time
         return {
-            **part.told(items, len(found)),
+            **part.document(items, len(found)),
             "partitions": len(every),
             "loaded": usage.partitions,
             "groups": usage.groups,
@@ -76,7 +76,7 @@ class PartitionCounts:
             "partition": path,
             "instant": instant,
             "counts": counts,
-            **part.told([_slice(each) for each in part.of_list(found)], len(found)),
+            **part.document([_slice(each) for each in part.of_list(found)], len(found)),
         }
 
     def _partition(self, path: str) -> dict[str, Any]:

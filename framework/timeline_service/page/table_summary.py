@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from framework.timeline_service.page.parameters import Part
     from framework.timeline_service.tables import ServedTable
 
-__all__ = ["ToldTable"]
+__all__ = ["TableSummary"]
 
 _WAIT_S: Final = 0.4
 _POINTS: Final = 400
@@ -37,12 +37,12 @@ _PENDING: Final = 50
 _NS_PER_MS: Final = 1_000_000
 
 
-class ToldTable:
+class TableSummary:
     """One served table.
 
     Args:
         table: as it is served.
-        pool: carries the reading of commits.
+        pool: runs the reading of commits.
 
     Attributes:
         counts: what is known of its partitions.
@@ -81,7 +81,7 @@ class ToldTable:
             **self._last(known),
             "at_work": self._at_work() if pending else None,
             "pending": pending,
-            "instants": part.told(
+            "instants": part.document(
                 [self._told(each, known, facts) for each in part.of_list(instants)], len(instants)
             ),
             "growth": self._growth(commits, known, facts),
@@ -116,7 +116,7 @@ class ToldTable:
         }
 
     def _last_commit(self, instant: Instant, known: Known) -> dict[str, Any]:
-        """Return the last completed commit with its gate's verdict, None where that is not told."""
+        """Return the last completed commit with its gate's verdict, None where it is not known."""
         head = self._reading.head(instant, known)
         return {
             **_plain(instant),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework.errors import EngineError
-from framework.spark.loading.staging import settle
+from framework.spark.loading.staging import name_staged_files
 from tests.support.inputs import write_rows
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def test_settle_orders_by_task_then_file_and_leaves_nothing_else(tmp_path: Path)
     _write(tmp_path, 0, 0, 0)
     _write(tmp_path, 99999, 8, 8)
     _commit(tmp_path)
-    schema, files = settle(tmp_path, rows=8)
+    schema, files = name_staged_files(tmp_path, rows=8)
     assert schema.names == ["id", "v"]
     assert schema.metadata is None
     assert [file.rows for file in files] == [4, 3, 1]
@@ -53,7 +53,7 @@ def test_settle_with_other_rows_than_written_is_refused(tmp_path: Path, rows: in
     _commit(tmp_path)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(EngineError) as caught:
-        settle(tmp_path, rows=rows)
+        name_staged_files(tmp_path, rows=rows)
     assert (caught.value.condition, caught.value.where.file) == (
         "input/rows-differ",
         str(tmp_path),
@@ -65,9 +65,9 @@ def test_settle_of_a_folder_without_a_commit_is_refused(tmp_path: Path) -> None:
     """No mark means no job that ended well, no file that it wrote elsewhere."""
     _write(tmp_path, 0, 0, 4)
     with pytest.raises(EngineError, match="no file"):
-        settle(tmp_path, rows=4)
+        name_staged_files(tmp_path, rows=4)
     _commit(tmp_path)
     for file in tmp_path.glob("*.parquet"):
         file.unlink()
     with pytest.raises(EngineError, match="no file"):
-        settle(tmp_path, rows=0)
+        name_staged_files(tmp_path, rows=0)

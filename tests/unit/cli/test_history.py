@@ -54,7 +54,7 @@ def test_checks_and_rows_taken_out_are_one_line(
     assert checks == (
         "  checks 1 warned, 1 quarantined, 1 dropped, 4 passed (late_orders: 12 of 301,442 rows,"
         " customer_is_known: 12 of 336,776 rows, no_test_orders: 3 of 336,776 rows);"
-        " 12 quarantined rows, 3 dropped"
+        " 12 rows quarantined, 3 dropped"
     )
 
 

@@ -201,12 +201,12 @@ def test_status_and_history_tell_of_quarantined_rows(command: Command, shop: Sho
     for place in (shop.spec, shop.table):
         told = command("status", place)
         assert told.code == 0
-        assert "\nquarantined  2 data sets, 3 rows, " in told.out
+        assert "\nquarantine 2 data sets, 3 rows, " in told.out
         document = command("status", place, "--format", "json").document
         assert {k: document["quarantined"][k] for k in ("data_sets", "rows")} == {
             "data_sets": 2,
             "rows": 3,
         }
     told = command("history", shop.table)
-    assert "; 2 quarantined rows\n" in told.out
+    assert "; 2 rows quarantined\n" in told.out
     assert "; 1 row quarantined\n" in told.out

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from framework.cli.app import main
-from framework.cli.render.trials import TrialsTold
+from framework.cli.render.trials import SpecTestReport
 from framework.engine.examples.trial import TrialOutcome
 from framework.errors import PlanError
 from tests.support.examples import a_difference, a_test, trials, write_spec
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 def told(form: str, found: list[Trial], capsys: pytest.CaptureFixture[str]) -> str:
     """What is written of the tests of one spec."""
-    telling = TrialsTold(form=form)
-    telling.begin("a.pipeline.yml")
+    report = SpecTestReport(form=form)
+    report.begin("a.pipeline.yml")
     for each in found:
-        telling.tell(each)
-    telling.end()
-    telling.close({Path("b.pipeline.yml"): PlanError("tests/none", "nothing\x00")})
+        report.report(each)
+    report.end()
+    report.close({Path("b.pipeline.yml"): PlanError("tests/none", "nothing\x00")})
     return capsys.readouterr().out
 
 
@@ -88,11 +88,11 @@ def test_junit_has_a_suite_for_each_spec(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_codes_are_those_of_the_gate_and_of_errors(capsys: pytest.CaptureFixture[str]) -> None:
     """3 for rows that are not as expected."""
-    telling = TrialsTold(form="json")
-    telling.begin("a")
+    report = SpecTestReport(form="json")
+    report.begin("a")
     for each in trials():
-        telling.tell(each)
-    assert telling.codes == [0, 3, 1]
+        report.report(each)
+    assert report.codes == [0, 3, 1]
     assert capsys.readouterr().out == ""
 
 

@@ -158,7 +158,7 @@ def _prefix(partition_path: str) -> bytes:
 
 
 def _marker(partition_path: str) -> bytes:
-    """Return the key that tells that a partition is loaded."""
+    """Return the key that says that a partition is loaded."""
     return b"p" + partition_path.encode()
 
 

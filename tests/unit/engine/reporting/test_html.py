@@ -208,7 +208,7 @@ def test_text_has_enough_contrast_in_both_schemes(scheme: int) -> None:
     block = re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL)[scheme]
     colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{3,6})", block))
     pairs = [(ink, on) for ink in ("ink", "soft") for on in ("page", "card", "sunk")]
-    pairs += [(tone, f"{tone}-bg") for tone in ("good", "bad", "caution", "quarantine")]
+    pairs += [(tone, f"{tone}-bg") for tone in ("good", "bad", "caution", "aside")]
     pairs += [("bad", "card"), ("caution", "card"), ("good", "card"), ("link", "page")]
     for ink, on in pairs:
         light, dark = sorted((luminance(colours[ink]), luminance(colours[on])), reverse=True)
