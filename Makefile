@@ -7,7 +7,7 @@ JUDGE := .venv-judge
 RIVALS := .venv-rivals
 BIN := $(VENV)/bin
 # Spark tests of which nothing depends on Spark's version
-OURS_ALONE := faults examples test_load_model.py test_quarantine.py
+OURS_ALONE := faults spec_tests test_load_model.py test_quarantine.py
 # thousands of processes import the same modules: their bytecode is kept, whatever the caller's shell says
 unexport PYTHONDONTWRITEBYTECODE
 # further words for pytest, such as PYTEST_ARGS=--last-failed

@@ -16,14 +16,14 @@ from framework.cli.interrupts import raise_if_lost
 from framework.cli.options import Conf, Master, Specs, Target, Variables, pairs
 from framework.cli.render.console import clean, err, write
 from framework.cli.render.errors import OutputOptions, fail
-from framework.cli.render.trials import SpecTestReport
+from framework.cli.render.spec_tests import SpecTestReport
 from framework.cli.spark_session import spark_session
-from framework.engine.examples.ready import made_ready
 from framework.engine.prepare import Request, load
+from framework.engine.spec_tests.ready import made_ready
 from framework.errors import FrameworkError, PlanError
-from framework.plan.examples.example import examples_of
-from framework.plan.examples.stand_in import plain_conf
 from framework.plan.faults import refuse
+from framework.plan.spec_tests.spec_test import spec_tests_of
+from framework.plan.spec_tests.stand_in import plain_conf
 from framework.spec.loader import find_specs
 
 if TYPE_CHECKING:
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from framework.engine.examples.ready import ReadyExample
-    from framework.engine.examples.trial import Trial
+    from framework.engine.spec_tests.ready import ReadySpecTest
+    from framework.engine.spec_tests.result import SpecTestResult
     from framework.plan.faults import Fault
     from framework.spec.sections.pipeline_spec import PipelineSpec
 
-__all__ = ["Suite", "Suites", "command", "load_suites"]
+__all__ = ["LoadedSpecTests", "SpecTests", "command", "load_spec_tests"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suite:
+class SpecTests:
     """The chosen tests of one spec.
 
     Attributes:
@@ -52,34 +52,34 @@ class Suite:
 
     path: Path
     spec: PipelineSpec
-    tests: tuple[ReadyExample, ...]
+    tests: tuple[ReadySpecTest, ...]
     conf: Mapping[str, str]
 
-    def trials(self, spark: SparkSession, *, keep: bool) -> Iterator[Trial]:
+    def results(self, spark: SparkSession, *, keep: bool) -> Iterator[SpecTestResult]:
         """Yield the result of each test, each in a new folder, which goes unless it is kept."""
-        from framework.spark.examples.example_run import try_example
+        from framework.spark.spec_tests.run_test import run_spec_test
 
         for test in self.tests:
             raise_if_lost()
             folder = tempfile.mkdtemp(prefix="run-pipeline-test-")
             try:
-                trial = try_example(spark, self.spec, test, Path(folder).resolve())
+                result = run_spec_test(spark, self.spec, test, Path(folder).resolve())
             finally:
                 if not keep:
                     shutil.rmtree(folder, ignore_errors=True)
-            yield replace(trial, folder=folder) if keep else trial
+            yield replace(result, folder=folder) if keep else result
 
 
 @dataclass(slots=True, kw_only=True)
-class Suites:
+class LoadedSpecTests:
     """What there is to try.
 
     Attributes:
-        suites: one for each spec with tests.
-        faults: specs that cannot be tried, with the reason.
+        specs: one for each spec with tests.
+        faults: specs whose tests cannot be run, with the reason.
     """
 
-    suites: list[Suite] = field(default_factory=list)
+    specs: list[SpecTests] = field(default_factory=list)
     faults: dict[Path, FrameworkError] = field(default_factory=dict)
 
     @property
@@ -88,13 +88,13 @@ class Suites:
         return [error.exit_code for error in self.faults.values()]
 
 
-def load_suites(
+def load_spec_tests(
     paths: Sequence[Path],
     target: str | None,
     variables: Mapping[str, str],
     keyword: str | None,
     voice: OutputOptions,
-) -> Suites:
+) -> LoadedSpecTests:
     """Return the tests of all specs whose names have the keyword in them, whatever the case.
 
     A fault of one of several specs is drawn and does not keep the others from their turn; the fault
@@ -103,7 +103,7 @@ def load_suites(
     Raises:
         PlanError: `tests/none`; there is nothing to try.
     """
-    files, found, others = find_specs(paths), Suites(), 0
+    files, found, others = find_specs(paths), LoadedSpecTests(), 0
     for path in files:
         try:
             spec = load(Request(path=path, target=target, variables=variables))
@@ -116,24 +116,24 @@ def load_suites(
             continue
         if tests:
             conf = plain_conf(spec)
-            found.suites.append(Suite(path=path, spec=spec, tests=tests, conf=conf))
+            found.specs.append(SpecTests(path=path, spec=spec, tests=tests, conf=conf))
         elif spec.tests:
             others += 1
         else:
             write(err(), f"{clean(path)}: no tests")
-    if not found.suites and not found.faults:
+    if not found.specs and not found.faults:
         raise _nothing(keyword if others else None)
     return found
 
 
-def _ready(spec: PipelineSpec, keyword: str | None) -> tuple[ReadyExample, ...]:
+def _ready(spec: PipelineSpec, keyword: str | None) -> tuple[ReadySpecTest, ...]:
     """Return the chosen tests with their rows typed.
 
     Raises:
         PlanError: every fault in the rows, as of `made_ready`.
     """
     faults: list[Fault] = []
-    chosen = [e for e in examples_of(spec) if (keyword or "").lower() in e.name.lower()]
+    chosen = [e for e in spec_tests_of(spec) if (keyword or "").lower() in e.name.lower()]
     ready = tuple(made_ready(each, faults) for each in chosen)
     if faults:
         refuse(faults, spec.positions)
@@ -143,14 +143,14 @@ def _ready(spec: PipelineSpec, keyword: str | None) -> tuple[ReadyExample, ...]:
 def _nothing(keyword: str | None) -> PlanError:
     """Return the error for nothing to try."""
     if keyword is not None:
-        message, remedy = f"no test has '{keyword}' in its name", "Leave -k out to try all tests."
+        message, remedy = f"no test has '{keyword}' in its name", "Leave -k out to run all tests."
     else:
         message = "there is nothing to test"
         remedy = "Add a section `tests` to a spec: docs/guide/testing.md shows one."
     return PlanError("tests/none", message, remedy=remedy)
 
 
-class TrialFormat(StrEnum):
+class SpecTestFormat(StrEnum):
     """Forms of results: for people, and for the tools that gather them."""
 
     TEXT = "text"
@@ -172,26 +172,26 @@ def command(
     master: Master = None,
     conf: Conf = None,
     form: Annotated[
-        TrialFormat, typer.Option("--format", help="Form of the results on stdout.")
-    ] = TrialFormat.TEXT,
+        SpecTestFormat, typer.Option("--format", help="Form of the results on stdout.")
+    ] = SpecTestFormat.TEXT,
 ) -> int:
     """Run the tests of specs: their pipeline, over the rows that are written there.
 
     Tables and sources of the specs are not touched. Exit 0 when all tests passed, 3 when one has
     another result than expected, 1 when one is at fault itself.
     """
-    voice = OutputOptions(json_result=form is TrialFormat.JSON)
-    found = load_suites(specs or [], target, pairs(var, "--var"), keyword, voice)
+    voice = OutputOptions(json_result=form is SpecTestFormat.JSON)
+    found = load_spec_tests(specs or [], target, pairs(var, "--var"), keyword, voice)
     settings = pairs(conf, "--conf")
     report = SpecTestReport(form=form.value)
-    if found.suites:
+    if found.specs:
         _try_all(found, report, master, settings, keep=keep)
     report.close(found.faults)
     return gravest([*found.codes, *report.codes])
 
 
 def _try_all(
-    found: Suites,
+    found: LoadedSpecTests,
     report: SpecTestReport,
     master: str | None,
     settings: dict[str, str],
@@ -199,13 +199,13 @@ def _try_all(
     keep: bool,
 ) -> None:
     """Try the tests of all specs on one session."""
-    from framework.spark.examples.session import MASTER, session_of, start_settings
+    from framework.spark.spec_tests.session import MASTER, session_of, start_settings
 
-    confs = [suite.conf for suite in found.suites]
+    confs = [each.conf for each in found.specs]
     with spark_session(master or MASTER, start_settings(confs, settings)) as spark:
-        for suite in found.suites:
-            own = session_of(spark, suite.conf, settings, confs)
-            report.begin(str(suite.path))
-            for trial in suite.trials(own, keep=keep):
-                report.report(trial)
+        for each in found.specs:
+            own = session_of(spark, each.conf, settings, confs)
+            report.begin(str(each.path))
+            for result in each.results(own, keep=keep):
+                report.report(result)
             report.end()

@@ -20,12 +20,12 @@ from framework.spec.document.section_keys import (
 from framework.spec.document.source import SourceText, one_finding, read_source
 from framework.spec.document.walker import parse
 from framework.spec.rules.check_semantics import CheckSemantics
-from framework.spec.rules.example_semantics import ExampleSemantics, note_unknown_checks
 from framework.spec.rules.inclusions import PROFILES, ColumnsFile, with_profiles
 from framework.spec.rules.load_semantics import LoadSemantics
 from framework.spec.rules.quality_semantics import ContractSemantics, QualitySemantics
 from framework.spec.rules.resolved_checks import CheckFinisher, models_by_name
 from framework.spec.rules.semantics import Semantics
+from framework.spec.rules.spec_test_semantics import SpecTestSemantics, note_unknown_checks
 from framework.spec.rules.sql_files import SqlFiles
 from framework.spec.rules.transforms import SqlFinisher
 from framework.spec.sections.faults import Judge
@@ -58,12 +58,12 @@ _Checks = (
     | ContractSemantics
     | CheckSemantics
     | QualitySemantics
-    | ExampleSemantics
+    | SpecTestSemantics
 )
 _CHECKS: tuple[type[_Checks], ...] = (
     *(Semantics, LoadSemantics),
     *(ContractSemantics, CheckSemantics, QualitySemantics),
-    ExampleSemantics,
+    SpecTestSemantics,
 )
 
 

@@ -25,7 +25,7 @@ from framework.spec.sections.table_spec import (
     RecordKeySpec,
     TableSpec,
 )
-from framework.spec.sections.tests_spec import Examples, ExampleSpec, ExpectedSpec
+from framework.spec.sections.tests_spec import ExpectedSpec, Tests, TestSpec
 from framework.spec.sections.timeline_service_spec import TimelineServiceSpec
 from framework.spec.sections.transform_spec import TransformFields, Transforms
 from framework.spec.sections.write_spec import WriteSpec
@@ -101,7 +101,7 @@ class PipelineDocument(SpecModel):
         default=None, description="What the gate checks before anything is published."
     )
     write: WriteSpec | None = Field(default=None, description="How later runs write.")
-    tests: Examples | None = Field(
+    tests: Tests | None = Field(
         default=None, description="Rows that go in, and what must become of them."
     )
     timeline_service: TimelineServiceSpec | None = Field(
@@ -126,7 +126,7 @@ MODELS: Mapping[str, type[SpecModel]] = {
     "quality.checks[]": CheckSpec,
     "quality.quarantine": QuarantineSpec,
     "write": WriteSpec,
-    "tests[]": ExampleSpec,
+    "tests[]": TestSpec,
     "tests[].expect": ExpectedSpec,
     "timeline_service": TimelineServiceSpec,
     "spark": SparkSpec,
@@ -173,7 +173,7 @@ class PipelineSpec:
     quality: QualitySpec | None = None
     checks: tuple[PlacedCheck, ...] = ()
     write: WriteSpec | None = None
-    tests: tuple[ExampleSpec, ...] = ()
+    tests: tuple[TestSpec, ...] = ()
     timeline_service: TimelineServiceSpec | None = None
     spark: SparkSpec | None = None
     source_path: Path

@@ -10,9 +10,9 @@ from pydantic import ConfigDict, Field
 from framework.spec.sections.fields import SpecModel, Text
 from framework.spec.sections.settings import FreeValue
 
-__all__ = ["MAX_EXAMPLES", "ExampleSpec", "Examples", "ExpectedSpec", "Row", "Rows"]
+__all__ = ["MAX_TESTS", "ExpectedSpec", "Row", "Rows", "TestSpec", "Tests"]
 
-MAX_EXAMPLES = 1_000
+MAX_TESTS = 1_000
 _MAX_ROWS = 1_000
 
 Row = Annotated[Mapping[str, FreeValue], Field(min_length=1)]
@@ -49,7 +49,7 @@ class ExpectedSpec(SpecModel):
         return self.refused_by is not None or self.rejected is not None
 
 
-class ExampleSpec(SpecModel):
+class TestSpec(SpecModel):
     """One test: the rows of a table, those that come in, and what is expected."""
 
     name: Text = Field(description="What the test shows.", examples=["negative distance"])
@@ -64,4 +64,4 @@ class ExampleSpec(SpecModel):
     )
 
 
-Examples = Annotated[tuple[ExampleSpec, ...], Field(min_length=1, max_length=MAX_EXAMPLES)]
+Tests = Annotated[tuple[TestSpec, ...], Field(min_length=1, max_length=MAX_TESTS)]

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from framework.engine.examples.rows import fitted_rows
+from framework.engine.spec_tests.rows import fitted_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pyarrow as pa
 
-    from framework.plan.examples.example import ExampleRows
     from framework.plan.faults import Fault
+    from framework.plan.spec_tests.spec_test import SpecTestRows
 
 __all__ = ["Difference", "Row", "compare", "text_of"]
 
@@ -47,7 +47,7 @@ class Difference:
 
 
 def compare(
-    what: str, expected: ExampleRows, found: pa.Table, faults: list[Fault]
+    what: str, expected: SpecTestRows, found: pa.Table, faults: list[Fault]
 ) -> Difference | None:
     """Return how rows differ from those expected, None where they do not.
 

@@ -6,23 +6,31 @@ import json
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from framework.engine.examples.comparison import Difference
-from framework.engine.examples.ready import made_ready
-from framework.engine.examples.trial import Trial
+from framework.engine.spec_tests.comparison import Difference
+from framework.engine.spec_tests.ready import made_ready
+from framework.engine.spec_tests.result import SpecTestResult
 from framework.errors import PlanError
-from framework.plan.examples.columns import RowColumns
-from framework.plan.examples.example import ExampleRows, examples_of
+from framework.plan.spec_tests.columns import RowColumns
+from framework.plan.spec_tests.spec_test import SpecTestRows, spec_tests_of
 from framework.spec.loader import load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from framework.engine.examples.ready import ReadyExample
+    from framework.engine.spec_tests.ready import ReadySpecTest
     from framework.plan.faults import Fault
     from framework.spec.sections.pipeline_spec import PipelineSpec
 
-__all__ = ["a_difference", "a_spec", "a_test", "ready_tests", "some_rows", "trials", "write_spec"]
+__all__ = [
+    "a_difference",
+    "a_spec",
+    "a_test",
+    "ready_tests",
+    "some_results",
+    "some_rows",
+    "write_spec",
+]
 
 _TABLE: Mapping[str, Any] = MappingProxyType(
     {
@@ -66,15 +74,15 @@ def a_spec(folder: Path, *tests: Mapping[str, Any], **sections: Any) -> Pipeline
     return load_spec(write_spec(folder, *tests, **sections))
 
 
-def ready_tests(spec: PipelineSpec) -> tuple[tuple[ReadyExample, ...], list[Fault]]:
+def ready_tests(spec: PipelineSpec) -> tuple[tuple[ReadySpecTest, ...], list[Fault]]:
     """Return the tests of a spec with their rows typed, and what is wrong with them."""
     faults: list[Fault] = []
-    return tuple(made_ready(each, faults) for each in examples_of(spec)), faults
+    return tuple(made_ready(each, faults) for each in spec_tests_of(spec)), faults
 
 
-def some_rows(*rows: Mapping[str, object], **types: str) -> ExampleRows:
+def some_rows(*rows: Mapping[str, object], **types: str) -> SpecTestRows:
     """Return rows as a spec has them, of columns with these types."""
-    return ExampleRows(path="tests[0].given", rows=rows, columns=RowColumns(further=types))
+    return SpecTestRows(path="tests[0].given", rows=rows, columns=RowColumns(further=types))
 
 
 def a_difference(**changes: Any) -> Difference:
@@ -89,16 +97,16 @@ def a_difference(**changes: Any) -> Difference:
     return Difference(**{**fields, **changes})
 
 
-def trials() -> list[Trial]:
+def some_results() -> list[SpecTestResult]:
     """Return one result of each kind."""
     error = PlanError("load/no-table", "there is no table to delete from", remedy="Begin it.")
     return [
-        Trial(name="passes", seconds=1.25),
-        Trial(
+        SpecTestResult(name="passes", seconds=1.25),
+        SpecTestResult(
             name="differs",
             seconds=0.5,
             reasons=("the run was refused: no",),
             differences=(a_difference(),),
         ),
-        Trial(name="breaks", seconds=0.25, error=error, folder="/kept/here"),
+        SpecTestResult(name="breaks", seconds=0.25, error=error, folder="/kept/here"),
     ]

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from framework.engine.examples.trial import TrialOutcome
+from framework.engine.spec_tests.result import SpecTestOutcome
 from framework.errors import SpecError
-from framework.spark.examples.example_run import try_example
-from tests.support.examples import a_spec, a_test, ready_tests
+from framework.spark.spec_tests.run_test import run_spec_test
+from tests.support.spec_tests import a_spec, a_test, ready_tests
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from framework.engine.examples.trial import Trial
+    from framework.engine.spec_tests.result import SpecTestResult
 
 pytestmark = pytest.mark.spark
 
@@ -44,24 +44,24 @@ ASIDE = {**POSITIVE, "on_fail": "quarantine"}
 def tried(spark: SparkSession, tmp_path: Path) -> Any:
     """Tries one test of a spec with some sections."""
 
-    def try_it(test: Mapping[str, Any], **sections: Any) -> Trial:
+    def try_it(test: Mapping[str, Any], **sections: Any) -> SpecTestResult:
         spec = a_spec(tmp_path, test, **sections)
         (ready,), faults = ready_tests(spec)
         assert faults == []
         folder = tmp_path / "tried"
         folder.mkdir()
-        found = try_example(spark, spec, ready, folder)
+        found = run_spec_test(spark, spec, ready, folder)
         assert not (tmp_path / "lake").exists()
         return found
 
     return try_it
 
 
-def passed(trial: Trial) -> bool:
+def passed(trial: SpecTestResult) -> bool:
     """Whether the test passed; what came of it instead is shown."""
     assert trial.error is None, str(trial.error)
     assert (trial.reasons, trial.differences) == ((), ())
-    return trial.outcome is TrialOutcome.PASSED
+    return trial.outcome is SpecTestOutcome.PASSED
 
 
 def test_upsert_changes_quarantines_and_keeps_rows(tried: Any) -> None:
@@ -93,7 +93,7 @@ def test_rows_that_differ_are_told(tried: Any) -> None:
         expect={"written": [{"id": 1, "v": 8}], "table_after": [], "quarantined": []},
     )
     found = tried(test, **checks(ASIDE))
-    assert found.outcome is TrialOutcome.FAILED
+    assert found.outcome is SpecTestOutcome.FAILED
     assert [(d.what, d.missing) for d in found.differences] == [
         ("written", (("1", "8"),)),
         ("table_after", ()),
@@ -291,7 +291,7 @@ def test_keys_that_a_bootstrap_refuses_are_rejected(tried: Any) -> None:
 def test_refusal_that_nobody_expects_is_told(tried: Any, expect: Any, reason: str) -> None:
     """In its own words."""
     found = tried(a_test(given=GIVEN, expect=expect), **checks(POSITIVE))
-    assert found.outcome is TrialOutcome.FAILED
+    assert found.outcome is SpecTestOutcome.FAILED
     assert reason in found.reasons[0]
 
 
@@ -332,7 +332,7 @@ def test_test_without_a_result_is_an_error(
 ) -> None:
     """Typed, and where it is the test's own fault, with its line."""
     found = tried(test, **sections)
-    assert found.outcome is TrialOutcome.ERROR
+    assert found.outcome is SpecTestOutcome.ERROR
     assert found.error.condition == condition
     if condition.startswith("tests/"):
         assert found.error.where.line is not None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from framework.engine.examples.arrow_types import type_text
+from framework.engine.spec_tests.arrow_types import type_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

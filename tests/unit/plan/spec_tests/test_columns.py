@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from framework.plan.examples.columns import ddl_columns, given_columns, table_columns
-from tests.support.examples import a_spec
+from framework.plan.spec_tests.columns import ddl_columns, given_columns, table_columns
+from tests.support.spec_tests import a_spec
 
 if TYPE_CHECKING:
     from pathlib import Path

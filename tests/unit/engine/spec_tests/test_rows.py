@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from framework.engine.examples.rows import fitted_rows, laid_rows
-from tests.support.examples import a_spec, a_test, ready_tests, some_rows
+from framework.engine.spec_tests.rows import fitted_rows, laid_rows
+from tests.support.spec_tests import a_spec, a_test, ready_tests, some_rows
 
 if TYPE_CHECKING:
     from pathlib import Path

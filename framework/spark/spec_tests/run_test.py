@@ -13,51 +13,51 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from framework.engine.examples.arrow_types import arrow_type
-from framework.engine.examples.ready import with_lent_types
-from framework.engine.examples.row_files import lay_file, lay_partitions
-from framework.engine.examples.trial import (
+from framework.engine.prepare import PlanningContext, Request, prepare_loaded
+from framework.engine.quarantine.datasets import datasets
+from framework.engine.quarantine.record import read_record
+from framework.engine.runner import run
+from framework.engine.spec_tests.arrow_types import arrow_type
+from framework.engine.spec_tests.ready import with_lent_types
+from framework.engine.spec_tests.result import (
     NO_ROWS,
     Happened,
     Refusal,
-    Trial,
+    SpecTestResult,
     differences,
     reasons,
     refused_rows,
     refusing_names,
 )
-from framework.engine.prepare import PlanningContext, Request, prepare_loaded
-from framework.engine.quarantine.datasets import datasets
-from framework.engine.quarantine.record import read_record
-from framework.engine.runner import run
+from framework.engine.spec_tests.row_files import lay_file, lay_partitions
 from framework.engine.tasks import InProcessTasks
 from framework.errors import AuditFailedError, FrameworkError, PlanError
 from framework.hudi.table.layout import META_COLUMNS, PROPERTIES, MetaField
-from framework.plan.examples.stand_in import stand_in
 from framework.plan.faults import refuse
 from framework.plan.load_stages import load_request
+from framework.plan.spec_tests.stand_in import stand_in
 from framework.plan.target import target_of
 from framework.spark.checking.checker import SparkChecker
-from framework.spark.examples.recorder import WatchedChecker, WatchedInput, arrow_rows
 from framework.spark.jobs import run_job
 from framework.spark.loading.frames import open_input
 from framework.spark.loading.reader import SparkInput
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.snapshot import read
+from framework.spark.spec_tests.recorder import WatchedChecker, WatchedInput, arrow_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from framework.engine.examples.comparison import Difference
-    from framework.engine.examples.ready import ReadyExample
+    from framework.engine.spec_tests.comparison import Difference
+    from framework.engine.spec_tests.ready import ReadySpecTest
     from framework.plan.definition import Plan
-    from framework.plan.examples.stand_in import StandIn
     from framework.plan.faults import Fault
+    from framework.plan.spec_tests.stand_in import StandIn
     from framework.spec.sections.pipeline_spec import PipelineSpec
 
-__all__ = ["lay_source", "try_example"]
+__all__ = ["lay_source", "run_spec_test"]
 
 
 _PARQUET: Final = "parquet"
@@ -75,8 +75,8 @@ _FIXED: Final = {"ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace":
 """Space is for the reader to keep or to leave out."""
 
 
-def lay_source(spark: SparkSession, ready: ReadyExample, place: StandIn) -> None:
-    """Write the rows that come in where the spec that is tried looks for them.
+def lay_source(spark: SparkSession, ready: ReadySpecTest, place: StandIn) -> None:
+    """Write the rows that come in where the spec under test looks for them.
 
     Parquet is written here, other formats by Spark with the options of the source, in one job.
     Without rows there is an empty folder.
@@ -93,7 +93,7 @@ def lay_source(spark: SparkSession, ready: ReadyExample, place: StandIn) -> None
     run_job(spark.sparkContext, "rows of a test", work)
 
 
-def _write(frame: DataFrame, ready: ReadyExample, place: StandIn) -> None:
+def _write(frame: DataFrame, ready: ReadySpecTest, place: StandIn) -> None:
     """Write a frame as the source's files."""
     fixed = {name.lower() for name in _FIXED}
     said = {n: value for n, value in place.options.items() if n.lower() not in fixed}
@@ -108,9 +108,9 @@ _TASKS: Final = InProcessTasks(2)
 _READ: Final = frozenset({"written", "table_after"})
 
 
-def try_example(
-    spark: SparkSession, spec: PipelineSpec, ready: ReadyExample, folder: Path
-) -> Trial:
+def run_spec_test(
+    spark: SparkSession, spec: PipelineSpec, ready: ReadySpecTest, folder: Path
+) -> SpecTestResult:
     """Return the result of a test; neither the spec's table nor its source is touched.
 
     Files are written by threads of this process; Spark reads the source, runs transforms and
@@ -127,9 +127,9 @@ def try_example(
         unmet, found = _tried(spark, spec, ready, str(folder))
     except FrameworkError as error:
         seconds = time.monotonic() - begun
-        return Trial(name=ready.example.name, seconds=seconds, error=error)
-    return Trial(
-        name=ready.example.name,
+        return SpecTestResult(name=ready.test.name, seconds=seconds, error=error)
+    return SpecTestResult(
+        name=ready.test.name,
         seconds=time.monotonic() - begun,
         reasons=unmet,
         differences=found,
@@ -137,7 +137,7 @@ def try_example(
 
 
 def _tried(
-    spark: SparkSession, spec: PipelineSpec, ready: ReadyExample, folder: str
+    spark: SparkSession, spec: PipelineSpec, ready: ReadySpecTest, folder: str
 ) -> tuple[tuple[str, ...], tuple[Difference, ...]]:
     """Return what is not as expected.
 
@@ -154,15 +154,15 @@ def _tried(
             refuse(faults, spec.positions)
         _open_table(place, place.opening, ready)
     happened = _happened(spark, place, ready)
-    unmet = tuple(reasons(ready.example, happened))
-    found = tuple(differences(ready.example, happened, faults))
+    unmet = tuple(reasons(ready.test, happened))
+    found = tuple(differences(ready.test, happened, faults))
     if faults:
         refuse(faults, spec.positions)
     return unmet, found
 
 
 def _loaded_types(
-    spark: SparkSession, place: StandIn, ready: ReadyExample
+    spark: SparkSession, place: StandIn, ready: ReadySpecTest
 ) -> dict[str, pa.DataType]:
     """Return the types of what the run loads, as far as a table can have them; reads no rows."""
     request = load_request(place.spec)
@@ -176,7 +176,7 @@ def _loaded_types(
     return found
 
 
-def _open_table(place: StandIn, opening: PipelineSpec, ready: ReadyExample) -> None:
+def _open_table(place: StandIn, opening: PipelineSpec, ready: ReadySpecTest) -> None:
     """Make the table with the rows that it has before.
 
     Raises:
@@ -196,12 +196,12 @@ def _open_table(place: StandIn, opening: PipelineSpec, ready: ReadyExample) -> N
         raise PlanError(
             "tests/no-table",
             f"the rows of `table` make no table: {error.message} [{error.condition}]",
-            where=opening.positions.where(f"{ready.example.path}.table"),
+            where=opening.positions.where(f"{ready.test.path}.table"),
             remedy="Write rows that the table could have: with keys, each once.",
         ) from error
 
 
-def _lay(spark: SparkSession, place: StandIn, ready: ReadyExample) -> None:
+def _lay(spark: SparkSession, place: StandIn, ready: ReadySpecTest) -> None:
     """Write the rows that come in."""
     if not place.begins:
         lay_source(spark, ready, place)
@@ -210,11 +210,11 @@ def _lay(spark: SparkSession, place: StandIn, ready: ReadyExample) -> None:
     lay_partitions(ready.given, place.source, target.key_rule.partition, target.layout)
 
 
-def _happened(spark: SparkSession, place: StandIn, ready: ReadyExample) -> Happened:
+def _happened(spark: SparkSession, place: StandIn, ready: ReadySpecTest) -> Happened:
     """Run the run and return its outcome, as far as the test asks."""
     reader = WatchedInput(SparkInput(spark))
     checker = WatchedChecker(spark, SparkChecker(spark))
-    asked, refusal, instant = set(ready.example.expected), None, None
+    asked, refusal, instant = set(ready.test.expected), None, None
     with _planned(place.spec, place) as plan:
         try:
             if plan.has_changes:

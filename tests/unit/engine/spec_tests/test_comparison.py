@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from framework.engine.examples.comparison import compare, text_of
-from framework.engine.examples.trial import NO_ROWS
-from tests.support.examples import some_rows
+from framework.engine.spec_tests.comparison import compare, text_of
+from framework.engine.spec_tests.result import NO_ROWS
+from tests.support.spec_tests import some_rows
 
 if TYPE_CHECKING:
     from framework.plan.faults import Fault

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from framework.spec.sections.pipeline_spec import PipelineDocument
     from framework.spec.sections.quality_spec import PlacedCheck
 
-__all__ = ["ExampleSemantics", "note_unknown_checks"]
+__all__ = ["SpecTestSemantics", "note_unknown_checks"]
 
 _GATE: Final = ("duplicate-keys", "null-keys", "taken-keys", "too-many-set-aside")
 """What refuses a run besides checks."""
@@ -26,7 +26,7 @@ _CONTRACT: Final = "columns."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExampleSemantics(Lookup):
+class SpecTestSemantics(Lookup):
     """Checks `tests` across fields."""
 
     def check(self) -> None:

@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from framework.plan.examples.columns import given_columns, table_columns
+from framework.plan.spec_tests.columns import given_columns, table_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from framework.plan.examples.columns import RowColumns
+    from framework.plan.spec_tests.columns import RowColumns
     from framework.spec.sections.pipeline_spec import PipelineSpec
-    from framework.spec.sections.tests_spec import ExampleSpec, ExpectedSpec
+    from framework.spec.sections.tests_spec import ExpectedSpec, TestSpec
 
-__all__ = ["EXPECTED", "Example", "ExampleRows", "examples_of"]
+__all__ = ["EXPECTED", "SpecTest", "SpecTestRows", "spec_tests_of"]
 
 EXPECTED: Final = ("written", "table_after", "quarantined", "rejected")
 """What a test may expect rows of, in the order in which it is reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExampleRows:
+class SpecTestRows:
     """Rows as they are written in a spec.
 
     Attributes:
@@ -36,7 +36,7 @@ class ExampleRows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class SpecTest:
     """One test of a spec.
 
     Attributes:
@@ -52,31 +52,31 @@ class Example:
 
     name: str
     path: str
-    before: ExampleRows | None
-    given: ExampleRows
+    before: SpecTestRows | None
+    given: SpecTestRows
     same_columns: bool
-    expected: Mapping[str, ExampleRows]
+    expected: Mapping[str, SpecTestRows]
     refused_by: tuple[str, ...] | None
     is_refusal: bool
 
 
-def examples_of(spec: PipelineSpec) -> tuple[Example, ...]:
+def spec_tests_of(spec: PipelineSpec) -> tuple[SpecTest, ...]:
     """Return the tests of a spec in their order; none where it has none."""
-    return tuple(_example(spec, number, test) for number, test in enumerate(spec.tests))
+    return tuple(_spec_test(spec, number, test) for number, test in enumerate(spec.tests))
 
 
-def _example(spec: PipelineSpec, number: int, test: ExampleSpec) -> Example:
+def _spec_test(spec: PipelineSpec, number: int, test: TestSpec) -> SpecTest:
     """Return one test."""
     path = f"tests[{number}]"
     before = None
     if test.table is not None:
         columns = table_columns(spec)
-        before = ExampleRows(path=f"{path}.table", rows=test.table, columns=columns)
-    return Example(
+        before = SpecTestRows(path=f"{path}.table", rows=test.table, columns=columns)
+    return SpecTest(
         name=test.name,
         path=path,
         before=before,
-        given=ExampleRows(path=f"{path}.given", rows=test.given, columns=given_columns(spec)),
+        given=SpecTestRows(path=f"{path}.given", rows=test.given, columns=given_columns(spec)),
         same_columns=not spec.transforms,
         expected=_expected(test.expect, f"{path}.expect"),
         refused_by=test.expect.refused_by,
@@ -84,11 +84,11 @@ def _example(spec: PipelineSpec, number: int, test: ExampleSpec) -> Example:
     )
 
 
-def _expected(expected: ExpectedSpec, path: str) -> dict[str, ExampleRows]:
+def _expected(expected: ExpectedSpec, path: str) -> dict[str, SpecTestRows]:
     """Return the lists of rows that are written."""
     lists = ((name, getattr(expected, name)) for name in EXPECTED)
     return {
-        name: ExampleRows(path=f"{path}.{name}", rows=rows)
+        name: SpecTestRows(path=f"{path}.{name}", rows=rows)
         for name, rows in lists
         if rows is not None
     }

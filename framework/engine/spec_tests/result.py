@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from framework.engine.examples.comparison import compare
 from framework.engine.results import CheckResult
+from framework.engine.spec_tests.comparison import compare
 from framework.hudi.keygen.paths import partition_paths
 from framework.hudi.keygen.text import null_rows, record_keys
 from framework.vocabulary import KeyScope, Outcome
@@ -18,18 +18,18 @@ from framework.vocabulary import KeyScope, Outcome
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from framework.engine.examples.comparison import Difference
+    from framework.engine.spec_tests.comparison import Difference
     from framework.errors import AuditFailedError, FrameworkError
     from framework.hudi.keygen.rule import KeyRule
-    from framework.plan.examples.example import Example
     from framework.plan.faults import Fault
+    from framework.plan.spec_tests.spec_test import SpecTest
 
 __all__ = [
     "NO_ROWS",
     "Happened",
     "Refusal",
-    "Trial",
-    "TrialOutcome",
+    "SpecTestOutcome",
+    "SpecTestResult",
     "differences",
     "reasons",
     "refused_rows",
@@ -111,29 +111,29 @@ class Happened:
     refusal: Refusal | None
 
 
-def reasons(example: Example, happened: Happened) -> Iterator[str]:
+def reasons(test: SpecTest, happened: Happened) -> Iterator[str]:
     """Yield why the run is not what the test expects, apart from its rows."""
-    refusal, names = happened.refusal, example.refused_by
+    refusal, names = happened.refusal, test.refused_by
     if refusal is None:
-        if example.is_refusal:
+        if test.is_refusal:
             by = f" by {_listed(names)}" if names else ""
             yield f"the run should be refused{by}, and was not"
         return
-    if not example.is_refusal:
+    if not test.is_refusal:
         yield f"the run was refused: {refusal.words}"
     elif names is not None and Counter(names) != Counter(refusal.names):
         yield f"the run should be refused by {_listed(names)}, and was by {_listed(refusal.names)}"
 
 
-def differences(example: Example, happened: Happened, faults: list[Fault]) -> Iterator[Difference]:
+def differences(test: SpecTest, happened: Happened, faults: list[Fault]) -> Iterator[Difference]:
     """Yield what differs of each list of rows that the test expects.
 
     A run that is refused or not, against what is expected, is decided by that alone. Faults of the
     expected rows are added to `faults`.
     """
-    if (happened.refusal is not None) != example.is_refusal:
+    if (happened.refusal is not None) != test.is_refusal:
         return
-    for what, expected in example.expected.items():
+    for what, expected in test.expected.items():
         found = compare(what, expected, happened.rows[what], faults)
         if found is not None:
             yield found
@@ -145,7 +145,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 @unique
-class TrialOutcome(StrEnum):
+class SpecTestOutcome(StrEnum):
     """`FAILED` is another result than expected; with an `ERROR` there is no result."""
 
     PASSED = "passed"
@@ -154,8 +154,8 @@ class TrialOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """One test that was tried.
+class SpecTestResult:
+    """The result of one test.
 
     Attributes:
         name: of the test.
@@ -174,9 +174,9 @@ class Trial:
     folder: str | None = None
 
     @property
-    def outcome(self) -> TrialOutcome:
+    def outcome(self) -> SpecTestOutcome:
         """The outcome."""
         if self.error is not None:
-            return TrialOutcome.ERROR
+            return SpecTestOutcome.ERROR
         as_expected = not self.reasons and not self.differences
-        return TrialOutcome.PASSED if as_expected else TrialOutcome.FAILED
+        return SpecTestOutcome.PASSED if as_expected else SpecTestOutcome.FAILED

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from framework.plan.examples.stand_in import plain_conf, stand_in
+from framework.plan.spec_tests.stand_in import plain_conf, stand_in
 from framework.spec.sections.quality_spec import MAX_SAMPLES
 from framework.vocabulary import WriteOperation
-from tests.support.examples import a_spec
+from tests.support.spec_tests import a_spec
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from framework.engine.examples.arrow_types import arrow_type
-from framework.engine.examples.values import UnfitError, fitted, inferred
-from framework.plan.examples.columns import RowColumns
+from framework.engine.spec_tests.arrow_types import arrow_type
+from framework.engine.spec_tests.values import UnfitError, fitted, inferred
 from framework.plan.faults import Fault
+from framework.plan.spec_tests.columns import RowColumns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from framework.plan.examples.example import ExampleRows
+    from framework.plan.spec_tests.spec_test import SpecTestRows
 
 __all__ = ["fitted_rows", "laid_rows"]
 
@@ -23,10 +23,10 @@ _NONE: Final[Mapping[str, pa.DataType]] = MappingProxyType({})
 
 
 def laid_rows(
-    given: ExampleRows,
+    given: SpecTestRows,
     faults: list[Fault],
     *,
-    beside: ExampleRows | None = None,
+    beside: SpecTestRows | None = None,
     lent: Mapping[str, pa.DataType] = _NONE,
     has_all_lent: bool = False,
 ) -> pa.Table:
@@ -53,7 +53,7 @@ def laid_rows(
 
 
 def fitted_rows(
-    expected: ExampleRows, schema: pa.Schema, faults: list[Fault]
+    expected: SpecTestRows, schema: pa.Schema, faults: list[Fault]
 ) -> list[dict[str, Any]]:
     """Return expected rows in the types of the rows that they are compared with, by column.
 
@@ -73,7 +73,7 @@ def fitted_rows(
     return [dict(zip(named, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
-def _fitted(rows: ExampleRows, name: str, kind: pa.DataType, faults: list[Fault]) -> list[Any]:
+def _fitted(rows: SpecTestRows, name: str, kind: pa.DataType, faults: list[Fault]) -> list[Any]:
     """Return one column's values; None where one does not fit."""
     found: list[Any] = []
     if pa.types.is_null(kind):
@@ -95,7 +95,7 @@ def _fitted(rows: ExampleRows, name: str, kind: pa.DataType, faults: list[Fault]
 
 
 def _inferred(
-    rows: ExampleRows, beside: ExampleRows | None, name: str, faults: list[Fault]
+    rows: SpecTestRows, beside: SpecTestRows | None, name: str, faults: list[Fault]
 ) -> pa.DataType:
     """Return the type of a column that nobody says; that of nulls where it has none."""
     values = [row.get(name) for row in rows.rows]
@@ -126,7 +126,7 @@ def _in_common(values: Sequence[Any], own: pa.DataType) -> pa.DataType:
         return own
 
 
-def _note_unknown(rows: ExampleRows, columns: RowColumns, faults: list[Fault]) -> None:
+def _note_unknown(rows: SpecTestRows, columns: RowColumns, faults: list[Fault]) -> None:
     """Add a fault for each column that the spec does not have."""
     known = {**columns.types, **columns.further}
     for number, row in enumerate(rows.rows):
@@ -136,7 +136,7 @@ def _note_unknown(rows: ExampleRows, columns: RowColumns, faults: list[Fault]) -
                 faults.append(_unknown(path, name, columns.said_by, known))
 
 
-def _note_missing(rows: ExampleRows, name: str, there: Sequence[str], faults: list[Fault]) -> None:
+def _note_missing(rows: SpecTestRows, name: str, there: Sequence[str], faults: list[Fault]) -> None:
     """Add a fault for a column that the rows to compare with do not have."""
     number = next(at for at, row in enumerate(rows.rows) if name in row)
     known = dict.fromkeys(each for each in there if not each.startswith("_"))

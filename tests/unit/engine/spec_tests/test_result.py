@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from framework.engine.examples.trial import NO_ROWS, refused_rows, refusing_names
 from framework.engine.results import CheckResult
+from framework.engine.spec_tests.result import NO_ROWS, refused_rows, refusing_names
 from framework.errors import AuditFailedError
 from framework.hudi.keygen.rule import PartitionField, choose_rule
 from framework.plan.quality.model import Check

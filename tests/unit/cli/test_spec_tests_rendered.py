@@ -10,16 +10,16 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from framework.cli.app import main
-from framework.cli.render.trials import SpecTestReport
-from framework.engine.examples.trial import TrialOutcome
+from framework.cli.render.spec_tests import SpecTestReport
+from framework.engine.spec_tests.result import SpecTestOutcome
 from framework.errors import PlanError
-from tests.support.examples import a_difference, a_test, trials, write_spec
+from tests.support.spec_tests import a_difference, a_test, some_results, write_spec
 
 if TYPE_CHECKING:
-    from framework.engine.examples.trial import Trial
+    from framework.engine.spec_tests.result import SpecTestResult
 
 
-def told(form: str, found: list[Trial], capsys: pytest.CaptureFixture[str]) -> str:
+def told(form: str, found: list[SpecTestResult], capsys: pytest.CaptureFixture[str]) -> str:
     """What is written of the tests of one spec."""
     report = SpecTestReport(form=form)
     report.begin("a.pipeline.yml")
@@ -32,7 +32,7 @@ def told(form: str, found: list[Trial], capsys: pytest.CaptureFixture[str]) -> s
 
 def test_results_are_told_a_line_each_with_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
     """Columns below each other, then the totals."""
-    assert told("text", trials(), capsys).splitlines() == [
+    assert told("text", some_results(), capsys).splitlines() == [
         "a.pipeline.yml",
         "  ✓ passes  1.2 s",
         "  ✗ differs  0.5 s",
@@ -52,7 +52,7 @@ def test_results_are_told_a_line_each_with_what_differs(capsys: pytest.CaptureFi
 def test_differences_of_many_rows_show_ten_of_each(capsys: pytest.CaptureFixture[str]) -> None:
     """And count the others; long values are cut, and none can steer a terminal."""
     rows = tuple((str(number), "x" * 50 if number else "\x1b[2J") for number in range(13))
-    (first, second, _) = trials()
+    (first, second, _) = some_results()
     many = type(second)(
         name="many", seconds=0, differences=(a_difference(missing=rows, unexpected=()),)
     )
@@ -65,9 +65,9 @@ def test_differences_of_many_rows_show_ten_of_each(capsys: pytest.CaptureFixture
 
 def test_json_is_a_line_for_each_spec(capsys: pytest.CaptureFixture[str]) -> None:
     """With outcomes counted, and errors as all errors are."""
-    document = json.loads(told("json", trials(), capsys))
+    document = json.loads(told("json", some_results(), capsys))
     assert document["spec"] == "a.pipeline.yml"
-    assert [document[each.value] for each in TrialOutcome] == [1, 1, 1]
+    assert [document[each.value] for each in SpecTestOutcome] == [1, 1, 1]
     _, differs, breaks = document["tests"]
     assert differs["differences"][0]["missing"] == [["1", "2.50"]]
     assert (breaks["error"]["condition"], breaks["folder"]) == ("load/no-table", "/kept/here")
@@ -75,7 +75,7 @@ def test_json_is_a_line_for_each_spec(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_junit_has_a_suite_for_each_spec(capsys: pytest.CaptureFixture[str]) -> None:
     """One that could not be tried has one error; rows are told in the failure."""
-    root = ET.fromstring(told("junit", trials(), capsys))  # noqa: S314  our own document
+    root = ET.fromstring(told("junit", some_results(), capsys))  # noqa: S314  our own document
     tried, faulty = root
     assert (tried.get("tests"), tried.get("failures"), tried.get("errors")) == ("3", "1", "1")
     failure = tried.find("testcase/failure")
@@ -90,7 +90,7 @@ def test_codes_are_those_of_the_gate_and_of_errors(capsys: pytest.CaptureFixture
     """3 for rows that are not as expected."""
     report = SpecTestReport(form="json")
     report.begin("a")
-    for each in trials():
+    for each in some_results():
         report.report(each)
     assert report.codes == [0, 3, 1]
     assert capsys.readouterr().out == ""

@@ -1,4 +1,4 @@
-"""A spec as it is tried: the same pipeline at other places, so that nothing real is touched."""
+"""A spec as its tests run it: the same pipeline elsewhere, so that nothing real is touched."""
 
 from __future__ import annotations
 

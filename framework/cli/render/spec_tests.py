@@ -15,14 +15,14 @@ from rich.text import Text
 from framework.cli.render.console import clean, out, write
 from framework.cli.render.findings import error_as_json, findings_of
 from framework.cli.render.rows import laid_in_columns
-from framework.engine.examples.trial import TrialOutcome
+from framework.engine.spec_tests.result import SpecTestOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from framework.engine.examples.comparison import Difference, Row
-    from framework.engine.examples.trial import Trial
+    from framework.engine.spec_tests.comparison import Difference, Row
+    from framework.engine.spec_tests.result import SpecTestResult
     from framework.errors import FrameworkError
 
 __all__ = ["SpecTestReport", "junit_document"]
@@ -32,14 +32,14 @@ _NOT_XML: Final = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000
 
 
 def junit_document(
-    results: Mapping[str, Sequence[Trial]], faults: Mapping[Path, FrameworkError]
+    results: Mapping[str, Sequence[SpecTestResult]], faults: Mapping[Path, FrameworkError]
 ) -> str:
-    """Return a suite for each spec; one that could not be tried is a suite with one error."""
+    """Return a suite for each spec; one that could not be run is a suite with one error."""
     root = ET.Element("testsuites", name="run-pipeline test")
-    for spec, trials in results.items():
-        suite = _suite(root, spec, trials)
-        for trial in trials:
-            _add_trial(suite, spec, trial)
+    for spec, tests in results.items():
+        suite = _suite(root, spec, tests)
+        for result in tests:
+            _add_case(suite, spec, result)
     for path, error in faults.items():
         suite = ET.SubElement(
             root, "testsuite", name=_xml(str(path)), tests="1", failures="0", errors="1"
@@ -49,40 +49,40 @@ def junit_document(
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _suite(root: ET.Element, spec: str, trials: Sequence[Trial]) -> ET.Element:
+def _suite(root: ET.Element, spec: str, tests: Sequence[SpecTestResult]) -> ET.Element:
     """Return the new suite of a spec."""
-    outcomes = [trial.outcome for trial in trials]
+    outcomes = [result.outcome for result in tests]
     return ET.SubElement(
         root,
         "testsuite",
         name=_xml(spec),
-        tests=str(len(trials)),
-        failures=str(outcomes.count(TrialOutcome.FAILED)),
-        errors=str(outcomes.count(TrialOutcome.ERROR)),
-        time=f"{sum(trial.seconds for trial in trials):.3f}",
+        tests=str(len(tests)),
+        failures=str(outcomes.count(SpecTestOutcome.FAILED)),
+        errors=str(outcomes.count(SpecTestOutcome.ERROR)),
+        time=f"{sum(result.seconds for result in tests):.3f}",
     )
 
 
-def _add_trial(suite: ET.Element, spec: str, trial: Trial) -> None:
+def _add_case(suite: ET.Element, spec: str, result: SpecTestResult) -> None:
     """Add a test."""
     case = ET.SubElement(
         suite,
         "testcase",
         classname=_xml(spec),
-        name=_xml(trial.name),
-        time=f"{trial.seconds:.3f}",
+        name=_xml(result.name),
+        time=f"{result.seconds:.3f}",
     )
-    lines = [*trial.reasons, *_lines(trial)]
+    lines = [*result.reasons, *_lines(result)]
     if lines:
         failure = ET.SubElement(case, "failure", message=_xml(lines[0]))
         failure.text = _xml("\n".join(lines))
-    if trial.error is not None:
-        _add_error(case, trial.error)
+    if result.error is not None:
+        _add_error(case, result.error)
 
 
-def _lines(trial: Trial) -> Iterator[str]:
+def _lines(result: SpecTestResult) -> Iterator[str]:
     """Yield rows that are not as expected, one a line."""
-    for each in trial.differences:
+    for each in result.differences:
         for word, rows in (("missing", each.missing), ("unexpected", each.unexpected)):
             for row in rows:
                 pairs = zip(each.columns, row, strict=True)
@@ -108,9 +108,9 @@ _CODE: Final = 3
 _SHOWN: Final = 10
 _WIDEST: Final = 30
 _MARKS: Final = {
-    TrialOutcome.PASSED: ("✓", "green"),
-    TrialOutcome.FAILED: ("✗", "red"),
-    TrialOutcome.ERROR: ("!", "bold red"),
+    SpecTestOutcome.PASSED: ("✓", "green"),
+    SpecTestOutcome.FAILED: ("✗", "red"),
+    SpecTestOutcome.ERROR: ("!", "bold red"),
 }
 
 
@@ -124,12 +124,12 @@ class SpecTestReport:
     """
 
     form: str
-    results: dict[str, list[Trial]] = field(default_factory=dict)
+    results: dict[str, list[SpecTestResult]] = field(default_factory=dict)
 
     @property
     def codes(self) -> list[int]:
         """Exit codes of all tests."""
-        return [_code(trial) for trials in self.results.values() for trial in trials]
+        return [_code(result) for tests in self.results.values() for result in tests]
 
     def begin(self, spec: str) -> None:
         """Go on to the tests of another spec."""
@@ -137,19 +137,19 @@ class SpecTestReport:
         if self.form == "text":
             write(out(), Text(clean(spec), style="bold"))
 
-    def report(self, trial: Trial) -> None:
+    def report(self, result: SpecTestResult) -> None:
         """Report the result of a test of this spec."""
-        [*_, trials] = self.results.values()
-        trials.append(trial)
+        [*_, tests] = self.results.values()
+        tests.append(result)
         if self.form == "text":
-            _write_trial(trial)
+            _write_result(result)
             sys.stdout.flush()
 
     def end(self) -> None:
         """Report what there is to report of a whole spec."""
         if self.form == "json":
-            spec, trials = list(self.results.items())[-1]
-            sys.stdout.write(json.dumps(_as_json(spec, trials), ensure_ascii=False) + "\n")
+            spec, tests = list(self.results.items())[-1]
+            sys.stdout.write(json.dumps(_as_json(spec, tests), ensure_ascii=False) + "\n")
             sys.stdout.flush()
 
     def close(self, faults: Mapping[Path, FrameworkError]) -> None:
@@ -157,29 +157,29 @@ class SpecTestReport:
         if self.form == "junit":
             sys.stdout.write(junit_document(self.results, faults))
         elif self.form == "text" and self.results:
-            _write_sum([trial for trials in self.results.values() for trial in trials])
+            _write_sum([result for tests in self.results.values() for result in tests])
 
 
-def _code(trial: Trial) -> int:
+def _code(result: SpecTestResult) -> int:
     """Return the exit code that a test asks for."""
-    if trial.error is not None:
-        return trial.error.exit_code
-    return _CODE if trial.outcome is TrialOutcome.FAILED else 0
+    if result.error is not None:
+        return result.error.exit_code
+    return _CODE if result.outcome is SpecTestOutcome.FAILED else 0
 
 
-def _write_trial(trial: Trial) -> None:
+def _write_result(result: SpecTestResult) -> None:
     """Write one line, and below it what is not as expected."""
-    mark, style = _MARKS[trial.outcome]
-    line = Text.assemble("  ", (mark, style), f" {clean(trial.name)}  ")
-    write(out(), line + Text(f"{trial.seconds:.1f} s", style="dim"), hang=4)
-    for reason in trial.reasons:
+    mark, style = _MARKS[result.outcome]
+    line = Text.assemble("  ", (mark, style), f" {clean(result.name)}  ")
+    write(out(), line + Text(f"{result.seconds:.1f} s", style="dim"), hang=4)
+    for reason in result.reasons:
         write(out(), f"      {clean(reason)}", hang=8)
-    for difference in trial.differences:
+    for difference in result.differences:
         _write_difference(difference)
-    if trial.error is not None:
-        _write_error(trial.error)
-    if trial.folder is not None:
-        write(out(), Text(f"      kept in {clean(trial.folder)}", style="dim"), hang=8)
+    if result.error is not None:
+        _write_error(result.error)
+    if result.folder is not None:
+        write(out(), Text(f"      kept in {clean(result.folder)}", style="dim"), hang=8)
 
 
 def _write_error(error: FrameworkError) -> None:
@@ -232,36 +232,36 @@ def _cell(text: str) -> str:
     return shown if len(shown) <= _WIDEST else f"{shown[: _WIDEST - 1]}…"
 
 
-def _write_sum(trials: Sequence[Trial]) -> None:
+def _write_sum(tests: Sequence[SpecTestResult]) -> None:
     """Write the totals."""
-    counted = Counter(trial.outcome for trial in trials)
-    words = [f"{counted[TrialOutcome.PASSED]} passed"]
-    if counted[TrialOutcome.FAILED]:
-        words.append(f"{counted[TrialOutcome.FAILED]} failed")
-    if errors := counted[TrialOutcome.ERROR]:
+    counted = Counter(result.outcome for result in tests)
+    words = [f"{counted[SpecTestOutcome.PASSED]} passed"]
+    if counted[SpecTestOutcome.FAILED]:
+        words.append(f"{counted[SpecTestOutcome.FAILED]} failed")
+    if errors := counted[SpecTestOutcome.ERROR]:
         words.append(f"{errors} error{'s' * (errors != 1)}")
-    seconds = sum(trial.seconds for trial in trials)
-    tests = f"{len(trials)} test{'s' * (len(trials) != 1)}"
-    write(out(), Text(f"{tests}: {', '.join(words)} in {seconds:.1f} s", style="bold"))
+    seconds = sum(result.seconds for result in tests)
+    count = f"{len(tests)} test{'s' * (len(tests) != 1)}"
+    write(out(), Text(f"{count}: {', '.join(words)} in {seconds:.1f} s", style="bold"))
 
 
-def _as_json(spec: str, trials: Sequence[Trial]) -> dict[str, object]:
+def _as_json(spec: str, tests: Sequence[SpecTestResult]) -> dict[str, object]:
     """Return the results of one spec."""
-    counted = Counter(trial.outcome for trial in trials)
+    counted = Counter(result.outcome for result in tests)
     return {
         "spec": spec,
-        **{outcome.value: counted[outcome] for outcome in TrialOutcome},
-        "tests": [_trial_as_json(trial) for trial in trials],
+        **{outcome.value: counted[outcome] for outcome in SpecTestOutcome},
+        "tests": [_result_as_json(result) for result in tests],
     }
 
 
-def _trial_as_json(trial: Trial) -> dict[str, object]:
+def _result_as_json(result: SpecTestResult) -> dict[str, object]:
     """Return one result."""
     return {
-        "name": trial.name,
-        "outcome": trial.outcome.value,
-        "seconds": round(trial.seconds, 3),
-        "reasons": list(trial.reasons),
+        "name": result.name,
+        "outcome": result.outcome.value,
+        "seconds": round(result.seconds, 3),
+        "reasons": list(result.reasons),
         "differences": [
             {
                 "what": each.what,
@@ -269,8 +269,8 @@ def _trial_as_json(trial: Trial) -> dict[str, object]:
                 "missing": [list(row) for row in each.missing],
                 "unexpected": [list(row) for row in each.unexpected],
             }
-            for each in trial.differences
+            for each in result.differences
         ],
-        **({"error": error_as_json(trial.error)} if trial.error else {}),
-        **({"folder": trial.folder} if trial.folder else {}),
+        **({"error": error_as_json(result.error)} if result.error else {}),
+        **({"folder": result.folder} if result.folder else {}),
     }

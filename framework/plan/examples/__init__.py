@@ -1,1 +1,0 @@
-"""The section `tests` of a spec, made ready to be tried."""

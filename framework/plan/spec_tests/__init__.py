@@ -1,0 +1,1 @@
+"""The section `tests` of a spec, made ready to be run."""

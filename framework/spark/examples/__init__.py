@@ -1,1 +1,0 @@
-"""Tests of specs, tried with the pipeline itself on a session."""

@@ -1,0 +1,1 @@
+"""Tests of specs, run with the pipeline itself on a session."""
