@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 import tempfile
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ from framework.cli.reports import ReportFiles, kept_reports
 from framework.cli.spark_session import opened_backend
 from framework.cli.spec_files import in_process
 from framework.engine.backend import Backend
-from framework.engine.events import Note
+from framework.engine.events import Event, Events, Note
 from framework.engine.prepare import PlanningContext, Prepared, Request, prepare, prepare_saved
 from framework.engine.quarantine.record import PLACE
 from framework.engine.run.lifecycle import aftermath
@@ -33,9 +33,7 @@ from framework.plan.words import count_text, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
 
-    from framework.engine.events import Event, Events
 
 __all__ = ["RunOptions", "execute_saved_plan", "execute_spec", "interruptible"]
 

@@ -13,8 +13,8 @@ from framework.cli.options import Format, JsonFormat, Place, Target, Variables, 
 from framework.cli.places import locations_of
 from framework.cli.render.console import clean, out, write
 from framework.cli.render.rows import laid_in_columns
-from framework.engine.history import history
-from framework.engine.reporting.summary import summary_of
+from framework.engine.history import Event, history
+from framework.engine.reporting.summary import CheckSummary, summary_of
 from framework.engine.reporting.words import tally_text
 from framework.plan.words import count_text
 from framework.vocabulary import Outcome
@@ -22,8 +22,6 @@ from framework.vocabulary import Outcome
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from framework.engine.history import Event
-    from framework.engine.reporting.summary import CheckSummary
 
 __all__ = ["command", "write_events"]
 

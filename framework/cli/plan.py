@@ -20,9 +20,9 @@ from framework.cli.render.plan import write_plan
 from framework.cli.render.progress import reporting
 from framework.cli.spec_files import each_file, in_process
 from framework.cli.usage import usage_error
-from framework.engine.events import Note
+from framework.engine.events import Events, Note
 from framework.engine.key_proof import prove_source, verify_source
-from framework.engine.prepare import PlanningContext, Request, prepare
+from framework.engine.prepare import PlanningContext, Prepared, Request, prepare
 from framework.errors import FrameworkError, StorageError, Where
 from framework.plan.render.explain import explain_json, explain_markdown
 from framework.plan.render.markdown import failure_text
@@ -32,8 +32,6 @@ from framework.spec.loader import find_specs
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from framework.engine.events import Events
-    from framework.engine.prepare import Prepared
 
 __all__ = ["Markdown", "command"]
 

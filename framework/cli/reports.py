@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 from framework.cli.render.checks import write_checks
 from framework.cli.render.console import err
 from framework.cli.usage import usage_error
-from framework.engine.events import Audited, Note, Published, StageFinished
+from framework.engine.events import Audited, Event, Events, Note, Published, StageFinished
 from framework.engine.reporting.forms import render
 from framework.engine.reporting.lineage import RunState, emit, run_event
 from framework.errors import AfterCommitError, FrameworkError, StorageError, Where
@@ -23,7 +23,6 @@ from framework.vocabulary import Outcome, ReportForm
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from framework.engine.events import Event, Events
     from framework.engine.prepare import Prepared
     from framework.engine.results import AuditReport
 

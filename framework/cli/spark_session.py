@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from framework.cli.interrupts import listen
-from framework.engine.events import Note
+from framework.engine.events import Events, Note
 from framework.errors import EngineError, FrameworkError
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from framework.engine.backend import Backend
-    from framework.engine.events import Events
     from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["opened_backend", "spark_session"]

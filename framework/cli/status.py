@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -15,11 +15,8 @@ from framework.cli.places import tables_of
 from framework.cli.quarantine.selection import sums
 from framework.cli.render.console import clean, out, write
 from framework.engine.hudi_writer_options import OptionsForm, hudi_options, table_ddl
-from framework.engine.status import table_status
+from framework.engine.status import DiskUse, Slices, TableStatus, table_status
 from framework.plan.words import count_text, size_text
-
-if TYPE_CHECKING:
-    from framework.engine.status import DiskUse, Slices, TableStatus
 
 __all__ = ["command"]
 

@@ -19,9 +19,9 @@ from framework.cli.render.errors import OutputOptions, fail
 from framework.cli.render.spec_tests import SpecTestReport
 from framework.cli.spark_session import spark_session
 from framework.engine.prepare import Request, load
-from framework.engine.spec_tests.ready import made_ready
+from framework.engine.spec_tests.ready import ReadySpecTest, made_ready
 from framework.errors import FrameworkError, PlanError
-from framework.plan.faults import refuse
+from framework.plan.faults import Fault, refuse
 from framework.plan.spec_tests.spec_test import spec_tests_of
 from framework.plan.spec_tests.stand_in import plain_conf
 from framework.spec.loader import find_specs
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from framework.engine.spec_tests.ready import ReadySpecTest
     from framework.engine.spec_tests.result import SpecTestResult
-    from framework.plan.faults import Fault
     from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["LoadedSpecTests", "SpecTests", "command", "load_spec_tests"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from framework.cli.options import Specs, Target, Variables, pairs
-from framework.errors import SpecError
+from framework.errors import Finding, SpecError
 from framework.spec.loader import find_specs, load_spec
 from framework.spec.rules.shared_tables import shared_tables
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from framework.errors import Finding
     from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["command"]

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from framework.engine.events import silent
-from framework.engine.runner import run
-from framework.engine.views import LISTED
+from framework.engine.events import Events, silent
+from framework.engine.runner import RunResult, run
+from framework.engine.views import LISTED, Views
 
 if TYPE_CHECKING:
     from framework.engine.audit.subject import Checker
-    from framework.engine.events import Events
     from framework.engine.run.context import InputReader
-    from framework.engine.runner import RunResult
     from framework.engine.tasks import Tasks
-    from framework.engine.views import Views
     from framework.plan.definition import Plan
 
 __all__ = ["Backend"]

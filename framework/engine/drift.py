@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from framework.hudi.bootstrap.discovery import Ignored, discover
+from framework.hudi.bootstrap.discovery import Ignored, SourceFile, discover
 from framework.hudi.bootstrap.names import file_id
 from framework.plan.observation import SourceDrift
 from framework.vocabulary import BootstrapMode
@@ -17,7 +17,6 @@ from framework.vocabulary import BootstrapMode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from framework.hudi.bootstrap.discovery import SourceFile
     from framework.hudi.bootstrap.index import BootstrapIndex, FileMapping
     from framework.hudi.storage.port import Storage
     from framework.hudi.view.port import FileSystemView

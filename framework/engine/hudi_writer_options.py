@@ -13,7 +13,7 @@ from framework.engine.reading.table import open_table
 from framework.errors import PlanError, Where
 from framework.hudi.keygen.rule import KeyGenerator, KeyRule
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.table.properties import read_properties
+from framework.hudi.table.properties import TableProperties, read_properties
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import load_timeline
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from framework.hudi.storage.port import Storage
-    from framework.hudi.table.properties import TableProperties
 
 __all__ = ["OptionsForm", "hudi_options", "table_ddl"]
 

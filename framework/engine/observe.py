@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from framework.engine.bootstrap.source import sampled_key_bytes, take_inventory
 from framework.engine.drift import Adoption, find_drift
-from framework.engine.events import StageFinished, StageStarted, silent
+from framework.engine.events import Events, StageFinished, StageStarted, silent
 from framework.engine.load.listing_input import list_input
 from framework.engine.load_history import read_load
 from framework.engine.memory import lean_arrow
@@ -16,7 +16,7 @@ from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.commit.journal import Journal
 from framework.hudi.commit.lease import current_lease
-from framework.hudi.commit.pending import PendingKind, find_pending
+from framework.hudi.commit.pending import Pending, PendingKind, find_pending
 from framework.hudi.commit.staging import Staging
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import HOODIE, LAKESTRAP, METADATA_TABLE, PROPERTIES, name_of
@@ -24,21 +24,23 @@ from framework.hudi.table.properties import read_properties
 from framework.hudi.timeline.clock import SystemClock
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
-from framework.hudi.timeline.timeline import load_timeline
+from framework.hudi.timeline.timeline import Timeline, load_timeline
 from framework.hudi.view.listing_view import ListingView
 from framework.plan.facts import FACTS_KEY, INVENTORY_FACT, SPEC_FACT, BootstrapFacts
-from framework.plan.observation import Observation, PendingRun, SourceDrift, TableState
+from framework.plan.observation import (
+    Observation,
+    PendingRun,
+    SourceDrift,
+    SourceInventory,
+    TableState,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from framework.engine.events import Events
     from framework.engine.tasks import Tasks
-    from framework.hudi.commit.pending import Pending
     from framework.hudi.storage.port import Storage
-    from framework.hudi.timeline.timeline import Timeline
     from framework.plan.load import LoadRequest
-    from framework.plan.observation import SourceInventory
     from framework.plan.target import Target
 
 __all__ = ["observe", "observe_table"]

@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from framework.engine.events import silent
+from framework.engine.events import Events, silent
 from framework.engine.observe import observe
-from framework.engine.tasks import InProcessTasks
+from framework.engine.tasks import InProcessTasks, Tasks
 from framework.errors import CorruptFileError, PlanError, Where
 from framework.hudi.storage.faults import storage_error
 from framework.plan.build import Earlier, build
@@ -25,8 +25,6 @@ from framework.spec.loader import load_spec
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from framework.engine.events import Events
-    from framework.engine.tasks import Tasks
     from framework.plan.definition import Plan
     from framework.plan.observation import Observation
     from framework.spec.sections.pipeline_spec import PipelineSpec

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from framework.engine.observe import observe
-from framework.engine.prepare import Prepared, load
+from framework.engine.prepare import PlanningContext, Prepared, Request, load
 from framework.engine.quarantine.datasets import leased, sweep
 from framework.errors import AfterCommitError, FrameworkError, Where
 from framework.hudi.storage.locations import open_storage
@@ -15,7 +15,6 @@ from framework.plan.release import release_request
 from framework.plan.target import target_of
 
 if TYPE_CHECKING:
-    from framework.engine.prepare import PlanningContext, Request
     from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
     from framework.hudi.timeline.clock import Clock
 

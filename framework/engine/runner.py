@@ -7,22 +7,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from framework.engine.bootstrap.pipeline import run_bootstrap
-from framework.engine.events import Published, silent
+from framework.engine.events import Events, Published, silent
 from framework.engine.load.pipeline import run_load
-from framework.engine.run.context import SECONDS, RunContext
+from framework.engine.run.context import SECONDS, Committed, InputReader, RunContext
 from framework.engine.run.lifecycle import lifecycle, recover
-from framework.engine.views import LISTED
+from framework.engine.views import LISTED, Views
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.timeline.clock import SystemClock
+from framework.hudi.timeline.clock import Clock, SystemClock
 from framework.plan.stages import BootstrapStages, LoadStages
 
 if TYPE_CHECKING:
     from framework.engine.audit.subject import Checker
-    from framework.engine.events import Events
-    from framework.engine.run.context import Committed, InputReader
     from framework.engine.tasks import Tasks
-    from framework.engine.views import Views
-    from framework.hudi.timeline.clock import Clock
     from framework.plan.definition import Plan
 
 __all__ = ["RunResult", "run"]

@@ -11,7 +11,7 @@ from framework.plan.faults import Fault, refuse
 from framework.plan.reader_demands import reader_faults, unproven_notes
 from framework.plan.readers.exceptions import Trait
 from framework.plan.readers.gate import gate
-from framework.plan.stages import Recovery
+from framework.plan.stages import Recover, Recovery
 from framework.plan.words import listing
 from framework.vocabulary import TableType
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from framework.plan.facts import BootstrapFacts
     from framework.plan.observation import Observation, TableState
-    from framework.plan.stages import Recover
     from framework.plan.target import Target
     from framework.spec.sections.pipeline_spec import PipelineSpec
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from framework.errors import PlanError
 from framework.hudi.keygen.rule import key_faults
-from framework.hudi.table.partition_path import partition_values
+from framework.hudi.table.partition_path import PartitionValue, partition_values
 from framework.plan.estimate import commit_bytes
 from framework.plan.faults import Fault
 from framework.plan.words import count_text, listing, size_text
@@ -15,7 +15,6 @@ from framework.vocabulary import BootstrapMode
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from framework.hudi.table.partition_path import PartitionValue
     from framework.plan.observation import SourceInventory, TableState
     from framework.plan.partitions import PartitionPlan
     from framework.plan.target import Target

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
-from framework.errors import PlanError, SpecError
+from framework.errors import Finding, PlanError, SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from framework.errors import Finding
     from framework.spec.document.positions import Positions
 
 __all__ = ["Fault", "refuse"]

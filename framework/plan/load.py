@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from framework.vocabulary import MissingColumns
+from framework.vocabulary import MissingColumns, SchemaEvolution, WriteOperation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from framework.vocabulary import SchemaEvolution, WriteOperation
 
 __all__ = ["InputListing", "InputRequest", "LoadPlan", "LoadRequest", "Transform"]
 

@@ -11,7 +11,7 @@ from framework.plan.checks import check_foreign_content
 from framework.plan.definition import Case, Plan
 from framework.plan.estimate import Estimate
 from framework.plan.faults import Fault, refuse
-from framework.plan.load import InputRequest, LoadPlan, LoadRequest, Transform
+from framework.plan.load import InputListing, InputRequest, LoadPlan, LoadRequest, Transform
 from framework.plan.quality.contract import splitting_faults
 from framework.plan.reader_demands import reader_faults, unproven_notes
 from framework.plan.readers.exceptions import Trait
@@ -24,25 +24,23 @@ from framework.plan.stages import (
     CommitLoad,
     LoadStages,
     ReadInput,
+    Recover,
     Recovery,
     RowStages,
     Screen,
     TagRows,
     WriteRows,
 )
-from framework.spec.sections.source_spec import FILE_FORMATS, SourceLoad
+from framework.spec.sections.source_spec import FILE_FORMATS, SourceLoad, SourceSpec
 from framework.spec.sections.write_spec import WriteSpec
 from framework.vocabulary import MissingColumns, SchemaEvolution, TableType, WriteOperation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from framework.plan.load import InputListing
     from framework.plan.observation import Observation, TableState
-    from framework.plan.stages import Recover
     from framework.plan.target import Target
     from framework.spec.sections.pipeline_spec import PipelineSpec
-    from framework.spec.sections.source_spec import SourceSpec
 
 __all__ = ["load_request", "load_stages", "plan_load"]
 

@@ -6,11 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from framework.plan.load import InputRequest, LoadRequest
-from framework.plan.quality.model import Budget
+from framework.plan.quality.model import Budget, Quality
 from framework.vocabulary import WriteOperation
 
 if TYPE_CHECKING:
-    from framework.plan.quality.model import Quality
     from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = [

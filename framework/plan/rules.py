@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from framework.plan.faults import Fault
 from framework.plan.words import count_text, listing
-from framework.vocabulary import BootstrapMode
+from framework.vocabulary import BootstrapMode, SourceTrait
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from framework.hudi.table.partition_path import PartitionValue
     from framework.spec.sections.comparisons import Comparison
     from framework.spec.sections.patterns import Pattern
-    from framework.vocabulary import SourceTrait
 
 __all__ = ["Choice", "ModeRule", "choose_modes", "rule_faults"]
 

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import TYPE_CHECKING, Final
 
-from framework.plan.partitions import totals
+from framework.plan.partitions import PartitionPlan, totals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from framework.hudi.keygen.rule import KeyRule
     from framework.plan.load import InputRequest
-    from framework.plan.partitions import PartitionPlan
     from framework.plan.quality.model import Quality
     from framework.vocabulary import KeyScope, WriteOperation
 

@@ -8,23 +8,28 @@ from typing import TYPE_CHECKING
 
 from framework.errors import PlanError
 from framework.hudi.bootstrap.key_pass import BloomChoice
-from framework.hudi.keygen.rule import PartitionField, choose_rule
+from framework.hudi.keygen.rule import KeyRule, PartitionField, choose_rule
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.plan.faults import Fault, refuse
 from framework.plan.quality.model import Quality
 from framework.plan.quality.of_spec import quality_of
 from framework.plan.rules import ModeRule
 from framework.spec.sections.patterns import compile_pattern
-from framework.vocabulary import BootstrapMode, OnDuplicate, PartitionType, SourceLayout, TableType
+from framework.vocabulary import (
+    BootstrapMode,
+    OnDuplicate,
+    PartitionType,
+    ReaderName,
+    SourceLayout,
+    TableType,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from framework.hudi.keygen.rule import KeyRule
     from framework.spec.document.positions import Positions
     from framework.spec.sections.bootstrap_spec import BootstrapSpec
     from framework.spec.sections.pipeline_spec import PipelineSpec
-    from framework.vocabulary import ReaderName
 
 __all__ = ["BOOTSTRAP_INSTANT", "Target", "mode_rules", "target_of"]
 

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from framework.engine.backend import Backend
-from framework.engine.events import silent
+from framework.engine.events import Events, silent
 from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.runner import RunResult
 from framework.spark.checking.checker import SparkChecker
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from framework.engine.events import Events
     from framework.spec.sections.timeline_service_spec import TimelineServiceSpec
 
 __all__ = ["run", "spark_backend"]

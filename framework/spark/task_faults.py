@@ -31,7 +31,6 @@ from framework.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from framework.errors import FrameworkError
 
 __all__ = [
     "SPARK_REFUSES",

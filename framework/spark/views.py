@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Self
 
-from framework.engine.views import LISTED, checked, listing_view
+from framework.engine.views import LISTED, Views, checked, listing_view
 from framework.hudi.timeline.timeline import timeline_hash
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.remote import ServiceAddress
@@ -21,7 +21,7 @@ from framework.timeline_service.access import Access
 from framework.timeline_service.server import EmbeddedServer
 from framework.timeline_service.service import Service
 from framework.timeline_service.stores import store_of
-from framework.timeline_service.tables import Tables
+from framework.timeline_service.tables import ServedTable, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from framework.engine.reading.table import Table
-    from framework.engine.views import Views
     from framework.hudi.view.port import FileSystemView
-    from framework.timeline_service.tables import ServedTable
 
 __all__ = ["EmbeddedViews", "views_for"]
 

@@ -13,13 +13,12 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from framework.timeline_service.access import is_host
+from framework.timeline_service.access import Limits, is_host
 from framework.timeline_service.messages import Request, RequestRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from framework.timeline_service.access import Limits
 
 __all__ = ["Head", "HeadReader"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from framework.hudi.timeline.instant import COMPACTIONS, DATA_ACTIONS, LATEST
+from framework.hudi.timeline.instant import COMPACTIONS, DATA_ACTIONS, LATEST, Instant
 from framework.hudi.timeline.timeline import instants_hash
 from framework.hudi.view.known import Known
 from framework.hudi.view.port import Query, Selection
@@ -28,7 +28,6 @@ from framework.timeline_service.messages import RequestRefusedError, decoded, in
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from framework.hudi.timeline.instant import Instant
     from framework.timeline_service.tables import ServedTable
 
     Parameters = Mapping[str, str]

@@ -25,6 +25,7 @@ from framework.hudi.storage.locations import open_unlinked
 from framework.hudi.table.layout import LAKESTRAP, TEMP, crc_sidecar, join, name_of, temp_folder
 from framework.timeline_service.messages import (
     Answer,
+    Request,
     RequestRefusedError,
     inside_table,
     parameters,
@@ -33,7 +34,6 @@ from framework.timeline_service.messages import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from framework.timeline_service.messages import Request
     from framework.timeline_service.tables import Tables
 
     Parameters = Mapping[str, str]

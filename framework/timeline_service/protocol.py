@@ -23,20 +23,16 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from framework.timeline_service.heads import HeadReader
-from framework.timeline_service.messages import CLOSE, RequestRefusedError
+from framework.timeline_service.heads import Head, HeadReader
+from framework.timeline_service.messages import CLOSE, Answer, Headers, RequestRefusedError
 from framework.timeline_service.room import Room
 
 if TYPE_CHECKING:
     import asyncio
 
-    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
-
     from framework.timeline_service.access import Limits
-    from framework.timeline_service.heads import Head
-    from framework.timeline_service.messages import Answer, Headers
     from framework.timeline_service.service import Service
 
 __all__ = ["limited_protocol"]

@@ -11,13 +11,13 @@ import socket
 import threading
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING, Final, Self
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.responses import JSONResponse, PlainTextResponse
-from starlette.routing import Route
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
 
 from framework.errors import PlanError
 from framework.timeline_service.access import Limits, is_loopback
@@ -29,11 +29,8 @@ from framework.vocabulary import ServiceAuth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from contextlib import AbstractAsyncContextManager
 
     from starlette.requests import Request as PageRequest
-    from starlette.responses import Response
-    from starlette.routing import BaseRoute
     from starlette.types import Receive, Scope, Send
 
     from framework.timeline_service.service import Service

@@ -15,14 +15,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from framework.hudi.timeline.timeline import timeline_hash, timeline_hashes
+from framework.hudi.timeline.timeline import Timeline, timeline_hash, timeline_hashes
 from framework.timeline_service.dto import Places
-from framework.timeline_service.messages import JSON, RequestRefusedError
+from framework.timeline_service.messages import JSON, Headers, RequestRefusedError
 
 if TYPE_CHECKING:
-    from framework.hudi.timeline.timeline import Timeline
     from framework.hudi.view.incremental import IncrementalView
-    from framework.timeline_service.messages import Headers
 
 __all__ = ["ServedTable", "Tables", "table_id"]
 

@@ -34,8 +34,8 @@ from framework.cli.render.progress import reporting
 from framework.cli.spark_session import opened_backend
 from framework.cli.spec_files import in_process
 from framework.cli.usage import usage_error
-from framework.engine.events import Note
-from framework.engine.prepare import PlanningContext, Request
+from framework.engine.events import Events, Note
+from framework.engine.prepare import PlanningContext, Prepared, Request
 from framework.engine.quarantine.record import read_record
 from framework.engine.release import finish_release, prepare_release
 from framework.engine.runner import RunResult
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from framework.engine.backend import Backend
-    from framework.engine.events import Events
-    from framework.engine.prepare import Prepared
     from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
 
 __all__ = ["command"]

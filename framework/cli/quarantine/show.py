@@ -22,13 +22,12 @@ from framework.cli.quarantine.selection import (
 )
 from framework.cli.render.console import clean, err, out, write
 from framework.cli.usage import usage_error
-from framework.engine.quarantine.rows import rows_of
+from framework.engine.quarantine.rows import QuarantinedRow, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
-    from framework.engine.quarantine.rows import QuarantinedRow
 
 __all__ = ["command"]
 

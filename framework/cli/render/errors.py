@@ -16,14 +16,13 @@ from framework.cli.render.console import clean, err, write
 from framework.cli.render.findings import error_as_json, findings_of
 from framework.cli.render.frames import write_findings
 from framework.cli.render.progress import log_line
-from framework.errors import AuditFailedError
+from framework.errors import AuditFailedError, FrameworkError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from rich.console import Console
 
-    from framework.errors import FrameworkError
 
 __all__ = ["OutputOptions", "fail", "fail_unexpected", "tell_interrupted"]
 

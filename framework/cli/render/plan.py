@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from framework.cli.render.console import clean, write
-from framework.plan.render.explain import LineKind, explain_text
+from framework.plan.render.explain import Line, LineKind, explain_text
 from framework.plan.render.text import diff_lines
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from framework.plan.definition import Plan
-    from framework.plan.render.explain import Line
 
 __all__ = ["write_outcome", "write_plan"]
 

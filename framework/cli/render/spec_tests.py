@@ -15,14 +15,13 @@ from rich.text import Text
 from framework.cli.render.console import clean, out, write
 from framework.cli.render.findings import error_as_json, findings_of
 from framework.cli.render.rows import laid_in_columns
-from framework.engine.spec_tests.result import SpecTestOutcome
+from framework.engine.spec_tests.result import SpecTestOutcome, SpecTestResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from framework.engine.spec_tests.comparison import Difference, Row
-    from framework.engine.spec_tests.result import SpecTestResult
     from framework.errors import FrameworkError
 
 __all__ = ["SpecTestReport", "junit_document"]

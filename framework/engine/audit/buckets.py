@@ -15,14 +15,13 @@ from uuid import uuid4
 import numpy as np
 
 from framework.engine.audit.spill import SpillReader
-from framework.engine.tasks import decode, encode
+from framework.engine.tasks import Tasks, decode, encode
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import join
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from framework.engine.tasks import Tasks
 
 __all__ = ["BucketTask", "Candidates", "compare_buckets", "compare_task"]
 

@@ -12,17 +12,15 @@ from uuid import uuid4
 
 import numpy as np
 
-from framework.engine.audit.keys import KeySource, source_keys, staged_keys
+from framework.engine.audit.keys import HashedKeys, KeySource, source_keys, staged_keys
 from framework.engine.audit.spill import is_among, partition_mix
-from framework.engine.tasks import decode, encode
+from framework.engine.tasks import Tasks, decode, encode
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import join
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from framework.engine.audit.keys import HashedKeys
-    from framework.engine.tasks import Tasks
 
 __all__ = [
     "CandidateTask",

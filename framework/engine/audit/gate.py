@@ -12,9 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from framework.engine.audit.account import check_account
+from framework.engine.audit.account import Account, check_account
 from framework.engine.audit.buckets import Candidates, compare_buckets
-from framework.engine.audit.candidates import CandidateTask, SuspectFile, duplicate_keys
+from framework.engine.audit.candidates import (
+    CandidateTask,
+    DuplicateKey,
+    SuspectFile,
+    duplicate_keys,
+)
 from framework.engine.audit.inspection import UNCHECKED, Inspection
 from framework.engine.audit.keys import KeySource, source_null_rows
 from framework.engine.audit.ranges import Survey, survey
@@ -24,7 +29,7 @@ from framework.engine.audit.report import (
     new_duplicates_error,
     nulls_error,
 )
-from framework.engine.events import Note, silent
+from framework.engine.events import Events, Note, silent
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.commit.segments import merge_segments
 from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
@@ -36,9 +41,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from framework.engine.audit.account import Account
-    from framework.engine.audit.candidates import DuplicateKey
-    from framework.engine.events import Events
     from framework.engine.tasks import Tasks
     from framework.hudi.keygen.rule import KeyRule
 

@@ -21,12 +21,11 @@ from framework.hudi.keygen.text import NULL_PART, null_rows, record_keys
 from framework.hudi.keygen.value_hash import value_hashes
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import MetaField
-from framework.hudi.table.partition_path import partition_values
+from framework.hudi.table.partition_path import PartitionValue, partition_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from framework.hudi.table.partition_path import PartitionValue
 
 __all__ = [
     "HashedKeys",

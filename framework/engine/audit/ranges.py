@@ -14,13 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.hudi.commit.segments import merge_segments
+from framework.hudi.commit.segments import SegmentRef, merge_segments
 from framework.vocabulary import KeyScope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from framework.hudi.commit.segments import SegmentRef
     from framework.hudi.storage.port import Storage
 
 __all__ = ["Survey", "survey"]

@@ -7,7 +7,7 @@ all the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003  the codec reads the types of fields
+from collections.abc import Callable, Iterator, Mapping, Sequence  # noqa: TC003  the codec reads
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -18,20 +18,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framework.engine.audit.provenance import with_places
-from framework.engine.audit.subject import QuarantineWork
+from framework.engine.audit.subject import Checker, InputRows, QuarantineWork
 from framework.engine.tasks import decode, encode
 from framework.errors import AuditFailedError, CorruptFileError, Where
 from framework.hudi.commit.placement import read_bytes
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.storage.port import Move
+from framework.hudi.storage.port import Move, Storage
 from framework.hudi.table.layout import join, name_of, parent_of
 from framework.vocabulary import OnFail
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from framework.engine.audit.subject import Checker, InputRows
-    from framework.hudi.storage.port import Storage
     from framework.plan.quality.model import Check, Quality
 
     Duplicates = Callable[[Mapping[int, "ExcludedRows"]], pa.Table]

@@ -17,13 +17,13 @@ from framework.engine.bootstrap.job import (
 )
 from framework.engine.run.context import Committed
 from framework.engine.run.quarantined_rows import name_quarantined_rows
-from framework.engine.tasks import decode, encode
-from framework.hudi.bootstrap.index import write_index
+from framework.engine.tasks import Tasks, decode, encode
+from framework.hudi.bootstrap.index import IndexOrder, write_index
 from framework.hudi.bootstrap.index_values import FileMapping, IndexGroup, fileids_key
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.bootstrap.source_file import check_unchanged
 from framework.hudi.commit.links import by_partition, check_listing, link_files, place_files
-from framework.hudi.commit.segments import merge_segments
+from framework.hudi.commit.segments import SegmentRef, merge_segments
 from framework.hudi.commit.transaction import Publication, finish, publish
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import (
@@ -44,10 +44,7 @@ if TYPE_CHECKING:
     from framework.engine.audit.screen import Screened
     from framework.engine.bootstrap.begin import Begun
     from framework.engine.run.state import RunState
-    from framework.engine.tasks import Tasks
-    from framework.hudi.bootstrap.index import IndexOrder
     from framework.hudi.commit.intent import Transaction
-    from framework.hudi.commit.segments import SegmentRef
     from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
     from framework.hudi.storage.port import Storage
     from framework.plan.definition import Plan

@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 
 from framework.engine.audit.buckets import compare_buckets
 from framework.engine.audit.keys import KeySource, key_batches
-from framework.engine.audit.screen import excluded_rows
+from framework.engine.audit.screen import ExcludedRows, excluded_rows
 from framework.engine.audit.spill import partition_mix
 from framework.engine.bootstrap.key_proof import hash_texts
-from framework.engine.tasks import decode, encode
+from framework.engine.tasks import Tasks, decode, encode
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.bootstrap.source_schema import (
     decode_schema,
@@ -36,9 +36,7 @@ from framework.vocabulary import KeyScope
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from framework.engine.audit.screen import ExcludedRows
     from framework.engine.bootstrap.job import WorkRange
-    from framework.engine.tasks import Tasks
     from framework.hudi.storage.port import Storage
     from framework.hudi.table.partition_path import PartitionValue
 

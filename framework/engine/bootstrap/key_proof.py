@@ -22,10 +22,10 @@ from framework.engine.bootstrap.proof_task import (
     ProofTask,
     prove_files_task,
 )
-from framework.engine.events import Note, Progress, silent
-from framework.engine.tasks import decode, encode
+from framework.engine.events import Events, Note, Progress, silent
+from framework.engine.tasks import Tasks, decode, encode
 from framework.hudi.bootstrap.inventory import InventoryFile, read_files
-from framework.hudi.bootstrap.source_file import open_source
+from framework.hudi.bootstrap.source_file import SourceReader, open_source
 from framework.hudi.bootstrap.source_schema import (
     decode_schema,
     encode_schema,
@@ -41,10 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from framework.engine.audit.keys import KeySource
-    from framework.engine.events import Events
-    from framework.engine.tasks import Tasks
-    from framework.hudi.bootstrap.source_file import SourceReader
-    from framework.hudi.commit.statuses import WrittenFiles
 
 __all__ = ["hash_texts", "may_be_ordered", "prove_keys"]
 

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from framework.hudi.bootstrap.inventory import read_batches
+from framework.hudi.bootstrap.inventory import InventoryHandle, read_batches
 from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from framework.engine.bootstrap.job import WorkRange
-    from framework.hudi.bootstrap.inventory import InventoryHandle
 
 __all__ = ["FOOTER_FILES_PER_TASK", "footer_shares", "pack", "pack_scans", "without"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from framework.engine.bootstrap.job import WorkRange  # noqa: TC001  the codec reads the types of fields
 from framework.engine.bootstrap.packing import pack
-from framework.engine.events import Progress, silent
-from framework.engine.tasks import decode, encode
+from framework.engine.events import Events, Progress, silent
+from framework.engine.tasks import Tasks, decode, encode
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.inventory import InventoryHandle, read_files
 from framework.hudi.bootstrap.source_file import open_source
@@ -18,8 +18,6 @@ from framework.vocabulary import BootstrapMode
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from framework.engine.events import Events
-    from framework.engine.tasks import Tasks
 
 __all__ = ["BadFile", "PageShare", "PageTask", "check_pages", "check_pages_task"]
 

@@ -19,7 +19,7 @@ from framework.engine.bootstrap.job import WorkRange  # noqa: TC001  the codec r
 from framework.engine.tasks import decode, encode
 from framework.hudi.bootstrap.folder_values import check_folder_values
 from framework.hudi.bootstrap.inventory import InventoryFile, read_files
-from framework.hudi.bootstrap.key_pass import KeyScan, key_facts
+from framework.hudi.bootstrap.key_pass import KeyFacts, KeyScan, key_facts
 from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.bootstrap.source_file import SourceReader, open_source
 from framework.hudi.bootstrap.source_schema import decode_schema
@@ -28,15 +28,13 @@ from framework.hudi.commit.statuses import SourceFileStatus, Statuses
 from framework.hudi.keygen.ordering import FollowedOrder
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, join
-from framework.hudi.table.partition_path import partition_values
+from framework.hudi.table.partition_path import PartitionValue, partition_values
 from framework.vocabulary import KeyScope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from framework.hudi.bootstrap.key_pass import KeyFacts
     from framework.hudi.storage.port import Storage
-    from framework.hudi.table.partition_path import PartitionValue
 
 __all__ = ["ProofJob", "ProofShare", "ProofTask", "prove_files_task"]
 

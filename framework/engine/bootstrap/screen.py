@@ -10,10 +10,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from framework.engine.audit.screen import NOTHING, Screened, ScreenPlace, screen
+from framework.engine.audit.screen import NOTHING, ExcludedRows, Screened, ScreenPlace, screen
 from framework.engine.audit.subject import InputRows
 from framework.engine.bootstrap.duplicates import KeyedFiles, losers
-from framework.engine.bootstrap.job import table_schemas, work_ranges
+from framework.engine.bootstrap.job import WorkRange, table_schemas, work_ranges
 from framework.engine.run.inspection import needed_checker, understand_checks
 from framework.engine.run.quarantined_rows import quarantine_place
 from framework.hudi.bootstrap.inventory import read_files
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from framework.engine.audit.screen import ExcludedRows
     from framework.engine.bootstrap.begin import Begun
-    from framework.engine.bootstrap.job import WorkRange
     from framework.engine.run.context import RunContext
     from framework.engine.run.state import RunState
     from framework.plan.definition import Plan

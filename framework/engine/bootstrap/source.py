@@ -18,16 +18,16 @@ from framework.engine.bootstrap.footers import (
     write_listing,
 )
 from framework.engine.bootstrap.packing import footer_shares
-from framework.engine.events import Progress, silent
-from framework.engine.tasks import decode, encode
+from framework.engine.events import Events, Progress, silent
+from framework.engine.tasks import Tasks, decode, encode
 from framework.errors import FrameworkError
 from framework.hudi.bootstrap.discovery import Ignored, discover
-from framework.hudi.bootstrap.inventory import InventoryWriter, read_files
+from framework.hudi.bootstrap.inventory import InventoryHandle, InventoryWriter, read_files
 from framework.hudi.bootstrap.key_pass import key_columns
 from framework.hudi.bootstrap.key_sample import sample_keys
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.bootstrap.source_schema import decode_schema
-from framework.hudi.keygen.rule import key_faults
+from framework.hudi.keygen.rule import KeyRule, key_faults
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.partition_path import partition_values
 from framework.hudi.table.schema import unify
@@ -42,10 +42,6 @@ from framework.vocabulary import SourceTrait
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from framework.engine.events import Events
-    from framework.engine.tasks import Tasks
-    from framework.hudi.bootstrap.inventory import InventoryHandle
-    from framework.hudi.keygen.rule import KeyRule
     from framework.hudi.storage.port import Storage
 
 __all__ = ["sampled_key_bytes", "take_inventory"]

@@ -9,14 +9,14 @@ from uuid import uuid4
 
 import numpy as np
 
-from framework.engine.audit.screen import excluded_rows
+from framework.engine.audit.screen import Screened, excluded_rows
 from framework.engine.audit.spill import SpillWriter, partition_mix
 from framework.engine.bootstrap.job import BootstrapJob, WorkRange, WriteTask, work_ranges
 from framework.engine.bootstrap.packing import pack, without
 from framework.engine.bootstrap.screen import with_gone
 from framework.engine.durable_files import FileStore
-from framework.engine.events import Progress, silent
-from framework.engine.tasks import LimitedTasks, decode, encode
+from framework.engine.events import Events, Progress, silent
+from framework.engine.tasks import LimitedTasks, Tasks, decode, encode
 from framework.hudi.bootstrap.folder_values import check_folder_values
 from framework.hudi.bootstrap.full_record import write_full_record
 from framework.hudi.bootstrap.inventory import InventoryFile, read_files
@@ -38,12 +38,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from framework.engine.audit.screen import Screened
     from framework.engine.bootstrap.begin import Begun
-    from framework.engine.bootstrap.job import BootstrapJob, WorkRange
-    from framework.engine.events import Events
     from framework.engine.run.state import RunState
-    from framework.engine.tasks import Tasks
     from framework.hudi.storage.port import Storage
     from framework.plan.stages import FullRecords, Skeletons
 

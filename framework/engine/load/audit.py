@@ -9,7 +9,7 @@ from framework.engine.audit.gate import LoadPlace, audit_load
 from framework.engine.audit.subject import WrittenRows
 from framework.engine.load.begin import load_plan
 from framework.engine.load.tag import latest_slices
-from framework.engine.load.values import AuditedLoad
+from framework.engine.load.values import AuditedLoad, Opened, WrittenLoad
 from framework.engine.reading.patterns import choose_partitions
 from framework.engine.run.inspection import inspect_rows, report_passed
 from framework.errors import CorruptFileError, Where
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from framework.engine.audit.account import Account
-    from framework.engine.load.values import Opened, WrittenLoad
     from framework.engine.reading.table import Table
     from framework.engine.run.context import RunContext
     from framework.engine.run.state import RunState

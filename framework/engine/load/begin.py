@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from framework.engine.load.values import Opened
 from framework.engine.load_history import load_state
-from framework.engine.reading.table import open_table
+from framework.engine.reading.table import Table, open_table
 from framework.errors import CommitConflictError, Where
 from framework.hudi.commit.intent import Intent
 from framework.hudi.timeline.clock import next_instant
@@ -15,7 +15,6 @@ from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.facts import SPEC_FACT
 
 if TYPE_CHECKING:
-    from framework.engine.reading.table import Table
     from framework.engine.run.context import RunContext
     from framework.engine.run.state import RunState
     from framework.plan.load import LoadPlan

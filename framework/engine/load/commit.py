@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from framework.engine.load.begin import load_plan
 from framework.engine.load_history import load_facts
-from framework.engine.run.context import Committed
+from framework.engine.run.context import Committed, RunContext
 from framework.engine.run.quarantined_rows import name_quarantined_rows
 from framework.hudi.commit.links import check_listing, link_files
 from framework.hudi.commit.transaction import Publication, finish, publish
@@ -16,7 +16,6 @@ from framework.hudi.table.schema import avro_schema
 
 if TYPE_CHECKING:
     from framework.engine.load.values import AuditedLoad, Opened
-    from framework.engine.run.context import RunContext
     from framework.engine.run.state import RunState
     from framework.plan.stages import CommitLoad
 

@@ -25,7 +25,7 @@ from framework.engine.load.job import LoadJob  # noqa: TC001  likewise
 from framework.engine.load.key_input import KEY
 from framework.engine.load.patch import patched
 from framework.engine.load.tag_task import HITS_SCHEMA, read_hits, taken_rows
-from framework.engine.reading.slice_rows import slice_rows
+from framework.engine.reading.slice_rows import SliceFiles, slice_rows
 from framework.engine.tasks import decode, encode
 from framework.engine.views import AskedSlice, looked_up
 from framework.hudi.bootstrap.row_numbers import RowNumbers
@@ -40,7 +40,6 @@ from framework.vocabulary import KeyScope, WriteOperation
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from framework.engine.reading.slice_rows import SliceFiles
     from framework.hudi.storage.port import Storage
 
 __all__ = ["GroupTask", "GroupWork", "group_task"]

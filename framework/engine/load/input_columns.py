@@ -18,7 +18,7 @@ from framework.engine.load.schema_evolution import (
 from framework.errors import PlanError, Where
 from framework.hudi.bootstrap.source_schema import partition_type
 from framework.hudi.filegroup.merge_rule import MergeRule
-from framework.hudi.keygen.rule import key_faults
+from framework.hudi.keygen.rule import KeyFault, KeyRule, key_faults
 from framework.hudi.table.layout import MetaField
 from framework.hudi.table.schema import with_absent_fields
 from framework.vocabulary import KeyScope, MissingColumns, SchemaEvolution, WriteOperation
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from framework.engine.load.input_footers import InputFooters
     from framework.engine.reading.table import Table
     from framework.engine.run.context import PinnedInput
-    from framework.hudi.keygen.rule import KeyFault, KeyRule
     from framework.plan.load import LoadPlan
     from framework.plan.target import Target
 

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Final
 from framework.engine.load_history import file_hash, load_state
 from framework.engine.places import canonical
 from framework.errors import PlanError, Where
-from framework.hudi.bootstrap.discovery import Ignored, discover
+from framework.hudi.bootstrap.discovery import Ignored, SourceFile, discover
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import name_of, parent_of
 from framework.hudi.timeline.timeline import load_timeline
-from framework.plan.load import InputListing
+from framework.plan.load import InputListing, LoadRequest
 
 if TYPE_CHECKING:
-    from framework.hudi.bootstrap.discovery import SourceFile
     from framework.hudi.storage.port import Storage
-    from framework.plan.load import LoadRequest
 
 __all__ = ["list_input"]
 

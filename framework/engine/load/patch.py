@@ -38,7 +38,7 @@ from framework.hudi.filegroup.base_file import (
     row_group_file,
 )
 from framework.hudi.filegroup.column_chunks import ChunkFile, RowGroup, assembled
-from framework.hudi.filegroup.key_footer import key_footer
+from framework.hudi.filegroup.key_footer import KeyFooter, key_footer
 from framework.hudi.table.calendar import LegacyCalendar
 from framework.hudi.table.layout import MetaField
 
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from framework.engine.load.job import LoadJob
-    from framework.hudi.filegroup.key_footer import KeyFooter
 
 __all__ = ["Patched", "patched"]
 

@@ -10,9 +10,9 @@ from framework.engine.load.begin import load_plan
 from framework.engine.load.input_columns import input_columns, merge_rule
 from framework.engine.load.input_footers import input_footers
 from framework.engine.load.job import LoadJob
-from framework.engine.load.values import Pinned
+from framework.engine.load.values import Opened, Pinned
 from framework.engine.reading.slice_rows import SliceTable
-from framework.engine.run.context import PinnedInput
+from framework.engine.run.context import InputReader, PinnedInput, RunContext
 from framework.errors import NotYetBuiltError
 from framework.hudi.bootstrap.source_schema import encode_schema
 from framework.hudi.table.layout import join
@@ -25,8 +25,6 @@ from framework.vocabulary import KeyScope
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from framework.engine.load.values import Opened
-    from framework.engine.run.context import InputReader, RunContext
     from framework.engine.run.state import RunState
     from framework.hudi.commit.intent import Transaction
     from framework.plan.stages import ReadInput

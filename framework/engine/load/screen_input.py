@@ -9,7 +9,7 @@ from framework.engine.audit.account import Account
 from framework.engine.audit.screen import NOTHING, Screened, ScreenPlace, screen
 from framework.engine.audit.subject import InputRows
 from framework.engine.load.begin import load_plan
-from framework.engine.load.values import WrittenLoad
+from framework.engine.load.values import Opened, Pinned, WrittenLoad
 from framework.engine.run.inspection import Intake, needed_checker, understand_checks
 from framework.engine.run.quarantined_rows import quarantine_place
 from framework.errors import AuditFailedError, Where
@@ -18,7 +18,6 @@ from framework.hudi.table.layout import join
 from framework.plan.words import count_text
 
 if TYPE_CHECKING:
-    from framework.engine.load.values import Opened, Pinned
     from framework.engine.run.context import RunContext
     from framework.engine.run.state import RunState
     from framework.plan.stages import Screen

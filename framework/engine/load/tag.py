@@ -10,15 +10,22 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from framework.engine.events import Note
+from framework.engine.events import Events, Note
 from framework.engine.load.assignment import SliceFacts
 from framework.engine.load.classify import ClassifiedRows, ClassifyTask, classify_task
 from framework.engine.load.dedup import Bucket, GatherTask, gather_task
-from framework.engine.load.key_input import KEY, IncomingTask, KeyedRows, incoming_task
-from framework.engine.load.refusals import refuse_duplicates, refuse_nulls, refuse_taken
-from framework.engine.load.tag_task import TaggedSlices, TagTask, bucket_rows, read_hits, tag_task
-from framework.engine.tasks import InProcessTasks, decode, encode
-from framework.engine.views import asked
+from framework.engine.load.key_input import KEY, IncomingTask, KeyedRows, Part, incoming_task
+from framework.engine.load.refusals import TakenKey, refuse_duplicates, refuse_nulls, refuse_taken
+from framework.engine.load.tag_task import (
+    TaggedSlice,
+    TaggedSlices,
+    TagTask,
+    bucket_rows,
+    read_hits,
+    tag_task,
+)
+from framework.engine.tasks import InProcessTasks, Tasks, decode, encode
+from framework.engine.views import Views, asked
 from framework.errors import PlanError, Where
 from framework.plan.words import count_text
 from framework.vocabulary import KeyScope, WriteOperation
@@ -26,16 +33,10 @@ from framework.vocabulary import KeyScope, WriteOperation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from framework.engine.events import Events
     from framework.engine.load.job import InputFile, LoadJob
-    from framework.engine.load.key_input import Part
-    from framework.engine.load.refusals import TakenKey
-    from framework.engine.load.tag_task import TaggedSlice
     from framework.engine.load.values import Opened, Pinned
     from framework.engine.reading.table import Table
     from framework.engine.run.state import RunState
-    from framework.engine.tasks import Tasks
-    from framework.engine.views import Views
     from framework.hudi.filegroup.slices import FileSlice
     from framework.hudi.storage.port import Storage
     from framework.plan.stages import TagRows

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from framework.engine.load.dedup import Bucket, read_parts
 from framework.engine.load.job import LoadJob  # noqa: TC001  the codec reads the types of fields
 from framework.engine.load.key_input import KEY, Part
-from framework.engine.reading.slice_rows import slice_columns
+from framework.engine.reading.slice_rows import SliceFiles, slice_columns
 from framework.engine.tasks import decode, encode
 from framework.engine.views import AskedSlice, looked_up
 from framework.hudi.filegroup.key_footer import KeyFooter, read_key_footer
@@ -30,7 +30,6 @@ from framework.vocabulary import KeyScope, WriteOperation
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from framework.engine.reading.slice_rows import SliceFiles
     from framework.hudi.storage.port import Storage
 
 __all__ = [

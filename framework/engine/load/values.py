@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from framework.engine.audit.screen import NOTHING
+from framework.engine.audit.screen import NOTHING, Screened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from framework.engine.audit.account import Account
-    from framework.engine.audit.screen import Screened
     from framework.engine.load.job import InputFile, LoadJob
     from framework.engine.reading.table import Table
     from framework.engine.run.inspection import Intake

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Final
 from uuid import NAMESPACE_URL, uuid5
 
 from framework.engine.audit.account import Account
-from framework.engine.events import Progress, silent
-from framework.engine.load.assignment import Sizing, assign
+from framework.engine.events import Events, Progress, silent
+from framework.engine.load.assignment import GroupShare, Sizing, assign
 from framework.engine.load.group_task import GroupTask, GroupWork, group_task
-from framework.engine.load.tag import shared
-from framework.engine.load.values import WrittenLoad
+from framework.engine.load.tag import Compared, shared
+from framework.engine.load.values import Pinned, WrittenLoad
 from framework.engine.run.inspection import Intake
-from framework.engine.tasks import LimitedTasks, decode, encode
+from framework.engine.tasks import LimitedTasks, Tasks, decode, encode
 from framework.engine.views import asked
 from framework.hudi.commit.segments import SegmentRef
-from framework.hudi.commit.statuses import written_files
+from framework.hudi.commit.statuses import WrittenFiles, written_files
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.plan.words import count_text
 from framework.vocabulary import TableType, WriteOperation
@@ -24,14 +24,8 @@ from framework.vocabulary import TableType, WriteOperation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from framework.engine.events import Events
-    from framework.engine.load.assignment import GroupShare
     from framework.engine.load.job import LoadJob
-    from framework.engine.load.tag import Compared
-    from framework.engine.load.values import Pinned
     from framework.engine.run.state import RunState
-    from framework.engine.tasks import Tasks
-    from framework.hudi.commit.statuses import WrittenFiles
     from framework.hudi.filegroup.slices import FileSlice
     from framework.plan.stages import WriteRows
 

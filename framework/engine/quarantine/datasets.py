@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 from framework.engine.quarantine.quarantined_batch import (
     GATHERED,
+    QuarantinedBatch,
     discard,
     instant_of_folder,
     of_another_table,
     read_batch,
     table_mark,
 )
-from framework.engine.quarantine.record import read_record
+from framework.engine.quarantine.record import Record, read_record
 from framework.errors import CorruptFileError
 from framework.hudi.commit.lease import Owner, acquire, keep, release
 from framework.hudi.commit.staging import new_write_id
@@ -28,8 +29,6 @@ from framework.hudi.storage.locations import open_storage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
-    from framework.engine.quarantine.record import Record
     from framework.hudi.storage.port import Storage
     from framework.hudi.timeline.clock import Clock
 

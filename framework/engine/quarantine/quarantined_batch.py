@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping  # noqa: TC003  the codec reads the types of fields
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow.parquet as pq
 
@@ -22,13 +22,8 @@ from framework.errors import CorruptFileError, PlanError, StorageError, Where
 from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.commit.placement import read_bytes
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.storage.port import Move
+from framework.hudi.storage.port import Entry, Move, Storage
 from framework.hudi.table.layout import join
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.hudi.storage.port import Entry, Storage
 
 __all__ = [
     "GATHERED",

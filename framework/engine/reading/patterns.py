@@ -6,12 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from framework.errors import PlanError, Where
-from framework.spec.sections.patterns import PatternError, compile_pattern
+from framework.spec.sections.patterns import Pattern, PatternError, compile_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from framework.spec.sections.patterns import Pattern
 
 __all__ = ["choose_partitions"]
 

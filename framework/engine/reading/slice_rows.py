@@ -15,7 +15,7 @@ from framework.hudi.filegroup.base_file import repeating
 from framework.hudi.filegroup.log_changes import LogPart, read_changes
 from framework.hudi.filegroup.merge import IS_DELETED, merged, replaced
 from framework.hudi.filegroup.merge_rule import MergeRule
-from framework.hudi.filegroup.slices import SourceFile  # noqa: TC001  codecs read the types of fields
+from framework.hudi.filegroup.slices import FileSlice, SourceFile  # noqa: TC001  the codec reads
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.calendar import LegacyCalendar
 from framework.hudi.table.layout import META_COLUMNS, MetaField, name_of, parent_of
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from framework.hudi.filegroup.slices import FileSlice
     from framework.hudi.storage.port import Storage
     from framework.hudi.table.partition_path import PartitionValue
 

@@ -13,15 +13,15 @@ from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, META_COLUMNS, TABLE_VERSION
 from framework.hudi.table.partition_path import PartitionField
-from framework.hudi.table.properties import read_properties
+from framework.hudi.table.properties import TableProperties, read_properties
 from framework.hudi.table.schema import arrow_schema
 from framework.hudi.table.schema_check import is_internal_column
 from framework.hudi.table.supported import META_FIELDS, unsupported_entries
 from framework.hudi.timeline.clean_history import check_not_cleaned
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
-from framework.hudi.timeline.moments import instant_of
-from framework.hudi.timeline.timeline import load_timeline
+from framework.hudi.timeline.moments import Moment, instant_of
+from framework.hudi.timeline.timeline import Timeline, load_timeline
 from framework.plan.facts import FACTS_KEY, BootstrapFacts
 from framework.plan.readers.exceptions import Trait
 from framework.vocabulary import PartitionType, SourceLayout
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from framework.hudi.storage.port import Storage
-    from framework.hudi.table.properties import TableProperties
-    from framework.hudi.timeline.moments import Moment
-    from framework.hudi.timeline.timeline import Timeline
 
 __all__ = ["Table", "open_table"]
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from framework.engine.reporting.words import VerdictWord, meaning, plain_mapping, verdict
-from framework.engine.results import ColumnFigures, Fate  # noqa: TC001 - pydantic reads them
+from framework.engine.results import AuditReport, CheckResult, ColumnFigures, FailedRow, Fate  # noqa: TC001 - pydantic reads them
 from framework.plan.quality.model import Budget  # noqa: TC001 - pydantic reads it
 from framework.plan.render.json_values import json_members, json_schema
 from framework.vocabulary import CheckedRows, CheckKind, OnFail, Outcome  # noqa: TC001 - likewise
-
-if TYPE_CHECKING:
-    from framework.engine.results import AuditReport, CheckResult, FailedRow
 
 __all__ = [
     "CheckDocument",

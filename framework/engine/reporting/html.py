@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from framework.engine.reporting.html_checks import shown_checks
 from framework.engine.reporting.keys import key_rule_text, key_samples, keys_refused, proof_text
@@ -28,8 +28,6 @@ from framework.plan.words import count_text, number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from jinja2 import Template
 
     from framework.engine.results import AuditReport, ColumnFigures, Fate
 

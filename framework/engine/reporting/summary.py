@@ -6,14 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from framework.engine.reporting.words import by_gravity, cut, plain
-from framework.engine.results import Fate
+from framework.engine.results import AuditReport, CheckResult, Fate
 from framework.vocabulary import Outcome
-
-if TYPE_CHECKING:
-    from framework.engine.results import AuditReport, CheckResult
 
 __all__ = ["CheckSummary", "CommitSummary", "commit_summary", "summary_of"]
 

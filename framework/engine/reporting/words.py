@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import TYPE_CHECKING, Final, Literal
@@ -14,8 +14,6 @@ from framework.plan.words import count_text, listing, number_text
 from framework.vocabulary import CheckKind, OnFail, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from framework.engine.results import AuditReport, CheckResult, FailedRow, Fate
     from framework.plan.quality.model import Check
 

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from framework.engine.views import LISTED
+from framework.engine.views import LISTED, Views
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from framework.engine.audit.subject import Checker
     from framework.engine.events import Events
     from framework.engine.tasks import Tasks
-    from framework.engine.views import Views
     from framework.hudi.commit.statuses import AuditedFiles
     from framework.hudi.storage.port import Storage
     from framework.hudi.timeline.clock import Clock

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from framework.engine.audit.inspection import Inspection
-from framework.engine.audit.screen import NOTHING
-from framework.engine.audit.subject import Judged, Looking
+from framework.engine.audit.screen import NOTHING, Screened
+from framework.engine.audit.subject import Checker, Judged, Looking, WrittenRows
 from framework.engine.audit.verdicts import with_screened
 from framework.engine.events import Audited
 from framework.engine.quarantine.record import PLACE
 from framework.engine.reporting.summary import commit_summary
 from framework.engine.results import AuditReport, CheckResult, Fate
-from framework.errors import AuditFailedError, NotYetBuiltError, Where
+from framework.errors import AuditFailedError, FrameworkError, NotYetBuiltError, Where
 from framework.hudi.storage.locations import open_storage
 from framework.plan.faults import refuse
 from framework.plan.quality.contract import quality_faults
@@ -23,11 +23,8 @@ from framework.plan.quality.contract import quality_faults
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from framework.engine.audit.screen import Screened
-    from framework.engine.audit.subject import Checker, WrittenRows
     from framework.engine.run.context import RunContext
     from framework.engine.run.state import RunState
-    from framework.errors import FrameworkError
     from framework.hudi.commit.statuses import AuditedFiles
     from framework.plan.quality.model import Quality
 

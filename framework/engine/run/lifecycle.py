@@ -22,13 +22,12 @@ from framework.hudi.commit.recovery import roll_back, roll_forward
 from framework.hudi.commit.staging import new_write_id
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.timeline import load_timeline
-from framework.plan.stages import Recovery
+from framework.plan.stages import Recover, Recovery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from framework.engine.run.context import RunContext
-    from framework.plan.stages import Recover
 
 __all__ = ["Aftermath", "aftermath", "lifecycle", "recover"]
 

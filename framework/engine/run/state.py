@@ -15,19 +15,17 @@ from framework.errors import (
     LeaseHeldError,
 )
 from framework.hudi.commit.intent import Intent, Transaction, read_intent
-from framework.hudi.commit.lease import Owner, acquire, current_lease, keep, release, require
+from framework.hudi.commit.lease import Lease, Owner, acquire, current_lease, keep, release, require
 from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.commit.recovery import roll_back
 from framework.hudi.commit.staging import Staging, new_write_id
 from framework.hudi.commit.transaction import begin
-from framework.plan.stages import stage_name
+from framework.plan.stages import Stage, stage_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from framework.engine.run.context import RunContext
-    from framework.hudi.commit.lease import Lease
-    from framework.plan.stages import Stage
 
 __all__ = ["RunState", "StageReport"]
 

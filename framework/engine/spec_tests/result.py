@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from framework.engine.results import CheckResult
-from framework.engine.spec_tests.comparison import compare
+from framework.engine.spec_tests.comparison import Difference, compare
 from framework.hudi.keygen.paths import partition_paths
 from framework.hudi.keygen.text import null_rows, record_keys
 from framework.vocabulary import KeyScope, Outcome
@@ -18,7 +18,6 @@ from framework.vocabulary import KeyScope, Outcome
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from framework.engine.spec_tests.comparison import Difference
     from framework.errors import AuditFailedError, FrameworkError
     from framework.hudi.keygen.rule import KeyRule
     from framework.plan.faults import Fault

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from framework.hudi.table.partition_path import render_partition
+from framework.hudi.table.partition_path import PartitionField, PartitionValue, render_partition
 from framework.vocabulary import SourceLayout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from framework.hudi.table.partition_path import PartitionField, PartitionValue
 
 __all__ = ["lay_file", "lay_partitions"]
 

@@ -14,14 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framework.errors import CorruptFileError, FrameworkError, SourceDriftError, Where
-from framework.hudi.bootstrap.footer_facts import read_facts
+from framework.hudi.bootstrap.footer_facts import FooterFacts, read_facts
 from framework.hudi.bootstrap.source_traits import calendar_traits, format_traits
 from framework.hudi.codecs.parquet_seal import UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from framework.hudi.bootstrap.footer_facts import FooterFacts
     from framework.vocabulary import SourceTrait
 
 __all__ = ["Fingerprint", "Footer", "drift", "read_footer"]

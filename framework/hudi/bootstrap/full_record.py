@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from framework.hudi.bootstrap.footers import key_footers
 from framework.hudi.bootstrap.key_pass import KeyPass
-from framework.hudi.bootstrap.skeleton import WrittenBaseFile
+from framework.hudi.bootstrap.skeleton import BaseFileTarget, WrittenBaseFile
 from framework.hudi.filegroup.base_file import BaseFileBytes, constant
 from framework.hudi.filegroup.read_back import KeyDigest, check_keys, key_digest
 from framework.hudi.table.calendar import GREGORIAN
@@ -17,7 +17,6 @@ from framework.hudi.table.calendar import GREGORIAN
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from framework.hudi.bootstrap.skeleton import BaseFileTarget
     from framework.hudi.bootstrap.source_file import SourceReader
 
 __all__ = ["write_full_record"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from framework.hudi.bootstrap.footers import SKELETON_SCHEMA, SOURCE, key_footers
-from framework.hudi.bootstrap.key_pass import KeyPass
+from framework.hudi.bootstrap.key_pass import BloomChoice, KeyFacts, KeyPass
 from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.bootstrap.skeleton_bytes import SkeletonBytes
 from framework.hudi.filegroup.read_back import check_keys, key_digest
@@ -17,7 +17,6 @@ from framework.hudi.filegroup.read_back import check_keys, key_digest
 if TYPE_CHECKING:
     import numpy as np
 
-    from framework.hudi.bootstrap.key_pass import BloomChoice, KeyFacts
     from framework.hudi.bootstrap.source_file import SourceReader
     from framework.hudi.keygen.rule import KeyRule
     from framework.hudi.table.partition_path import PartitionValue

@@ -10,12 +10,11 @@ import numpy as np
 
 from framework.errors import CorruptFileError
 from framework.hudi.codecs.bloom_layout import ONE_FILTER, ROWS, Positions, read_header
-from framework.hudi.codecs.murmur import key_words
+from framework.hudi.codecs.murmur import KeyColumn, key_words
 from framework.vocabulary import BloomKind
 
 if TYPE_CHECKING:
     from framework.hudi.codecs.bloom import BloomSpec
-    from framework.hudi.codecs.murmur import KeyColumn
 
 __all__ = ["grown"]
 

@@ -9,14 +9,13 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from framework.errors import CorruptFileError, StorageError, Where
-from framework.hudi.storage.port import Move
+from framework.hudi.storage.port import Move, Storage
 from framework.hudi.table.layout import join
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from framework.hudi.commit.staging import Staging
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["Journal"]
 

@@ -23,13 +23,12 @@ from uuid import uuid4
 
 from framework.errors import FrameworkError, LeaseHeldError, StorageError, Where
 from framework.hudi.commit.staging import Staging
-from framework.hudi.storage.port import Move
+from framework.hudi.storage.port import Entry, Move, Storage
 from framework.hudi.table.layout import HOODIE, LAKESTRAP, LEASE, join
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from framework.hudi.storage.port import Entry, Storage
     from framework.hudi.timeline.clock import Clock
 
 __all__ = [

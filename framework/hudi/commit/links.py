@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 
 from framework.errors import CommitConflictError, CorruptFileError, Where
 from framework.hudi.commit.lease import require
-from framework.hudi.commit.markers import marker_type, read_markers, write_markers
+from framework.hudi.commit.markers import MarkerType, marker_type, read_markers, write_markers
 from framework.hudi.commit.own_logs import is_own_log
 from framework.hudi.commit.placement import Placement, place, place_bytes
-from framework.hudi.commit.segments import SEGMENT_SCHEMA, merge_segments
+from framework.hudi.commit.segments import SEGMENT_SCHEMA, SegmentRef, merge_segments
 from framework.hudi.filegroup.names import LogFileName, instant_of
 from framework.hudi.storage.checksum import file_crc32c
 from framework.hudi.table.layout import PARTITION_METADATA, crc_sidecar, join, name_of, parent_of
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from framework.hudi.commit.intent import Transaction
-    from framework.hudi.commit.markers import MarkerType
-    from framework.hudi.commit.segments import SegmentRef
     from framework.hudi.storage.port import Entry
 
 T = TypeVar("T")

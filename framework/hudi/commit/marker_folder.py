@@ -10,13 +10,12 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from framework.errors import StorageError
-from framework.hudi.storage.port import Move
+from framework.hudi.storage.port import Entry, Move, Storage
 from framework.hudi.table.layout import join, temp_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from framework.hudi.storage.port import Entry, Storage
 
 __all__ = ["batch_files", "place_batch", "read_batch", "type_file"]
 

@@ -12,13 +12,12 @@ from framework.hudi.commit.staging import dead_folders, staging_ids
 from framework.hudi.table.layout import PROPERTIES, PROPERTIES_BACKUP, name_of, write_folder
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS, Instant
-from framework.hudi.timeline.timeline import load_timeline
+from framework.hudi.timeline.timeline import Timeline, load_timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from framework.hudi.storage.port import Storage
-    from framework.hudi.timeline.timeline import Timeline
 
 __all__ = ["Pending", "PendingKind", "find_pending"]
 

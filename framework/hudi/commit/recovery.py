@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from framework.errors import CommitConflictError, CorruptFileError, UnsupportedTableError, Where
 from framework.hudi.commit.intent import PROPERTIES_KEY, WRITE_ID_KEY, read_intent
-from framework.hudi.commit.lease import require
+from framework.hudi.commit.lease import Lease, require
 from framework.hudi.commit.own_logs import own_logs
 from framework.hudi.commit.pending import Pending, PendingKind
 from framework.hudi.commit.placement import place_bytes, read_bytes
@@ -42,7 +42,6 @@ from framework.hudi.timeline.timeline import load_timeline
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from framework.hudi.commit.lease import Lease
     from framework.hudi.storage.port import Entry, Storage
 
 __all__ = ["roll_back", "roll_forward"]

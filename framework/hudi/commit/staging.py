@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from uuid import uuid4
 
 from framework.errors import CommitConflictError, CorruptFileError, Where
-from framework.hudi.storage.port import Move
+from framework.hudi.storage.port import Move, Storage
 from framework.hudi.table.layout import LAKESTRAP, join, write_folder
-
-if TYPE_CHECKING:
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["Staging", "dead_folders", "new_write_id", "staging_ids"]
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import pyarrow as pa
 
-from framework.hudi.commit.segments import SEGMENT_SCHEMA
+from framework.hudi.commit.segments import SEGMENT_SCHEMA, SegmentRef
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from framework.hudi.bootstrap.inventory import InventoryFile
     from framework.hudi.bootstrap.key_pass import KeyFacts
-    from framework.hudi.commit.segments import SegmentRef
     from framework.vocabulary import BootstrapMode
 
 __all__ = [

@@ -40,7 +40,7 @@ from framework.hudi.timeline.commit_metadata import (
     read_commit_head,
     write_commit,
 )
-from framework.hudi.timeline.instant import Action
+from framework.hudi.timeline.instant import Action, Instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from framework.hudi.commit.statuses import AuditedFiles
-    from framework.hudi.timeline.instant import Instant
 
 __all__ = ["Publication", "begin", "finish", "publish", "stats_of"]
 

@@ -25,6 +25,7 @@ from framework.hudi.filegroup.slices import (
     FileGroupId,
     FileSlice,
     LogFile,
+    SourceFacts,
     SourceFile,
 )
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, join
@@ -32,7 +33,6 @@ from framework.hudi.table.layout import BOOTSTRAP_INSTANT, join
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from framework.hudi.filegroup.slices import SourceFacts
 
 __all__ = [
     "FileGroup",

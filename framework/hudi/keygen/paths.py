@@ -10,13 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.errors import CorruptFileError, PlanError, Where
-from framework.hudi.table.partition_path import PartitionValue, parse_partition, render_partition
+from framework.hudi.table.partition_path import (
+    PartitionField,
+    PartitionValue,
+    parse_partition,
+    render_partition,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from framework.hudi.keygen.rule import KeyRule
-    from framework.hudi.table.partition_path import PartitionField
 
 __all__ = ["Columns", "KeyPart", "key_parts", "partition_paths"]
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import google_crc32c
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from typing_extensions import Buffer
 
     from framework.hudi.storage.port import Storage

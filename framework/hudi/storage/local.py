@@ -14,20 +14,18 @@ import os
 import shutil
 import stat as modes
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
 from framework.hudi.storage.faults import exists_error, storage_error
-from framework.hudi.storage.port import Entry
+from framework.hudi.storage.port import Entry, Move
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import BinaryIO
 
     from typing_extensions import Buffer
 
-    from framework.hudi.storage.port import Move
 
 __all__ = ["LocalStorage"]
 

@@ -12,18 +12,16 @@ import io
 import time
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 import pyarrow as pa
 
 from framework.hudi.storage.faults import exists_error, not_found_error, storage_error
-from framework.hudi.storage.port import Entry
+from framework.hudi.storage.port import Entry, Move
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import BinaryIO
 
-    from framework.hudi.storage.port import Move
 
 __all__ = ["MemoryStorage"]
 

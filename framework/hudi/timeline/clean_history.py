@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from framework.errors import UnsupportedTableError, Where
 from framework.hudi.codecs.avro import read_container
-from framework.hudi.timeline.instant import Action
+from framework.hudi.timeline.instant import Action, Instant
 
 if TYPE_CHECKING:
     from framework.hudi.storage.port import Storage
-    from framework.hudi.timeline.instant import Instant
     from framework.hudi.timeline.timeline import Timeline
 
 __all__ = ["check_not_cleaned"]

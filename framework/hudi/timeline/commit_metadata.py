@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import google_crc32c
 
@@ -22,7 +22,6 @@ from framework.hudi.timeline.json_stream import JsonStream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import BinaryIO
 
     from framework.hudi.storage.port import Storage
 

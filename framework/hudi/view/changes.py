@@ -19,13 +19,12 @@ from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.hudi.filegroup.slices import BaseFile, LogFile
 from framework.hudi.table.layout import name_of, parent_of
 from framework.hudi.timeline.commit_body import read_commit
-from framework.hudi.timeline.instant import Action
+from framework.hudi.timeline.instant import Action, Instant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from framework.hudi.storage.port import Storage
-    from framework.hudi.timeline.instant import Instant
 
 __all__ = ["InstantChanges", "PartitionChanges", "read_changes"]
 

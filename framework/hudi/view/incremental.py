@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Final
 
 from framework.errors import CorruptFileError, StorageError
 from framework.hudi.bootstrap.index import BootstrapIndex
-from framework.hudi.filegroup.group import decode_group, encode_group
-from framework.hudi.filegroup.slices import FileGroupId
+from framework.hudi.filegroup.group import FileGroup, decode_group, encode_group
+from framework.hudi.filegroup.slices import FileGroupId, FileSlice
 from framework.hudi.table.layout import PARTITION_METADATA, join
-from framework.hudi.view.changes import read_changes
+from framework.hudi.view.changes import InstantChanges, PartitionChanges, read_changes
 from framework.hudi.view.counted import file_id_of, is_skeleton, load_records
 from framework.hudi.view.facts import TableFacts, read_facts
 from framework.hudi.view.known import Known, Step, look, step
@@ -32,11 +32,8 @@ from framework.hudi.view.selection import answer, select
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from framework.hudi.filegroup.group import FileGroup
-    from framework.hudi.filegroup.slices import FileSlice
     from framework.hudi.storage.port import Storage
     from framework.hudi.timeline.instant import Instant
-    from framework.hudi.view.changes import InstantChanges, PartitionChanges
     from framework.hudi.view.recorded import Damage
     from framework.hudi.view.stores.port import GroupStore, StoreUsage
 

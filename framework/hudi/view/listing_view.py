@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from framework.hudi.filegroup.group import FileGroup, base_order, log_order
 from framework.hudi.filegroup.names import BaseFileName, LogFileName, instant_of
-from framework.hudi.filegroup.slices import BaseFile, FileGroupId, LogFile, SourceFile
+from framework.hudi.filegroup.slices import (
+    BaseFile,
+    FileGroupId,
+    FileSlice,
+    LogFile,
+    SourceFacts,
+    SourceFile,
+)
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, HOODIE, PARTITION_METADATA
 from framework.hudi.view.facts import TableFacts, read_facts
 from framework.hudi.view.port import Query, Selection
@@ -18,7 +25,6 @@ from framework.hudi.view.selection import answer, select
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from framework.hudi.filegroup.slices import FileSlice, SourceFacts
     from framework.hudi.storage.port import Entry, Storage
     from framework.hudi.timeline.timeline import Timeline
 

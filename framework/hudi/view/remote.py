@@ -17,15 +17,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from framework.errors import CorruptFileError
 from framework.hudi.filegroup.group import decode_slice
-from framework.hudi.filegroup.slices import FileGroupId
+from framework.hudi.filegroup.slices import FileGroupId, FileSlice
 from framework.hudi.view.http import CallFailedError, Reply, ServiceConnection
-from framework.hudi.view.port import Query, Selection
+from framework.hudi.view.port import FileSystemView, Query, Selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from framework.hudi.filegroup.slices import FileSlice
-    from framework.hudi.view.port import FileSystemView
 
 __all__ = ["FallbackView", "Patience", "RemoteView", "ServiceAddress", "ServiceUnreachableError"]
 

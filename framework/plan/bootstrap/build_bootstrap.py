@@ -21,11 +21,11 @@ from framework.plan.checks import (
 )
 from framework.plan.definition import Case, Plan
 from framework.plan.faults import Fault, refuse
-from framework.plan.partitions import plan_partitions, totals
+from framework.plan.partitions import PartitionPlan, plan_partitions, totals
 from framework.plan.quality.contract import quality_faults
 from framework.plan.reader_demands import reader_faults, unproven_notes
-from framework.plan.readers.gate import gate
-from framework.plan.readers.source_formats import FORMATS
+from framework.plan.readers.gate import ReaderGate, gate
+from framework.plan.readers.source_formats import FORMATS, SourceFormat
 from framework.plan.rules import choose_modes, rule_faults
 from framework.plan.stages import (
     AuditBootstrap,
@@ -39,7 +39,7 @@ from framework.plan.stages import (
     Screen,
     Skeletons,
 )
-from framework.plan.target import mode_rules
+from framework.plan.target import Target, mode_rules
 from framework.plan.words import count_text, listing
 from framework.vocabulary import BootstrapMode, OnDuplicate
 
@@ -47,10 +47,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from framework.plan.observation import Observation, PartitionSummary, SourceInventory
-    from framework.plan.partitions import PartitionPlan
-    from framework.plan.readers.gate import ReaderGate
-    from framework.plan.readers.source_formats import SourceFormat
-    from framework.plan.target import Target
     from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["format_faults", "plan_begin"]

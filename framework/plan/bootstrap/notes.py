@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from framework.plan.bootstrap.traits import partitions_with
 from framework.plan.definition import PlanNote
 from framework.plan.estimate import commit_bytes
-from framework.plan.partitions import totals
+from framework.plan.partitions import PartitionPlan, totals
 from framework.plan.words import count_text, listing, size_text
 from framework.vocabulary import BloomKind, BootstrapMode, PartitionType, SourceTrait
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from framework.plan.observation import SourceInventory
-    from framework.plan.partitions import PartitionPlan
     from framework.plan.target import Target
 
 __all__ = ["notes_of"]

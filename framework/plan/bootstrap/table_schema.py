@@ -9,17 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from framework.hudi.table.schema import check_schema, full_record_schema, unify
+from framework.hudi.table.schema import SchemaIssue, check_schema, full_record_schema, unify
 from framework.plan.faults import Fault
-from framework.plan.observation import SchemaConflict
+from framework.plan.observation import SchemaConflict, SourceInventory
 from framework.plan.words import listing
 from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from framework.hudi.table.schema import SchemaIssue
-    from framework.plan.observation import SourceInventory
     from framework.plan.partitions import PartitionPlan
 
 __all__ = ["TableSchema", "schema_faults", "table_schema"]

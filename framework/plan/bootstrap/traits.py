@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from framework.hudi.keygen.rule import KeyGenerator
 from framework.hudi.table.partition_path import HIVE_DEFAULT
-from framework.hudi.table.schema import widenings
+from framework.hudi.table.schema import Widening, widenings
 from framework.plan.readers.exceptions import Trait
 from framework.plan.readers.source_formats import FORMATS
 from framework.plan.words import count_text, listing
@@ -16,7 +16,6 @@ from framework.vocabulary import BootstrapMode, PartitionType, SourceTrait, Tabl
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from framework.hudi.table.schema import Widening
     from framework.plan.observation import SourceInventory
     from framework.plan.partitions import PartitionPlan
     from framework.plan.target import Target

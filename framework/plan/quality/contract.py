@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from framework.plan.faults import Fault
-from framework.plan.quality.model import MAX_SPLITTING
+from framework.plan.quality.model import MAX_SPLITTING, Check, ColumnContract, Quality
 from framework.spec.document.findings import nearest
 from framework.spec.document.nodes import child_path
 from framework.spec.rules.check_semantics import expectations, scanned
@@ -22,7 +22,6 @@ from framework.vocabulary import CheckKind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from framework.plan.quality.model import Check, ColumnContract, Quality
 
 __all__ = [
     "column_faults",

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Final
 from framework.hudi.keygen.spark_sql import quote_literal, quote_name
 from framework.plan.quality.model import Budget, Check, ColumnContract, Quality
 from framework.spec.document.nodes import child_path
-from framework.spec.sections.quality_spec import QUARANTINE_SUFFIX, QualitySpec, parse_share
+from framework.spec.sections.quality_spec import (
+    QUARANTINE_SUFFIX,
+    PlacedCheck,
+    QualitySpec,
+    parse_share,
+)
 from framework.vocabulary import CheckKind, OnDuplicate, OnFail
 
 if TYPE_CHECKING:
@@ -18,7 +23,6 @@ if TYPE_CHECKING:
 
     from framework.spec.sections.contract_spec import ColumnSpec
     from framework.spec.sections.pipeline_spec import PipelineSpec
-    from framework.spec.sections.quality_spec import PlacedCheck
 
 __all__ = ["quality_of", "quarantine_of"]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from framework.plan.definition import PLAN_VERSION, Case, PlanNote
+from framework.plan.definition import PLAN_VERSION, Adopted, Case, Plan, PlanNote
 from framework.plan.observation import SourceDrift  # noqa: TC001 - pydantic reads it
-from framework.plan.partitions import Totals, totals
+from framework.plan.partitions import PartitionPlan, Totals, totals
 from framework.plan.readers.versions import Ability  # noqa: TC001 - pydantic reads it
 from framework.plan.render.json_values import json_schema
 from framework.plan.render.stage_document import StageDocument, stage_document
@@ -27,9 +27,7 @@ from framework.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from framework.plan.definition import Adopted, Plan
     from framework.plan.load import LoadPlan
-    from framework.plan.partitions import PartitionPlan
 
 __all__ = ["PlanDocument", "plan_document", "plan_schema"]
 

@@ -11,11 +11,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter
-from pydantic.json_schema import GenerateJsonSchema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-    from pydantic.json_schema import JsonSchemaValue
     from pydantic_core import core_schema
 
 __all__ = ["json_members", "json_schema", "json_text"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from framework.errors import SpecError
-from framework.plan.partitions import totals
+from framework.errors import FrameworkError, SpecError
+from framework.plan.partitions import PartitionPlan, totals
 from framework.plan.readers.gate import reader_groups
 from framework.plan.render.stage_text import key_text, stage_text, stage_words
 from framework.plan.render.text import diff_lines, result_text
@@ -16,9 +16,7 @@ from framework.vocabulary import BootstrapMode
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from framework.errors import FrameworkError
     from framework.plan.definition import Plan
-    from framework.plan.partitions import PartitionPlan
 
 __all__ = ["cell", "failure_text", "markdown_text"]
 

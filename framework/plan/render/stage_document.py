@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from framework.plan.render.stage_text import stage_text
 from framework.plan.stages import (
@@ -21,14 +21,12 @@ from framework.plan.stages import (
     Recovery,
     Screen,
     Skeletons,
+    Stage,
     StageName,
     TagRows,
     WriteRows,
     stage_name,
 )
-
-if TYPE_CHECKING:
-    from framework.plan.stages import Stage
 
 __all__ = ["StageDocument", "stage_document"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import Final, assert_never
 
 from framework.plan.stages import (
     AuditBootstrap,
@@ -18,15 +18,13 @@ from framework.plan.stages import (
     Recovery,
     Screen,
     Skeletons,
+    Stage,
     TagRows,
     WriteRows,
     stage_name,
 )
 from framework.plan.words import count_text, size_text
 from framework.vocabulary import BootstrapMode, KeyScope
-
-if TYPE_CHECKING:
-    from framework.plan.stages import Stage
 
 __all__ = ["key_text", "stage_text", "stage_words"]
 

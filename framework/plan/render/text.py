@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import TYPE_CHECKING, Final, assert_never
 
-from framework.plan.definition import Case
+from framework.plan.definition import Adopted, Case, Plan
 from framework.plan.partitions import totals
 from framework.plan.readers.gate import reader_groups
 from framework.plan.render.stage_text import stage_text, stage_words
@@ -16,7 +16,6 @@ from framework.plan.words import count_text, listing, number_text, seconds_text,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from framework.plan.definition import Adopted, Plan
     from framework.plan.load import LoadPlan
     from framework.plan.observation import SourceDrift
     from framework.vocabulary import BootstrapMode

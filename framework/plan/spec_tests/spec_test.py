@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from framework.plan.spec_tests.columns import given_columns, table_columns
+from framework.plan.spec_tests.columns import RowColumns, given_columns, table_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from framework.plan.spec_tests.columns import RowColumns
     from framework.spec.sections.pipeline_spec import PipelineSpec
     from framework.spec.sections.tests_spec import ExpectedSpec, TestSpec
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 from pyspark.sql.functions import broadcast, coalesce, col, expr, lit
 
 from framework.engine.audit.provenance import CARRIED_FILE, CARRIED_ROW
-from framework.engine.audit.subject import Judged
+from framework.engine.audit.subject import InputRows, Judged, Looking, QuarantineWork, WrittenRows
 from framework.hudi.keygen.spark_sql import quote_literal
 from framework.plan.release import INSTANT, RULES, RUN_ID
 from framework.spark.checking.check_validation import refuse_unclear
 from framework.spark.checking.evaluation import judge_frame, naming_checks
-from framework.spark.checking.places import checking_session, input_frame
+from framework.spark.checking.places import Placed, checking_session, input_frame
 from framework.spark.checking.predicates import bad_sql, counting
 from framework.spark.checking.written import WrittenFrames
 from framework.spark.jobs import run_job
@@ -28,12 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
 
-    from framework.engine.audit.subject import InputRows, Looking, QuarantineWork, WrittenRows
     from framework.engine.results import CheckResult, ColumnFigures
     from framework.plan.quality.model import Check
-    from framework.spark.checking.places import Placed
 
 __all__ = ["SparkChecker"]
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 from pyspark.sql.functions import col, expr, lit
 
-from framework.engine.audit.subject import Judged
+from framework.engine.audit.subject import Judged, Looking
 from framework.engine.audit.verdicts import outcome_of
 from framework.engine.results import REDACTED, CheckResult, ColumnFigures, FailedRow
 from framework.errors import FrameworkError, TaskError
 from framework.hudi.table.layout import META_COLUMNS, MetaField
 from framework.spark.checking.check_validation import query_frame
-from framework.spark.checking.predicates import bad_sql, counting
+from framework.spark.checking.predicates import Counted, Pass, bad_sql, counting
 from framework.spark.jobs import run_job
 from framework.spark.reading.adopted import FILE, ROW
 from framework.spark.reading.columns import quoted
@@ -30,10 +30,8 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, Row
 
-    from framework.engine.audit.subject import Looking
     from framework.plan.quality.model import Check
     from framework.spark.checking.places import Placed
-    from framework.spark.checking.predicates import Counted, Pass
 
 __all__ = ["bad_rows", "judge_frame", "naming_checks", "place_in_source", "query_rows"]
 

@@ -8,11 +8,11 @@ from functools import reduce
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 from pyspark.sql.functions import col, lit
 
-from framework.hudi.table.partition_path import parse_partition
+from framework.hudi.table.partition_path import PartitionField, parse_partition
 from framework.spark.loading.staging import WRITING
 from framework.spark.reading.adopted import FILE, ROW
 from framework.spark.reading.columns import partition_schema, quoted, struct_of
@@ -27,10 +27,7 @@ from framework.vocabulary import SourceLayout
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pyspark.sql import SparkSession
-
     from framework.engine.audit.subject import InputRows
-    from framework.hudi.table.partition_path import PartitionField
 
 __all__ = [
     "Placed",

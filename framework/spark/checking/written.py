@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import SparkSession
 from pyspark.sql import types as t
 from pyspark.sql.functions import col
 
@@ -40,10 +41,8 @@ from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from contextlib import AbstractContextManager
 
     import pyarrow as pa
-    from pyspark.sql import SparkSession
 
     from framework.engine.audit.subject import WrittenRows
     from framework.hudi.keygen.rule import KeyRule

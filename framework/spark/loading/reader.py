@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from framework.engine.events import Note, silent
+from framework.engine.events import Events, Note, silent
 from framework.engine.run.context import PinnedInput
 from framework.spark.loading.staging import stage_input
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from framework.engine.events import Events
     from framework.plan.load import InputRequest
 
 __all__ = ["SparkInput"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
 from pyspark.errors import AnalysisException
-from pyspark.sql import Observation
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql.functions import count, lit
 
 from framework.errors import EngineError, PlanError, Where
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
 
     from framework.plan.load import InputRequest
 

@@ -16,7 +16,7 @@ from pyspark.sql.functions import broadcast, col
 from framework.hudi.keygen.spark_sql import key_sql, quote_literal, quote_name
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, MetaField
 from framework.spark.reading.columns import META_SCHEMA, constants, quoted, struct_of
-from framework.spark.reading.files import FileSet
+from framework.spark.reading.files import Adopted, FileSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql import types as t
 
     from framework.hudi.keygen.rule import KeyRule
-    from framework.spark.reading.files import Adopted
     from framework.spark.reading.scan import Scan, Scanner
 
 __all__ = [

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
 from framework.errors import UnsupportedTableError
@@ -16,8 +17,6 @@ from framework.vocabulary import PartitionType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from pyspark.sql import DataFrame, SparkSession
 
     from framework.hudi.table.partition_path import PartitionField
 

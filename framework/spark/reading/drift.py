@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow.parquet as pq
 
 from framework.engine.reading.slice_rows import drifted
-from framework.engine.tasks import decode, encode
+from framework.engine.tasks import Tasks, decode, encode
 from framework.hudi.bootstrap.fingerprint import Fingerprint
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.codecs.bad_chunks import naming_bad_chunks
@@ -20,7 +20,6 @@ from framework.vocabulary import Verify
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from framework.engine.tasks import Tasks
     from framework.hudi.storage.port import Entry
     from framework.spark.reading.files import Adopted
 

@@ -14,14 +14,13 @@ import pyarrow.parquet as pq
 from framework.errors import CorruptFileError, NotYetBuiltError, Where
 from framework.hudi.bootstrap.discovery import is_hidden
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, META_COLUMNS, join, name_of, parent_of
-from framework.hudi.table.partition_path import parse_partition
+from framework.hudi.table.partition_path import PartitionValue, parse_partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from framework.engine.reading.table import Table
     from framework.hudi.filegroup.slices import FileSlice
-    from framework.hudi.table.partition_path import PartitionValue
     from framework.hudi.view.port import FileSystemView
 
 __all__ = [

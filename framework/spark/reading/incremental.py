@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from framework.engine.reading.table import open_table
+from framework.engine.reading.table import Table, open_table
 from framework.errors import PlanError
 from framework.hudi.table.layout import MetaField
 from framework.hudi.timeline.moments import Moment, instant_of
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from framework.engine.reading.table import Table
     from framework.hudi.filegroup.slices import FileSlice
 
 __all__ = ["read_incremental"]

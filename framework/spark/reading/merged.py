@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 from pyspark.sql.functions import col
 
@@ -41,8 +42,6 @@ from framework.vocabulary import SourceLayout  # noqa: TC001  likewise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from pyspark.sql import DataFrame
 
     from framework.engine.reading.table import Table
     from framework.spark.reading.files import Logged, LoggedSlice

@@ -13,19 +13,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
+from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
 from framework.errors import SourceDriftError, Where
 from framework.hudi.keygen.spark_sql import quote_name
-from framework.hudi.table.partition_path import value_text
+from framework.hudi.table.partition_path import PartitionValue, value_text
 from framework.spark.reading.columns import constants
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyspark.sql import DataFrame
-
-    from framework.hudi.table.partition_path import PartitionValue
     from framework.spark.reading.early import EarlyListing
     from framework.spark.reading.files import FileSet
     from framework.spark.reading.jvm import Jvm

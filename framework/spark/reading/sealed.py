@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from framework.engine.tasks import decode, encode
+from framework.engine.tasks import Tasks, decode, encode
 from framework.errors import CorruptFileError, Where
 from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter
 from framework.vocabulary import Verify
@@ -15,7 +15,6 @@ from framework.vocabulary import Verify
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from framework.engine.tasks import Tasks
 
 __all__ = ["SealCheck", "check_seals", "verify_seals"]
 

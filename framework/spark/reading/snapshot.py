@@ -9,7 +9,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
 from framework.engine.reading.patterns import choose_partitions
@@ -35,8 +35,6 @@ from framework.vocabulary import SourceLayout, Verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from pyspark.sql import SparkSession
 
     from framework.hudi.filegroup.slices import FileSlice
     from framework.hudi.storage.port import Entry

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import types as t
 
 from framework.engine.reading.slice_rows import drifted
-from framework.errors import CorruptFileError, Where
+from framework.errors import CorruptFileError, FrameworkError, Where
 from framework.hudi.bootstrap.source_schema import SchemaCache
 from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.table.layout import ARCHIVED
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from framework.engine.reading.table import Table
-    from framework.errors import FrameworkError
     from framework.spark.reading.files import Adopted
 
     _Fault = Callable[[str, str], FrameworkError]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -21,8 +21,6 @@ from framework.vocabulary import CheckedRows, CheckKind, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from pyspark.sql import SparkSession
 
     from framework.engine.audit.subject import (
         Checker,

@@ -18,7 +18,7 @@ from framework.engine.quarantine.datasets import datasets
 from framework.engine.quarantine.record import read_record
 from framework.engine.runner import run
 from framework.engine.spec_tests.arrow_types import arrow_type
-from framework.engine.spec_tests.ready import with_lent_types
+from framework.engine.spec_tests.ready import ReadySpecTest, with_lent_types
 from framework.engine.spec_tests.result import (
     NO_ROWS,
     Happened,
@@ -33,9 +33,9 @@ from framework.engine.spec_tests.row_files import lay_file, lay_partitions
 from framework.engine.tasks import InProcessTasks
 from framework.errors import AuditFailedError, FrameworkError, PlanError
 from framework.hudi.table.layout import META_COLUMNS, PROPERTIES, MetaField
-from framework.plan.faults import refuse
+from framework.plan.faults import Fault, refuse
 from framework.plan.load_stages import load_request
-from framework.plan.spec_tests.stand_in import stand_in
+from framework.plan.spec_tests.stand_in import StandIn, stand_in
 from framework.plan.target import target_of
 from framework.spark.checking.checker import SparkChecker
 from framework.spark.jobs import run_job
@@ -51,10 +51,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from framework.engine.spec_tests.comparison import Difference
-    from framework.engine.spec_tests.ready import ReadySpecTest
     from framework.plan.definition import Plan
-    from framework.plan.faults import Fault
-    from framework.plan.spec_tests.stand_in import StandIn
     from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["lay_source", "run_spec_test"]

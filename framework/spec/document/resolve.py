@@ -22,12 +22,11 @@ from framework.spec.document.references import (
 )
 from framework.spec.document.scalars import ScalarValue, scalar_text
 from framework.spec.document.secret import Secret, SecretName, secret_is_known
-from framework.spec.document.source import MAX_BYTES
+from framework.spec.document.source import MAX_BYTES, Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from framework.spec.document.source import Span
 
 __all__ = ["Resolver", "Scope", "text_within"]
 

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from framework.spec.document.findings import MAX_FINDINGS
 from framework.spec.document.nodes import child_path
@@ -14,13 +14,10 @@ from framework.spec.rules.lookup import Lookup
 from framework.spec.rules.resolved_checks import CHECKED_VIEW, placed
 from framework.spec.sections.quality_spec import SPLITS
 from framework.spec.sql.allowed_sql import expression_faults
-from framework.spec.sql.expressions import scan
+from framework.spec.sql.expressions import Scanned, scan
 from framework.spec.sql.predicates import aggregate_faults, literal_faults, row_faults
 from framework.spec.sql.statement import StatementError
 from framework.vocabulary import CheckedRows, CheckKind, OnFail
-
-if TYPE_CHECKING:
-    from framework.spec.sql.expressions import Scanned
 
 __all__ = ["CheckSemantics", "expectations", "scanned"]
 

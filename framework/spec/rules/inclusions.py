@@ -8,22 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic_core import PydanticCustomError
 
 from framework.errors import SpecError
 from framework.spec.document.findings import FindingList, nearest
 from framework.spec.document.nodes import Entry, MapNode, ScalarNode
-from framework.spec.document.resolve import Resolver
-from framework.spec.document.source import read_source
+from framework.spec.document.resolve import Resolver, Scope
+from framework.spec.document.source import Span, read_source
 from framework.spec.document.walker import parse
 from framework.spec.sections.contract_spec import COLUMNS_SUFFIX
 from framework.spec.sections.locations import resolve_location
-
-if TYPE_CHECKING:
-    from framework.spec.document.resolve import Scope
-    from framework.spec.document.source import Span
 
 __all__ = ["COLUMNS_PATH", "PROFILES", "ColumnsFile", "with_profiles"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -19,15 +19,12 @@ from framework.spec.sections.locations import nested
 from framework.spec.sections.project import PROJECT_FILE
 from framework.spec.sections.quality_spec import QUARANTINE_SUFFIX, SPLITS
 from framework.spec.sql.literals import reads_as
-from framework.spec.sql.predicates import META_COLUMNS, text_faults, unknown_columns
+from framework.spec.sql.predicates import META_COLUMNS, PredicateFault, text_faults, unknown_columns
 from framework.spec.sql.spark_types import TypeTextError, normal_type
 from framework.vocabulary import CheckedRows, CheckKind, OnFail, PartitionType, WriteOperation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from framework.spec.document.source import Span
-    from framework.spec.sql.predicates import PredicateFault
 
 __all__ = ["ContractSemantics", "QualitySemantics"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,6 @@ from framework.spec.sections.quality_spec import Checks, CheckSpec, PlacedCheck,
 from framework.spec.sql.statement import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from framework.spec.document.references import Variable
     from framework.spec.rules.transforms import SqlFinisher
     from framework.spec.sections.faults import Judge

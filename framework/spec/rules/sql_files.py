@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from pydantic_core import PydanticCustomError
 
 from framework.errors import SpecError
-from framework.spec.document.findings import nearest
+from framework.spec.document.findings import FindingList, nearest
 from framework.spec.document.source import read_source
 from framework.spec.sections.locations import resolve_location
 
 if TYPE_CHECKING:
-    from framework.spec.document.findings import FindingList
     from framework.spec.document.positions import Positions
 
 __all__ = ["SqlFiles"]

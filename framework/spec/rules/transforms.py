@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,8 +26,6 @@ from framework.spec.templates.template_check import MARK
 from framework.spec.templates.template_engine import MAX_RENDERED, Rendered, as_template, render
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from framework.spec.rules.sql_files import SqlFiles
 
 __all__ = ["SqlFinisher"]

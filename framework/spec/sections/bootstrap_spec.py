@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003 - pydantic reads it
+from collections.abc import Mapping, Sequence  # noqa: TC003  pydantic reads the types of fields
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictStr, WithJsonSchema
@@ -15,8 +15,6 @@ from framework.spec.sections.patterns import PatternError, compile_pattern
 from framework.vocabulary import BootstrapMode, OnDuplicate, SourceLayout, SourceTrait
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from framework.spec.sections.table_spec import PartitionColumn
 
 __all__ = ["MAX_PATTERN", "BootstrapSpec", "RuleSpec"]

@@ -13,7 +13,13 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from framework.spec.document.secret import Secret
 from framework.spec.sections.bootstrap_spec import BootstrapSpec, RuleSpec
 from framework.spec.sections.fields import SpecModel, Text, WholeNumber, fault, written_fields
-from framework.spec.sections.quality_spec import SPLITS, CheckSpec, QualitySpec, QuarantineSpec
+from framework.spec.sections.quality_spec import (
+    SPLITS,
+    CheckSpec,
+    PlacedCheck,
+    QualitySpec,
+    QuarantineSpec,
+)
 from framework.spec.sections.settings import SettingValue, revealed
 from framework.spec.sections.source_spec import SourceSpec
 from framework.spec.sections.table_spec import (
@@ -27,7 +33,7 @@ from framework.spec.sections.table_spec import (
 )
 from framework.spec.sections.tests_spec import ExpectedSpec, Tests, TestSpec
 from framework.spec.sections.timeline_service_spec import TimelineServiceSpec
-from framework.spec.sections.transform_spec import TransformFields, Transforms
+from framework.spec.sections.transform_spec import TransformFields, Transforms, TransformSpec
 from framework.spec.sections.write_spec import WriteSpec
 
 if TYPE_CHECKING:
@@ -35,8 +41,6 @@ if TYPE_CHECKING:
 
     from framework.errors import Finding
     from framework.spec.document.positions import Positions
-    from framework.spec.sections.quality_spec import PlacedCheck
-    from framework.spec.sections.transform_spec import TransformSpec
 
 __all__ = ["MODELS", "SPEC_VERSION", "PipelineDocument", "PipelineSpec", "SparkSpec", "SpecVersion"]
 

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 from framework.spec.document.findings import nearest
 from framework.spec.sql.expression_parts import is_name, is_string, name_of
 from framework.spec.sql.functions import function_fault, nearest_function, refused_functions
-from framework.spec.sql.statement import StatementError, tokens_of
+from framework.spec.sql.statement import StatementError, Token, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from framework.spec.sql.statement import Token
 
 __all__ = ["SqlFault", "expression_faults", "query_faults"]
 

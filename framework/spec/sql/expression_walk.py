@@ -17,6 +17,7 @@ from framework.spec.sql.expression_parts import (
     ColumnReference,
     LiteralCast,
     Operand,
+    TextComparison,
     angles,
     closing_brackets,
     is_name,
@@ -29,7 +30,6 @@ from framework.spec.sql.expression_parts import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from framework.spec.sql.expression_parts import TextComparison
     from framework.spec.sql.statement import Token
 
 __all__ = ["Walk"]

@@ -14,14 +14,19 @@ from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from framework.timeline_service.messages import JSON, Answer, RequestRefusedError, parameters
+from framework.timeline_service.messages import (
+    JSON,
+    Answer,
+    Request,
+    RequestRefusedError,
+    parameters,
+)
 from framework.timeline_service.page.parameters import Part
 from framework.timeline_service.page.table_summary import TableSummary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from framework.timeline_service.messages import Request
     from framework.timeline_service.tables import Tables
 
 __all__ = ["PAGE_PREFIX", "PageData"]

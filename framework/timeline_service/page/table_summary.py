@@ -14,8 +14,8 @@ from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.properties import read_properties
 from framework.hudi.timeline.clock import SystemClock
 from framework.hudi.timeline.instant import DATA_ACTIONS, Instant, InstantState
-from framework.hudi.view.known import look
-from framework.timeline_service.page.commits import CommitReading
+from framework.hudi.view.known import Known, look
+from framework.timeline_service.page.commits import CommitFacts, CommitReading
 from framework.timeline_service.page.gate import gate_of
 from framework.timeline_service.page.partition_counts import PartitionCounts
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from framework.hudi.storage.port import Storage
-    from framework.hudi.view.known import Known
-    from framework.timeline_service.page.commits import CommitFacts
     from framework.timeline_service.page.parameters import Part
     from framework.timeline_service.tables import ServedTable
 
