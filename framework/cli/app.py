@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -14,15 +14,61 @@ from framework.cli.commands import COMMANDS, GROUPS
 from framework.cli.exits import epilog
 from framework.cli.interrupts import close_stdout, code_of, forget, listen, word_of
 from framework.cli.usage import is_usage_error, unknown_command, usage_error, usage_fault
-from framework.cli.words import option_value, with_default_command
 from framework.errors import FrameworkError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from framework.cli.render.errors import OutputOptions
 
-__all__ = ["main", "words_below"]
+__all__ = ["is_place", "main", "option_value", "with_default_command", "words_below"]
+
+
+_SUFFIXES: Final = (".yml", ".yaml", ".json")
+_HELP: Final = {"-h", "--help", "--version"}
+
+
+def with_default_command(words: list[str], commands: Collection[str]) -> list[str]:
+    """Return the words with `run` before them where they name a spec and no command.
+
+    `-C FOLDER` stays in front. Options may stand before the spec: `-t prod flights.pipeline.yml`.
+    """
+    skip = _global_words(words)
+    front, rest = words[:skip], words[skip:]
+    if not rest or rest[0] in commands or rest[0] in _HELP:
+        return words
+    folder = Path(front[-1].removeprefix("-C")) if front else Path()
+    if is_place(rest[0], folder) or (
+        rest[0].startswith("-") and any(word.endswith(_SUFFIXES) for word in rest[1:])
+    ):
+        return [*front, "run", *rest]
+    return words
+
+
+def is_place(word: str, folder: Path) -> bool:
+    """Whether a word is a path, by its look or because it is there."""
+    if word.startswith("-"):
+        return False
+    return word.endswith(_SUFFIXES) or "/" in word or (folder / word).exists()
+
+
+def option_value(words: list[str], name: str) -> str | None:
+    """Return the value of `--name VALUE` or `--name=VALUE`, the last one; None without."""
+    found = None
+    for number, word in enumerate(words):
+        if word == name and number + 1 < len(words):
+            found = words[number + 1]
+        elif word.startswith(f"{name}="):
+            found = word.partition("=")[2]
+    return found
+
+
+def _global_words(words: list[str]) -> int:
+    """How many words `-C FOLDER` takes: 2, or 1 where it is written as one, or 0."""
+    if words[:1] == ["-C"]:
+        return 2
+    return 1 if words and words[0].startswith("-C") else 0
+
 
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 

@@ -19,7 +19,7 @@ from framework.cli.render.errors import OutputOptions, fail
 from framework.cli.render.spec_tests import SpecTestReport
 from framework.cli.spark_session import spark_session
 from framework.engine.prepare import Request, load
-from framework.engine.spec_tests.ready import ReadySpecTest, made_ready
+from framework.engine.spec_tests.rows import ReadySpecTest, made_ready
 from framework.errors import FrameworkError, PlanError
 from framework.plan.faults import Fault, refuse
 from framework.plan.spec_tests.spec_test import spec_tests_of

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from framework.hudi.bootstrap.discovery import Ignored, SourceFile, discover
-from framework.hudi.bootstrap.names import file_id
+from framework.hudi.bootstrap.skeleton import file_id
 from framework.plan.observation import SourceDrift
 from framework.vocabulary import BootstrapMode
 

@@ -18,8 +18,14 @@ from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from framework.errors import StorageError
-from framework.hudi.commit.marker_folder import batch_files, place_batch, read_batch, type_file
-from framework.hudi.commit.markers import MarkerType, parse_marker
+from framework.hudi.commit.markers import (
+    MarkerType,
+    batch_files,
+    parse_marker,
+    place_batch,
+    read_batch,
+    type_file,
+)
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.hudi.storage.locations import open_unlinked
 from framework.hudi.table.layout import LAKESTRAP, TEMP, crc_sidecar, join, name_of, temp_folder

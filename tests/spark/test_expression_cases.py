@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework.spec.sql.expressions import scan
-from framework.spec.sql.literals import reads_as
+from framework.spec.sql.predicates import reads_as
 from tests.unit.spec.expression_cases import AGGREGATE, ROWWISE
 
 if TYPE_CHECKING:

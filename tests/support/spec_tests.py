@@ -6,9 +6,8 @@ import json
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from framework.engine.spec_tests.comparison import Difference
-from framework.engine.spec_tests.ready import made_ready
-from framework.engine.spec_tests.result import SpecTestResult
+from framework.engine.spec_tests.result import Difference, SpecTestResult
+from framework.engine.spec_tests.rows import made_ready
 from framework.errors import PlanError
 from framework.plan.spec_tests.columns import RowColumns
 from framework.plan.spec_tests.spec_test import SpecTestRows, spec_tests_of
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from framework.engine.spec_tests.ready import ReadySpecTest
+    from framework.engine.spec_tests.rows import ReadySpecTest
     from framework.plan.faults import Fault
     from framework.spec.sections.pipeline_spec import PipelineSpec
 

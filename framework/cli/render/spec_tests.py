@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from framework.engine.spec_tests.comparison import Difference, Row
+    from framework.engine.spec_tests.result import Difference, Row
     from framework.errors import FrameworkError
 
 __all__ = ["SpecTestReport", "junit_document"]

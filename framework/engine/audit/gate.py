@@ -20,7 +20,6 @@ from framework.engine.audit.candidates import (
     SuspectFile,
     duplicate_keys,
 )
-from framework.engine.audit.inspection import UNCHECKED, Inspection
 from framework.engine.audit.keys import KeySource, source_null_rows
 from framework.engine.audit.ranges import Survey, survey
 from framework.engine.audit.report import (
@@ -29,6 +28,7 @@ from framework.engine.audit.report import (
     new_duplicates_error,
     nulls_error,
 )
+from framework.engine.audit.verdicts import UNCHECKED, Inspection
 from framework.engine.events import Events, Note, silent
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.commit.segments import merge_segments

@@ -1,22 +1,67 @@
-"""The outcome of a check, given how many rows are bad; and what a whole gate says of it."""
+"""Verdicts: the outcome of each check, given its bad rows, and whether files pass the gate."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from framework.errors import AuditFailedError, Where
 from framework.plan.words import count_text
 from framework.vocabulary import CheckKind, OnFail, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from framework.engine.audit.screen import Screened
-    from framework.engine.results import CheckResult
+    from framework.engine.results import CheckResult, ColumnFigures
     from framework.plan.quality.model import Check
 
-__all__ = ["as_screened", "outcome_of", "refusal_of", "with_screened"]
+__all__ = ["UNCHECKED", "Inspection", "as_screened", "outcome_of", "refusal_of", "with_screened"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspection:
+    """The results of all checks.
+
+    Attributes:
+        table: location of the table.
+        results: one for each check of the spec.
+        columns: figures of columns, empty where nobody asked for them.
+        committed: what the commit says of it, JSON-ready.
+        seconds: how long it took.
+    """
+
+    table: str = ""
+    results: tuple[CheckResult, ...] = ()
+    columns: tuple[ColumnFigures, ...] = ()
+    committed: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    seconds: float = 0.0
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Let a refusal for other reasons report the results of the checks too."""
+        try:
+            yield
+        except AuditFailedError as error:
+            error.results = self.results
+            raise
+
+    def require(self) -> None:
+        """Refuse where a check failed.
+
+        Raises:
+            AuditFailedError: `audit/checks-failed`.
+        """
+        refusal = refusal_of(self.results, self.table)
+        if refusal is not None:
+            raise refusal
+
+
+UNCHECKED: Final = Inspection()
+"""Nothing was checked, since the spec has no checks."""
+
 
 _SHOWN = 3
 _SPLIT = {OnFail.QUARANTINE: Outcome.QUARANTINED, OnFail.DROP: Outcome.DROPPED}

@@ -23,8 +23,7 @@ from framework.engine.tasks import Tasks, decode, encode
 from framework.errors import FrameworkError
 from framework.hudi.bootstrap.discovery import Ignored, discover
 from framework.hudi.bootstrap.inventory import InventoryHandle, InventoryWriter, read_files
-from framework.hudi.bootstrap.key_pass import key_columns
-from framework.hudi.bootstrap.key_sample import sample_keys
+from framework.hudi.bootstrap.key_pass import key_columns, sample_keys
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.bootstrap.source_schema import decode_schema
 from framework.hudi.keygen.rule import KeyRule, key_faults

@@ -20,8 +20,13 @@ from framework.engine.tasks import LimitedTasks, Tasks, decode, encode
 from framework.hudi.bootstrap.folder_values import check_folder_values
 from framework.hudi.bootstrap.full_record import write_full_record
 from framework.hudi.bootstrap.inventory import InventoryFile, read_files
-from framework.hudi.bootstrap.names import base_file_name, file_id
-from framework.hudi.bootstrap.skeleton import BaseFileTarget, WrittenBaseFile, write_skeleton
+from framework.hudi.bootstrap.skeleton import (
+    BaseFileTarget,
+    WrittenBaseFile,
+    base_file_name,
+    file_id,
+    write_skeleton,
+)
 from framework.hudi.bootstrap.source_file import SourceReader, open_source
 from framework.hudi.bootstrap.source_schema import decode_schema
 from framework.hudi.commit.fenced import FencedStorage

@@ -17,10 +17,9 @@ import pyarrow.compute as pc
 
 from framework.engine.audit.spill import SpillWriter, partition_mix
 from framework.engine.durable_files import FileStore
-from framework.engine.load.base_bytes import base_bytes
 from framework.engine.load.classify import read_inserts
 from framework.engine.load.dedup import Bucket  # noqa: TC001  the codec reads the types of fields
-from framework.engine.load.group_rows import KEPT_META, Changes, NewFile, combined
+from framework.engine.load.group_rows import KEPT_META, Changes, NewFile, base_bytes, combined
 from framework.engine.load.job import LoadJob  # noqa: TC001  likewise
 from framework.engine.load.key_input import KEY
 from framework.engine.load.patch import patched

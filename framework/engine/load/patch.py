@@ -15,17 +15,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from framework.engine.load.base_bytes import bloom_of, footers_of, held_schema, written_rows
 from framework.engine.load.group_rows import (
     KEPT_META,
     Changes,
     NewFile,
+    bloom_of,
     column_of,
     combined,
     commit_times,
+    footers_of,
+    held_schema,
     sequence_numbers,
     taken_places,
     wins_of,
+    written_rows,
 )
 from framework.engine.load.key_input import KEY
 from framework.hudi.codecs.bloom_growth import grown

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from framework.engine.audit.inspection import Inspection
 from framework.engine.audit.screen import NOTHING, Screened
 from framework.engine.audit.subject import Checker, Judged, Looking, WrittenRows
-from framework.engine.audit.verdicts import with_screened
+from framework.engine.audit.verdicts import Inspection, with_screened
 from framework.engine.events import Audited
 from framework.engine.quarantine.record import PLACE
 from framework.engine.reporting.summary import commit_summary

@@ -1,23 +1,126 @@
-"""Rows of a test as a table of Arrow, or every fault in them."""
+"""Rows of a test: typed, with every fault in them, and written to files."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from framework.engine.spec_tests.arrow_types import arrow_type
-from framework.engine.spec_tests.values import UnfitError, fitted, inferred
+from framework.engine.spec_tests.values import UnfitError, arrow_type, fitted, inferred
+from framework.hudi.table.partition_path import PartitionField, PartitionValue, render_partition
 from framework.plan.faults import Fault
 from framework.plan.spec_tests.columns import RowColumns
+from framework.vocabulary import SourceLayout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from framework.plan.spec_tests.spec_test import SpecTestRows
+    from framework.plan.spec_tests.spec_test import SpecTest, SpecTestRows
 
-__all__ = ["fitted_rows", "laid_rows"]
+__all__ = [
+    "ReadySpecTest",
+    "fitted_rows",
+    "laid_rows",
+    "lay_file",
+    "lay_partitions",
+    "made_ready",
+    "with_lent_types",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadySpecTest:
+    """A test that can be run.
+
+    Attributes:
+        test: as the spec has it.
+        before: rows that the table has before; None without any, when there is no table.
+        given: rows that come in.
+        folders: columns of `given` that are not in files, but in the names of folders.
+    """
+
+    test: SpecTest
+    before: pa.Table | None
+    given: pa.Table
+    folders: tuple[str, ...] = ()
+
+
+def made_ready(test: SpecTest, faults: list[Fault]) -> ReadySpecTest:
+    """Return a test with its rows typed; what is wrong with them is added to `faults`."""
+    columns = test.given.columns
+    shared = test.same_columns
+    given = laid_rows(test.given, faults, beside=test.before if shared else None)
+    before = None
+    if test.before is not None and test.before.rows:
+        before = laid_rows(test.before, faults, beside=test.given if shared else None)
+    further = columns.further if columns is not None and columns.in_folders else {}
+    return ReadySpecTest(
+        test=test,
+        before=before,
+        given=given,
+        folders=tuple(name for name in given.column_names if name in further),
+    )
+
+
+def with_lent_types(
+    ready: ReadySpecTest, lent: Mapping[str, pa.DataType], faults: list[Fault], *, has_all: bool
+) -> ReadySpecTest:
+    """Return a test whose rows before have the types of what the run loads.
+
+    A type that the spec says stays. With `has_all` the rows have every column that is loaded. What
+    is wrong with the rows is added to `faults`.
+    """
+    if ready.test.before is None or ready.before is None or not lent:
+        return ready
+    before = laid_rows(ready.test.before, faults, lent=lent, has_all_lent=has_all)
+    return replace(ready, before=before)
+
+
+_NAME = "rows.parquet"
+
+
+def lay_file(rows: pa.Table, folder: str) -> str:
+    """Write rows into a new file of a folder, which is made, and return its path; none as none."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    path = f"{folder}/{_NAME}"
+    if rows.num_rows:
+        pq.write_table(rows, path)
+    return path
+
+
+def lay_partitions(
+    rows: pa.Table, folder: str, fields: Sequence[PartitionField], layout: SourceLayout
+) -> None:
+    """Write rows into one file for each partition, whose folder says the partition's values.
+
+    The files do not have the partition columns; one that the rows do not have is null.
+    """
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    if layout is SourceLayout.NONE:
+        lay_file(rows, folder)
+        return
+    paths = _partition_paths(rows, fields, layout)
+    kept = rows.drop_columns([f.name for f in fields if f.name in rows.column_names])
+    for path in dict.fromkeys(paths):
+        chosen = kept.filter(pa.array([each == path for each in paths]))
+        lay_file(chosen, f"{folder}/{path}")
+
+
+def _partition_paths(
+    rows: pa.Table, fields: Sequence[PartitionField], layout: SourceLayout
+) -> list[str]:
+    """Return the partition path of each row."""
+    nothing: list[PartitionValue] = [None] * rows.num_rows
+    columns = [
+        rows[each.name].to_pylist() if each.name in rows.column_names else nothing
+        for each in fields
+    ]
+    return [render_partition(values, fields, layout) for values in zip(*columns, strict=True)]
+
 
 _NONE: Final[Mapping[str, pa.DataType]] = MappingProxyType({})
 

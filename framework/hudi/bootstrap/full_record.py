@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from framework.hudi.bootstrap.footers import key_footers
 from framework.hudi.bootstrap.key_pass import KeyPass
-from framework.hudi.bootstrap.skeleton import BaseFileTarget, WrittenBaseFile
+from framework.hudi.bootstrap.skeleton import BaseFileTarget, WrittenBaseFile, key_footers
 from framework.hudi.filegroup.base_file import BaseFileBytes, constant
 from framework.hudi.filegroup.read_back import KeyDigest, check_keys, key_digest
 from framework.hudi.table.calendar import GREGORIAN

@@ -5,23 +5,86 @@ A pure function of the source's bytes, the rule and the target: every attempt ma
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+from uuid import NAMESPACE_URL, uuid5
 
-from framework.hudi.bootstrap.footers import SKELETON_SCHEMA, SOURCE, key_footers
 from framework.hudi.bootstrap.key_pass import BloomChoice, KeyFacts, KeyPass
 from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.bootstrap.skeleton_bytes import SkeletonBytes
+from framework.hudi.filegroup.key_footer import BLOOM, BLOOM_TYPE, MAX_KEY, MIN_KEY
+from framework.hudi.filegroup.names import BaseFileName
 from framework.hudi.filegroup.read_back import check_keys, key_digest
+from framework.hudi.table.layout import META_COLUMNS
+from framework.vocabulary import BootstrapMode
 
 if TYPE_CHECKING:
     import numpy as np
 
     from framework.hudi.bootstrap.source_file import SourceReader
+    from framework.hudi.codecs.bloom import BloomSpec
     from framework.hudi.keygen.rule import KeyRule
     from framework.hudi.table.partition_path import PartitionValue
 
-__all__ = ["BaseFileTarget", "WrittenBaseFile", "write_skeleton"]
+__all__ = [
+    "SKELETON_SCHEMA",
+    "SOURCE",
+    "BaseFileTarget",
+    "WrittenBaseFile",
+    "base_file_name",
+    "file_id",
+    "key_footers",
+    "write_skeleton",
+]
+
+
+def file_id(source_path: str, mode: BootstrapMode) -> str:
+    """Return the file id for a source file, given its path relative to the source root.
+
+    A skeleton's is a bare UUID, as Apache Hudi's own are; a full file's has the usual `-0`
+    (format sheet, section 3.1).
+    """
+    name = str(uuid5(NAMESPACE_URL, f"lakestrap:{source_path}"))
+    return name if mode is BootstrapMode.METADATA_ONLY else f"{name}-0"
+
+
+def base_file_name(identity: str, number: int, instant: str) -> str:
+    """Return the base file's name; the write token holds the file's number in the inventory."""
+    return str(BaseFileName(file_id=identity, write_token=f"{number}-0-0", instant=instant))
+
+
+SOURCE: Final = "lakestrap.source"
+"""The fingerprint of the source file, as `Fingerprint.as_json` writes it."""
+
+SKELETON_SCHEMA: Final = json.dumps(
+    {
+        "type": "record",
+        "name": "HoodieRecordKey",
+        "doc": "",
+        "fields": [
+            {"name": name, "type": ["null", "string"], "doc": "", "default": None}
+            for name in META_COLUMNS
+        ],
+    },
+    separators=(",", ":"),
+)
+"""Avro schema of a skeleton; without a namespace, as Apache Hudi writes it."""
+
+
+def key_footers(keys: KeyPass, bloom: BloomSpec | None, avro_schema: str) -> dict[str, str]:
+    """Return the entries that Apache Hudi's writers look for, also for a file without rows.
+
+    A file without keys has no least and greatest key; it still has an (empty) bloom filter.
+    """
+    facts = keys.facts()
+    found = {"parquet.avro.schema": avro_schema, "writer.model.name": "avro"}
+    text = keys.bloom_footer()
+    if bloom and text is not None:
+        found |= {BLOOM: text, BLOOM_TYPE: bloom.type_code}
+    if facts.min_key is not None and facts.max_key is not None:
+        found |= {MIN_KEY: facts.min_key, MAX_KEY: facts.max_key}
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from framework.hudi.bootstrap.seqno_pages import PAGE_ROWS, seqno_page
 from framework.hudi.codecs.parquet_seal import blank_seal, sealed_footer
-from framework.hudi.codecs.thrift import (
+from framework.hudi.codecs.thrift_struct import (
     STOP,
     binary,
     i16,

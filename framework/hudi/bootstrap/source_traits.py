@@ -10,8 +10,12 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from framework.hudi.table.calendar import is_marked, legacy_marks
-from framework.hudi.table.legacy_calendar import FIRST_SAFE_DAY, SPARK_FAILS_BEFORE
+from framework.hudi.table.calendar import (
+    FIRST_SAFE_DAY,
+    SPARK_FAILS_BEFORE,
+    is_marked,
+    legacy_marks,
+)
 from framework.vocabulary import SourceTrait
 
 if TYPE_CHECKING:

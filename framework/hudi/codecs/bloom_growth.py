@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from framework.errors import CorruptFileError
-from framework.hudi.codecs.bloom_layout import ONE_FILTER, ROWS, Positions, read_header
+from framework.hudi.codecs.bloom import ONE_FILTER, ROWS, Positions, read_header
 from framework.hudi.codecs.murmur import KeyColumn, key_words
 from framework.vocabulary import BloomKind
 

@@ -7,13 +7,83 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from framework.hudi.codecs.thrift import STOP
 from framework.hudi.codecs.varint import read_uvarint, uvarint, zigzag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-__all__ = ["BINARY", "I16", "I32", "I64", "LIST", "STRUCT", "Struct", "read_struct", "write_struct"]
+__all__ = [
+    "BINARY",
+    "I16",
+    "I32",
+    "I64",
+    "LIST",
+    "STOP",
+    "STRUCT",
+    "Struct",
+    "binary",
+    "i16",
+    "i32",
+    "i64",
+    "list_of",
+    "read_struct",
+    "struct",
+    "write_struct",
+]
+
+
+STOP: Final = b"\0"
+
+_I16, _I32, _I64, _BINARY, _LIST, _STRUCT = 4, 5, 6, 8, 9, 12
+_SHORT_LIST: Final = 15
+
+
+def i16(step: int, value: int) -> bytes:
+    """Return a field whose id is `step` (1 to 15) above the one before it."""
+    return bytes((step << 4 | _I16,)) + zigzag(value)
+
+
+def i32(step: int, value: int) -> bytes:
+    """Return a field; `step` as in `i16`."""
+    return bytes((step << 4 | _I32,)) + zigzag(value)
+
+
+def i64(step: int, value: int) -> bytes:
+    """Return a field; `step` as in `i16`."""
+    return bytes((step << 4 | _I64,)) + zigzag(value)
+
+
+def binary(step: int, value: bytes) -> bytes:
+    """Return a field of bytes or text; `step` as in `i16`."""
+    return bytes((step << 4 | _BINARY,)) + uvarint(len(value)) + value
+
+
+def struct(step: int, fields: bytes) -> bytes:
+    """Return a field that is a struct of these fields; `step` as in `i16`."""
+    return bytes((step << 4 | _STRUCT,)) + fields + STOP
+
+
+def list_of(step: int, kind: str, items: Sequence[bytes]) -> bytes:
+    """Return a field that is a list; `step` as in `i16`.
+
+    Args:
+        step: as in `i16`.
+        kind: `i32` for items from `zigzag`, `binary` for plain bytes, `struct` for fields.
+        items: the items; lengths and ends are added here.
+    """
+    code = {"i32": _I32, "binary": _BINARY, "struct": _STRUCT}[kind]
+    count = len(items)
+    head = (
+        bytes((count << 4 | code,))
+        if count < _SHORT_LIST
+        else bytes((0xF0 | code,)) + uvarint(count)
+    )
+    if kind == "binary":
+        items = [uvarint(len(item)) + item for item in items]
+    elif kind == "struct":
+        items = [item + STOP for item in items]
+    return bytes((step << 4 | _LIST,)) + head + b"".join(items)
+
 
 TRUE: Final = 1
 FALSE: Final = 2

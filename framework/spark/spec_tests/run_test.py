@@ -17,8 +17,6 @@ from framework.engine.prepare import PlanningContext, Request, prepare_loaded
 from framework.engine.quarantine.datasets import datasets
 from framework.engine.quarantine.record import read_record
 from framework.engine.runner import run
-from framework.engine.spec_tests.arrow_types import arrow_type
-from framework.engine.spec_tests.ready import ReadySpecTest, with_lent_types
 from framework.engine.spec_tests.result import (
     NO_ROWS,
     Happened,
@@ -29,7 +27,13 @@ from framework.engine.spec_tests.result import (
     refused_rows,
     refusing_names,
 )
-from framework.engine.spec_tests.row_files import lay_file, lay_partitions
+from framework.engine.spec_tests.rows import (
+    ReadySpecTest,
+    lay_file,
+    lay_partitions,
+    with_lent_types,
+)
+from framework.engine.spec_tests.values import arrow_type
 from framework.engine.tasks import InProcessTasks
 from framework.errors import AuditFailedError, FrameworkError, PlanError
 from framework.hudi.table.layout import META_COLUMNS, PROPERTIES, MetaField
@@ -50,7 +54,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from framework.engine.spec_tests.comparison import Difference
+    from framework.engine.spec_tests.result import Difference
     from framework.plan.definition import Plan
     from framework.spec.sections.pipeline_spec import PipelineSpec
 

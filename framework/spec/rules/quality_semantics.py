@@ -18,8 +18,13 @@ from framework.spec.rules.resolved_checks import running
 from framework.spec.sections.locations import nested
 from framework.spec.sections.project import PROJECT_FILE
 from framework.spec.sections.quality_spec import QUARANTINE_SUFFIX, SPLITS
-from framework.spec.sql.literals import reads_as
-from framework.spec.sql.predicates import META_COLUMNS, PredicateFault, text_faults, unknown_columns
+from framework.spec.sql.predicates import (
+    META_COLUMNS,
+    PredicateFault,
+    reads_as,
+    text_faults,
+    unknown_columns,
+)
 from framework.spec.sql.spark_types import TypeTextError, normal_type
 from framework.vocabulary import CheckedRows, CheckKind, OnFail, PartitionType, WriteOperation
 

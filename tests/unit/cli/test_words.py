@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.cli.words import option_value, with_default_command
+from framework.cli.app import option_value, with_default_command
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from framework.errors import StorageError
-from framework.hudi.commit.marker_folder import batch_files, read_batch
+from framework.hudi.commit.markers import batch_files, read_batch
 from framework.hudi.storage.memory import MemoryStorage
 from framework.timeline_service.marker_routes import KeptMarkers
 from tests.support.fault_storage import FaultStorage, Killed

@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from framework.engine.load import patch as patch_module
-from framework.engine.load.base_bytes import base_bytes
-from framework.engine.load.group_rows import Changes, NewFile, combined
+from framework.engine.load.group_rows import Changes, NewFile, base_bytes, combined
 from framework.engine.load.job import LoadJob
 from framework.engine.load.key_input import KEY
 from framework.engine.load.patch import Patched, patched
@@ -124,7 +123,7 @@ def first(count: int, group_rows: int, at: LoadJob | None = None) -> pa.Buffer:
 def _grouped(at: LoadJob, made: Any, group_rows: int) -> tuple[bytes, Any]:
     """Write a base file with small row groups."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("framework.engine.load.base_bytes._GROUP_ROWS", group_rows)
+        patch.setattr("framework.engine.load.group_rows._GROUP_ROWS", group_rows)
         return base_bytes(at, made, "old.parquet")
 
 

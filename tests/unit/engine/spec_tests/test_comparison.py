@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from framework.engine.spec_tests.comparison import compare, text_of
-from framework.engine.spec_tests.result import NO_ROWS
+from framework.engine.spec_tests.result import NO_ROWS, compare, text_of
 from tests.support.spec_tests import some_rows
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from framework.engine.spec_tests.arrow_types import arrow_type, type_text
-from framework.engine.spec_tests.values import UnfitError, fitted, inferred
+from framework.engine.spec_tests.values import UnfitError, arrow_type, fitted, inferred, type_text
 from framework.spec.sql.spark_types import normal_type
 
 

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from framework.hudi.bootstrap.footers import SOURCE
 from framework.hudi.bootstrap.full_record import write_full_record
 from framework.hudi.bootstrap.key_pass import BloomChoice, key_columns
-from framework.hudi.bootstrap.names import base_file_name, file_id
-from framework.hudi.bootstrap.skeleton import BaseFileTarget, WrittenBaseFile
+from framework.hudi.bootstrap.skeleton import (
+    SOURCE,
+    BaseFileTarget,
+    WrittenBaseFile,
+    base_file_name,
+    file_id,
+)
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.bootstrap.source_schema import with_partition_columns
 from framework.hudi.codecs.murmur import key_hashes

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework.errors import CorruptFileError
-from framework.hudi.bootstrap.key_pass import key_columns
-from framework.hudi.bootstrap.key_sample import SAMPLE_ROWS, sample_keys
+from framework.hudi.bootstrap.key_pass import SAMPLE_ROWS, key_columns, sample_keys
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.storage.local import LocalStorage
 from tests.support.sources import a_fingerprint, a_rule, a_source, ids

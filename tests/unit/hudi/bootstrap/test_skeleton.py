@@ -11,10 +11,15 @@ import pytest
 
 from framework.errors import CorruptFileError
 from framework.hudi.bootstrap.fingerprint import Fingerprint
-from framework.hudi.bootstrap.footers import SOURCE
 from framework.hudi.bootstrap.key_pass import BloomChoice
-from framework.hudi.bootstrap.names import base_file_name, file_id
-from framework.hudi.bootstrap.skeleton import BaseFileTarget, WrittenBaseFile, write_skeleton
+from framework.hudi.bootstrap.skeleton import (
+    SOURCE,
+    BaseFileTarget,
+    WrittenBaseFile,
+    base_file_name,
+    file_id,
+    write_skeleton,
+)
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.codecs.bloom import BloomFilter
 from framework.hudi.filegroup.key_footer import BLOOM, BLOOM_TYPE, MAX_KEY, MIN_KEY

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from framework.hudi.codecs.thrift import i32, list_of, struct
 from framework.hudi.codecs.thrift_struct import (
     BINARY,
     I16,
@@ -20,7 +19,10 @@ from framework.hudi.codecs.thrift_struct import (
     LIST,
     STRUCT,
     Struct,
+    i32,
+    list_of,
     read_struct,
+    struct,
     write_struct,
 )
 from framework.hudi.codecs.varint import zigzag

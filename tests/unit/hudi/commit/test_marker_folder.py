@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from framework.errors import StorageError
-from framework.hudi.commit.marker_folder import batch_files, place_batch, read_batch, type_file
+from framework.hudi.commit.markers import batch_files, place_batch, read_batch, type_file
 from framework.hudi.storage.memory import MemoryStorage
 from tests.support.fault_storage import FaultStorage
 from tests.support.storage_suite import put, read

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.hudi.table.legacy_calendar import (
+from framework.hudi.table.calendar import (
     FIRST_SAFE_DAY,
     FIRST_SAFE_SECOND,
     gregorian_days,

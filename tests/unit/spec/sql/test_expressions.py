@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framework.spec.sql.expressions import scan
-from framework.spec.sql.literals import reads_as
+from framework.spec.sql.predicates import reads_as
 from framework.spec.sql.statement import StatementError
 from tests.unit.spec.expression_cases import AGGREGATE, ROWWISE
 

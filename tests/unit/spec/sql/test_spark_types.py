@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from framework.spec.sql.literals import compared_type, reads_as
+from framework.spec.sql.predicates import compared_type, reads_as
 from framework.spec.sql.spark_types import TypeTextError, normal_type
 
 
