@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from spark_session import session
 
-from framework.engine.key_proof import prove_source
 from framework.engine.prepare import PlanningContext, Request, prepare
+from framework.engine.source_checks import prove_source
 from framework.engine.tasks import InProcessTasks
 from framework.errors import AuditFailedError
 from framework.spark.tasks import SparkTasks

@@ -13,7 +13,7 @@ from framework.cli.options import Format, JsonFormat, Place, Target, Variables, 
 from framework.cli.places import locations_of
 from framework.cli.render.console import clean, out, write
 from framework.cli.render.rows import laid_in_columns
-from framework.engine.history import Event, history
+from framework.engine.inspect.history import Event, history
 from framework.engine.reporting.summary import CheckSummary, summary_of
 from framework.engine.reporting.words import tally_text
 from framework.plan.words import count_text

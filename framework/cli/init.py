@@ -15,7 +15,7 @@ import typer
 from framework.cli.installation import VARIABLE, installation
 from framework.cli.options import Format, JsonFormat
 from framework.cli.render.console import err, out, write
-from framework.engine.first_spec import FirstLook, look
+from framework.engine.inspect.first_spec import FirstLook, look
 from framework.errors import PlanError, StorageError, Where
 from framework.vocabulary import PartitionType, SourceLayout
 

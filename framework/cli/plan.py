@@ -21,8 +21,8 @@ from framework.cli.render.progress import reporting
 from framework.cli.spec_files import each_file, in_process
 from framework.cli.usage import usage_error
 from framework.engine.events import Events, Note
-from framework.engine.key_proof import prove_source, verify_source
 from framework.engine.prepare import PlanningContext, Prepared, Request, prepare
+from framework.engine.source_checks import prove_source, verify_source
 from framework.errors import FrameworkError, StorageError, Where
 from framework.plan.render.explain import explain_json, explain_markdown
 from framework.plan.render.markdown import failure_text

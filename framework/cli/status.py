@@ -14,8 +14,8 @@ from framework.cli.options import Format, JsonFormat, Place, Target, Variables, 
 from framework.cli.places import tables_of
 from framework.cli.quarantine.selection import sums
 from framework.cli.render.console import clean, out, write
-from framework.engine.hudi_writer_options import OptionsForm, hudi_options, table_ddl
-from framework.engine.status import DiskUse, Slices, TableStatus, table_status
+from framework.engine.inspect.hudi_writer_options import OptionsForm, hudi_options, table_ddl
+from framework.engine.inspect.status import DiskUse, Slices, TableStatus, table_status
 from framework.plan.words import count_text, size_text
 
 __all__ = ["command"]

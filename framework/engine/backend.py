@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from framework.engine.events import Events, silent
+from framework.engine.reading.views import LISTED, Views
 from framework.engine.runner import RunResult, run
-from framework.engine.views import LISTED, Views
 
 if TYPE_CHECKING:
     from framework.engine.audit.subject import Checker

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from framework.engine.events import Events, silent
-from framework.engine.observe import observe
+from framework.engine.inspect.observe import observe
 from framework.engine.tasks import InProcessTasks, Tasks
 from framework.errors import CorruptFileError, PlanError, Where
 from framework.hudi.storage.faults import storage_error

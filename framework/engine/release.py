@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from framework.engine.observe import observe
+from framework.engine.inspect.observe import observe
 from framework.engine.prepare import PlanningContext, Prepared, Request, load
 from framework.engine.quarantine.datasets import leased, sweep
 from framework.errors import AfterCommitError, FrameworkError, Where

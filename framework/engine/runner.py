@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Self
 from framework.engine.bootstrap.pipeline import run_bootstrap
 from framework.engine.events import Events, Published, silent
 from framework.engine.load.pipeline import run_load
+from framework.engine.reading.views import LISTED, Views
 from framework.engine.run.context import SECONDS, Committed, InputReader, RunContext
 from framework.engine.run.lifecycle import lifecycle, recover
-from framework.engine.views import LISTED, Views
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.clock import Clock, SystemClock
 from framework.plan.stages import BootstrapStages, LoadStages

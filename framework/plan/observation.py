@@ -1,4 +1,4 @@
-"""What the engine saw before it planned: values only, gathered by `framework.engine.observe`."""
+"""What the engine saw before it planned: values only, which `engine.inspect.observe` makes."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Self
 
-from framework.engine.views import LISTED, Views, checked, listing_view
+from framework.engine.reading.views import LISTED, Views, checked, listing_view
 from framework.hudi.timeline.timeline import timeline_hash
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.remote import ServiceAddress

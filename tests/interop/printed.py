@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from framework.engine.hudi_writer_options import OptionsForm, hudi_options, table_ddl
+from framework.engine.inspect.hudi_writer_options import OptionsForm, hudi_options, table_ddl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

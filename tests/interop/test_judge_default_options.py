@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.engine.status import table_status
+from framework.engine.inspect.status import table_status
 from tests.interop.cases import CASES, Case
 from tests.interop.queries import Query, expected_rows
 from tests.interop.upserts import upsert_for, write_batch, writer_options

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework import AuditFailedError
-from framework.engine.status import table_status
+from framework.engine.inspect.status import table_status
 from framework.spark import run
 from tests.support.commands import run_pipeline
 from tests.support.scenes import Scene, a_scene, snapshot

@@ -12,7 +12,7 @@ import pytest
 
 from framework.engine.load.tag import latest_slices
 from framework.engine.reading.table import open_table
-from framework.engine.views import LISTED
+from framework.engine.reading.views import LISTED
 from framework.errors import CorruptFileError
 from framework.hudi.codecs.parquet_seal import check_pages, chunk_start
 from framework.spark import read, read_incremental, read_optimized

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from framework.engine.reading.table import open_table
-from framework.engine.views import LISTED
+from framework.engine.reading.views import LISTED
 from framework.spark import read, run
 from framework.spark.views import EmbeddedViews, views_for
 from framework.spec.sections.timeline_service_spec import TimelineServiceSpec

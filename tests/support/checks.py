@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from framework.engine.events import Audited
-from framework.engine.history import history
+from framework.engine.inspect.history import history
 from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.runner import run as execute_spec
 from framework.errors import AuditFailedError

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from framework.engine.reading.table import Table
-    from framework.engine.views import Views
+    from framework.engine.reading.views import Views
     from framework.hudi.view.port import FileSystemView
     from framework.hudi.view.remote import ServiceAddress
 

@@ -16,9 +16,9 @@ from framework.engine.load.tag import latest_slices
 from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.reading.slice_rows import SliceFiles, SliceTable, slice_rows
 from framework.engine.reading.table import open_table
+from framework.engine.reading.views import LISTED
 from framework.engine.runner import RunResult, run
 from framework.engine.tasks import InProcessTasks
-from framework.engine.views import LISTED
 from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.filegroup.merge_rule import MergeRule
 from framework.hudi.keygen.rule import choose_rule
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from framework.engine.events import Events
+    from framework.engine.reading.views import Views
     from framework.engine.tasks import Tasks
-    from framework.engine.views import Views
     from framework.hudi.timeline.clock import Clock
 
 __all__ = ["Lake", "a_load_plan", "a_target", "an_input", "load", "rows_of", "run_spec"]

@@ -14,8 +14,8 @@ from framework.engine.audit.spill import SpillWriter, partition_mix
 from framework.engine.bootstrap.job import BootstrapJob, WorkRange, WriteTask, work_ranges
 from framework.engine.bootstrap.packing import pack, without
 from framework.engine.bootstrap.screen import with_gone
-from framework.engine.durable_files import FileStore
 from framework.engine.events import Events, Progress, silent
+from framework.engine.run.durable_files import FileStore
 from framework.engine.tasks import LimitedTasks, Tasks, decode, encode
 from framework.hudi.bootstrap.folder_values import check_folder_values
 from framework.hudi.bootstrap.full_record import write_full_record

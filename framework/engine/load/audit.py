@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from framework.engine.audit.account import Account
     from framework.engine.reading.table import Table
+    from framework.engine.reading.views import Views
     from framework.engine.run.context import RunContext
     from framework.engine.run.state import RunState
-    from framework.engine.views import Views
     from framework.plan.load import LoadPlan
     from framework.plan.stages import AuditLoad
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from framework.engine.load.values import Opened
-from framework.engine.load_history import load_state
+from framework.engine.reading.load_history import load_state
 from framework.engine.reading.table import Table, open_table
 from framework.errors import CommitConflictError, Where
 from framework.hudi.commit.intent import Intent

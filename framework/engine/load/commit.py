@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from framework.engine.load.begin import load_plan
-from framework.engine.load_history import load_facts
+from framework.engine.reading.load_history import load_facts
 from framework.engine.run.context import Committed, RunContext
 from framework.engine.run.quarantined_rows import name_quarantined_rows
 from framework.hudi.commit.links import check_listing, link_files

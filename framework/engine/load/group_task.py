@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.engine.audit.spill import SpillWriter, partition_mix
-from framework.engine.durable_files import FileStore
 from framework.engine.load.classify import read_inserts
 from framework.engine.load.dedup import Bucket  # noqa: TC001  the codec reads the types of fields
 from framework.engine.load.group_rows import KEPT_META, Changes, NewFile, base_bytes, combined
@@ -25,8 +24,9 @@ from framework.engine.load.key_input import KEY
 from framework.engine.load.patch import patched
 from framework.engine.load.tag_task import HITS_SCHEMA, read_hits, taken_rows
 from framework.engine.reading.slice_rows import SliceFiles, slice_rows
+from framework.engine.reading.views import AskedSlice, looked_up
+from framework.engine.run.durable_files import FileStore
 from framework.engine.tasks import decode, encode
-from framework.engine.views import AskedSlice, looked_up
 from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.commit.segments import write_segment

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Final
 
-from framework.engine.load_history import file_hash, load_state
 from framework.engine.places import canonical
+from framework.engine.reading.load_history import file_hash, load_state
 from framework.errors import PlanError, Where
 from framework.hudi.bootstrap.discovery import Ignored, SourceFile, discover
 from framework.hudi.storage.locations import open_storage

@@ -24,8 +24,8 @@ from framework.engine.load.tag_task import (
     read_hits,
     tag_task,
 )
+from framework.engine.reading.views import Views, asked
 from framework.engine.tasks import InProcessTasks, Tasks, decode, encode
-from framework.engine.views import Views, asked
 from framework.errors import PlanError, Where
 from framework.plan.words import count_text
 from framework.vocabulary import KeyScope, WriteOperation

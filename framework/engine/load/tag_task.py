@@ -19,8 +19,8 @@ from framework.engine.load.dedup import Bucket, read_parts
 from framework.engine.load.job import LoadJob  # noqa: TC001  the codec reads the types of fields
 from framework.engine.load.key_input import KEY, Part
 from framework.engine.reading.slice_rows import SliceFiles, slice_columns
+from framework.engine.reading.views import AskedSlice, looked_up
 from framework.engine.tasks import decode, encode
-from framework.engine.views import AskedSlice, looked_up
 from framework.hudi.filegroup.key_footer import KeyFooter, read_key_footer
 from framework.hudi.filegroup.merge import ranks
 from framework.hudi.storage.locations import open_storage

@@ -12,9 +12,9 @@ from framework.engine.load.assignment import GroupShare, Sizing, assign
 from framework.engine.load.group_task import GroupTask, GroupWork, group_task
 from framework.engine.load.tag import Compared, shared
 from framework.engine.load.values import Pinned, WrittenLoad
+from framework.engine.reading.views import asked
 from framework.engine.run.inspection import Intake
 from framework.engine.tasks import LimitedTasks, Tasks, decode, encode
-from framework.engine.views import asked
 from framework.hudi.commit.segments import SegmentRef
 from framework.hudi.commit.statuses import WrittenFiles, written_files
 from framework.hudi.filegroup.names import BaseFileName, LogFileName

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from framework.engine.load_history import read_load
 from framework.engine.places import canonical
+from framework.engine.reading.load_history import read_load
 from framework.errors import CorruptFileError, Where
 from framework.hudi.commit.intent import AUDIT_KEY, WRITE_ID_KEY
 from framework.hudi.storage.locations import open_storage

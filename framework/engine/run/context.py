@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from framework.engine.views import LISTED, Views
+from framework.engine.reading.views import LISTED, Views
 
 if TYPE_CHECKING:
     import pyarrow as pa

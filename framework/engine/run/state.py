@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from framework.engine.events import StageFinished, StageStarted
-from framework.engine.memory import lean_arrow
+from framework.engine.run.memory import lean_arrow
 from framework.engine.run.quarantined_rows import withdraw_quarantined_rows
 from framework.errors import (
     FrameworkError,

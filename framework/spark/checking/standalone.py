@@ -12,12 +12,12 @@ from pyspark.sql.functions import expr
 from framework.engine.audit.subject import InputRows, Looking
 from framework.engine.audit.verdicts import as_screened, refusal_of
 from framework.engine.bootstrap.job import table_schemas, work_ranges
-from framework.engine.key_proof import prove_source
 from framework.engine.load.input_columns import input_columns
 from framework.engine.load.input_footers import input_footers
 from framework.engine.reading.table import open_table
 from framework.engine.results import AuditReport
 from framework.engine.run.context import PinnedInput
+from framework.engine.source_checks import prove_source
 from framework.errors import AuditFailedError, PlanError, Where
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.commit.staging import new_write_id

@@ -11,7 +11,7 @@ from pyspark.sql import types as t
 from pyspark.sql.functions import col
 
 from framework.engine.reading.table import Table, open_table
-from framework.engine.views import checked
+from framework.engine.reading.views import checked
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.commit.segments import merge_segments
 from framework.hudi.filegroup.names import LogFileName

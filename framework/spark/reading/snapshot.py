@@ -14,7 +14,7 @@ from pyspark.sql import types as t
 
 from framework.engine.reading.patterns import choose_partitions
 from framework.engine.reading.table import Table, open_table
-from framework.engine.views import checked
+from framework.engine.reading.views import checked
 from framework.errors import PlanError
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.storage.local import LocalStorage

@@ -17,7 +17,7 @@ from uuid import uuid4
 from pyspark import TaskContext
 
 from framework.engine.bootstrap.write import write_files_task
-from framework.engine.durable_files import FileStore
+from framework.engine.run.durable_files import FileStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

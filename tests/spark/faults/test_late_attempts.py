@@ -13,7 +13,7 @@ import pytest
 
 from framework.engine.bootstrap import write
 from framework.engine.bootstrap.write import write_files_task
-from framework.engine.status import table_status
+from framework.engine.inspect.status import table_status
 from framework.engine.tasks import InProcessTasks
 from framework.errors import SourceDriftError
 from framework.hudi.commit.staging import Staging, new_write_id

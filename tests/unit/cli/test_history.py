@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from framework.cli.history import write_events
-from framework.engine.history import Event
+from framework.engine.inspect.history import Event
 from framework.engine.reporting.summary import commit_summary
 from tests.support.reports import KEYS, a_check, a_report, a_result, an_endless_report
 

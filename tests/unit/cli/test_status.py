@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.engine.hudi_writer_options import OptionsForm
+from framework.engine.inspect.hudi_writer_options import OptionsForm
 from tests.support.scenes import Scene, a_document, a_scene, adopt
 from tests.support.sources import a_source, ids
 

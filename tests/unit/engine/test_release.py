@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framework.engine.history import history
+from framework.engine.inspect.history import history
 from framework.engine.quarantine.record import read_record
 from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks

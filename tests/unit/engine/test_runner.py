@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework.engine.events import Progress, StageFinished, StageStarted
-from framework.engine.key_proof import prove_source
 from framework.engine.prepare import PlanningContext
 from framework.engine.runner import RunResult, run
+from framework.engine.source_checks import prove_source
 from framework.engine.tasks import InProcessTasks
 from framework.errors import AuditFailedError, PlanError, StorageError
 from framework.hudi.commit.lease import current_lease

@@ -11,7 +11,7 @@ import pytest
 
 from framework.engine.events import Note
 from framework.engine.reading.table import open_table
-from framework.engine.views import LISTED
+from framework.engine.reading.views import LISTED
 from framework.spark.views import EmbeddedViews
 from framework.spec.sections.timeline_service_spec import TimelineServiceSpec
 from framework.vocabulary import TableType, ViewStore, WriteOperation
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from framework.engine.events import Event
-    from framework.engine.views import Views
+    from framework.engine.reading.views import Views
 
 UPSERT = WriteOperation.UPSERT
 DAYS = ("a", "b", "c")

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framework.engine import durable_files
 from framework.engine.bootstrap.begin import usable_segments
 from framework.engine.bootstrap.commit import check_drift
 from framework.engine.bootstrap.job import WorkRange
 from framework.engine.bootstrap.write import Ledger, write_files
 from framework.engine.events import Progress
+from framework.engine.run import durable_files
 from framework.errors import SourceDriftError, StorageError
 from framework.hudi.commit.segments import SegmentRef, merge_segments
 from framework.hudi.storage.checksum import file_crc32c

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from framework.engine.hudi_writer_options import OptionsForm, hudi_options, table_ddl
+from framework.engine.inspect.hudi_writer_options import OptionsForm, hudi_options, table_ddl
 from framework.errors import PlanError
 from framework.hudi.codecs.java_properties import parse
 from tests.support.formats import adopted

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from framework.engine.observe import observe_table
+from framework.engine.inspect.observe import observe_table
 from framework.engine.quarantine.datasets import waiting
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.commit.lease import current_lease

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from framework.engine.load_history import read_load
+from framework.engine.reading.load_history import read_load
 from framework.engine.reading.table import open_table
 from framework.errors import PlanError, Where
 from framework.hudi.keygen.rule import KeyGenerator, KeyRule

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.engine.history import history
-from framework.engine.status import table_status
+from framework.engine.inspect.history import history
+from framework.engine.inspect.status import table_status
 from framework.hudi.commit.lease import Owner, acquire
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.timeline.clock import SystemClock

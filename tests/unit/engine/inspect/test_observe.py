@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework.engine.events import Progress, StageFinished, StageStarted
-from framework.engine.observe import observe, observe_table
+from framework.engine.inspect.observe import observe, observe_table
 from framework.engine.prepare import Request, load
 from framework.engine.tasks import InProcessTasks
 from framework.hudi.commit.lease import Owner, acquire

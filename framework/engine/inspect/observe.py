@@ -6,12 +6,12 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from framework.engine.bootstrap.source import sampled_key_bytes, take_inventory
-from framework.engine.drift import Adoption, find_drift
 from framework.engine.events import Events, StageFinished, StageStarted, silent
+from framework.engine.inspect.drift import Adoption, find_drift
 from framework.engine.load.listing_input import list_input
-from framework.engine.load_history import read_load
-from framework.engine.memory import lean_arrow
 from framework.engine.places import canonical, obstacle
+from framework.engine.reading.load_history import read_load
+from framework.engine.run.memory import lean_arrow
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.commit.journal import Journal
