@@ -6,6 +6,7 @@ segment of statuses, and a spill with the hashes of the keys that are new to the
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ from framework.engine.run.durable_files import FileStore
 from framework.engine.tasks import decode, encode
 from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.codecs.murmur import key_hashes
-from framework.hudi.commit.segments import write_segment
+from framework.hudi.commit.segments import SegmentRef, write_segment
 from framework.hudi.commit.statuses import FileStatus, Statuses
 from framework.hudi.filegroup.log_file import log_file_bytes
 from framework.hudi.table.layout import MetaField, join
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from framework.hudi.storage.port import Storage
 
-__all__ = ["GroupTask", "GroupWork", "group_task"]
+__all__ = ["GroupTask", "GroupWork", "GroupsWritten", "group_task"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +85,26 @@ class GroupTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupsWritten:
+    """What a task wrote.
+
+    Attributes:
+        segment: statuses of the files.
+        patched: base files made of the column chunks of the ones before (ADR 0012).
+        whole: base files of existing groups all of whose rows were written.
+    """
+
+    segment: SegmentRef
+    patched: int
+    whole: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Written:
-    """A file's bytes, its rows, and the keys in it that are new to the table."""
+    """A file's bytes, its rows, and the keys in it that are new to the table.
+
+    `patched` is None where it has no base file before it.
+    """
 
     data: bytes
     rows: int
@@ -93,10 +112,11 @@ class _Written:
     updates: int
     deletes: int
     bounds: tuple[str | None, str | None]
+    patched: bool | None = None
 
 
 def group_task(descriptor: str) -> str:
-    """Write the groups of a `GroupTask`; return the `SegmentRef` of their statuses as JSON.
+    """Write the groups of a `GroupTask`; return the `GroupsWritten` as JSON.
 
     Holds one group's rows in memory.
 
@@ -119,11 +139,17 @@ def group_task(descriptor: str) -> str:
             files = None if each.slice is None else slices.files(each.slice)
             statuses.add(worker.write(each, files, store, spill))
         spill.finish()
-    return encode(write_segment(storage, segment, statuses.table(store.checksums())))
+    return encode(
+        GroupsWritten(
+            segment=write_segment(storage, segment, statuses.table(store.checksums())),
+            patched=worker.made[True],
+            whole=worker.made[False],
+        )
+    )
 
 
 class _Worker:
-    """Writes one group after the other."""
+    """Writes one group after the other; `made` counts base files by whether they were patched."""
 
     def __init__(self, job: LoadJob, storage: Storage, task: GroupTask) -> None:
         self._job = job
@@ -132,12 +158,14 @@ class _Worker:
         self._inserts = task.inserts
         self._attempt = join(job.attempts, uuid4().hex)
         self._mixed = job.rule.scope is KeyScope.PARTITION
+        self.made: Counter[bool | None] = Counter()
 
     def write(
         self, work: GroupWork, old: SliceFiles | None, store: FileStore, spill: SpillWriter
     ) -> FileStatus:
         """Write one group's file, whose latest slice is `old`, and return its status."""
         made = self._appended(work) if work.base_name is not None else self._rewritten(work, old)
+        self.made[made.patched] += 1
         staged = join(self._attempt, work.name)
         store.put(staged, made.data)
         hashes = key_hashes(made.fresh)
@@ -170,6 +198,7 @@ class _Worker:
             updates=found.updated,
             deletes=0,
             bounds=found.bounds,
+            patched=True,
         )
 
     def _whole(self, old: SliceFiles | None, changes: Changes, file: NewFile) -> _Written:
@@ -188,6 +217,7 @@ class _Worker:
             updates=found.updated,
             deletes=changes.gone.size,
             bounds=bounds,
+            patched=None if old is None else False,
         )
 
     def _appended(self, work: GroupWork) -> _Written:

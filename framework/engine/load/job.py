@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from framework.engine.reading.slice_rows import SliceTable  # noqa: TC001  the codec reads types
 from framework.hudi.bootstrap.key_pass import BloomChoice  # noqa: TC001  likewise
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
     from framework.hudi.storage.port import Storage
 
-__all__ = ["InputFile", "LoadJob"]
+__all__ = ["BUCKET_ROWS", "InputFile", "LoadJob"]
+
+BUCKET_ROWS: Final = 4_000_000
+"""Rows that are put together at a time: their hashes, held twice, take 64 MB of a task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

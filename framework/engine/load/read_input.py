@@ -9,7 +9,7 @@ from framework.engine.audit.spill import bucket_bits
 from framework.engine.load.begin import load_plan
 from framework.engine.load.input_columns import input_columns, merge_rule
 from framework.engine.load.input_footers import input_footers
-from framework.engine.load.job import LoadJob
+from framework.engine.load.job import BUCKET_ROWS, LoadJob
 from framework.engine.load.values import Opened, Pinned
 from framework.engine.reading.slice_rows import SliceTable
 from framework.engine.run.context import InputReader, PinnedInput, RunContext
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from framework.plan.stages import ReadInput
 
 __all__ = ["read_input"]
-
-_BUCKET_ROWS = 4_000_000
 
 
 def read_input(run: RunState, opened: Opened, stage: ReadInput) -> Pinned:
@@ -103,7 +101,7 @@ def _job(ctx: RunContext, opened: Opened, schema: pa.Schema, rows: int) -> LoadJ
         ordering=merge.ordering,
         bloom=target.bloom,
         slices=slices,
-        buckets=0 if by_partition else max(1, -(-rows // _BUCKET_ROWS)),
+        buckets=0 if by_partition else max(1, -(-rows // BUCKET_ROWS)),
         bits=bucket_bits(rows),
         view=ctx.views.address(table) if table else None,
     )

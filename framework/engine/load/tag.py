@@ -14,6 +14,7 @@ from framework.engine.events import Events, Note
 from framework.engine.load.assignment import SliceFacts
 from framework.engine.load.classify import ClassifiedRows, ClassifyTask, classify_task
 from framework.engine.load.dedup import Bucket, GatherTask, gather_task
+from framework.engine.load.job import BUCKET_ROWS, InputFile, LoadJob
 from framework.engine.load.key_input import KEY, IncomingTask, KeyedRows, Part, incoming_task
 from framework.engine.load.refusals import TakenKey, refuse_duplicates, refuse_nulls, refuse_taken
 from framework.engine.load.tag_task import (
@@ -33,7 +34,6 @@ from framework.vocabulary import KeyScope, WriteOperation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from framework.engine.load.job import InputFile, LoadJob
     from framework.engine.load.values import Opened, Pinned
     from framework.engine.reading.table import Table
     from framework.engine.run.state import RunState
@@ -156,7 +156,6 @@ _NEAR_ROWS: Final = 1_000_000
 
 _ROWS_PER_TASK: Final = 250_000
 _BYTES_PER_TASK: Final = 4 << 20
-_BUCKET_ROWS: Final = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +237,7 @@ def key_rows(
     names = sorted(shares, key=str.encode)
     gathers = [
         encode(GatherTask(job=job, shares=tuple(tuple(shares[name]) for name in part)))
-        for part in shared(names, lambda n: rows[n], nearby.parallelism, least=_BUCKET_ROWS)
+        for part in shared(names, lambda n: rows[n], nearby.parallelism, least=BUCKET_ROWS)
     ]
     found = [decode(Bucket, status) for status in nearby.run(gather_task, gathers)]
     buckets = tuple(sorted(found, key=lambda each: [p.partition_path.encode() for p in each.parts]))

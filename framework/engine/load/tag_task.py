@@ -62,7 +62,11 @@ it is true.
 """
 
 _KEYS_PER_PROBE: Final = 8
-"""A filter is asked where the slice has so many times more rows than there are keys to ask for."""
+"""A filter is asked where the slice has so many times more rows than there are keys to ask for.
+
+Looking a key up and comparing a row cost about the same, so a filter that rules nothing out adds
+at most an eighth to reading the slice.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

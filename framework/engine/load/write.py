@@ -9,14 +9,13 @@ from uuid import NAMESPACE_URL, uuid5
 from framework.engine.audit.account import Account
 from framework.engine.events import Events, Progress, silent
 from framework.engine.load.assignment import GroupShare, Sizing, assign
-from framework.engine.load.group_task import GroupTask, GroupWork, group_task
+from framework.engine.load.group_task import GroupsWritten, GroupTask, GroupWork, group_task
 from framework.engine.load.tag import Compared, shared
 from framework.engine.load.values import Pinned, WrittenLoad
 from framework.engine.reading.views import asked
 from framework.engine.run.inspection import Intake
 from framework.engine.tasks import LimitedTasks, Tasks, decode, encode
-from framework.hudi.commit.segments import SegmentRef
-from framework.hudi.commit.statuses import WrittenFiles, written_files
+from framework.hudi.commit.statuses import written_files
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.plan.words import count_text
 from framework.vocabulary import TableType, WriteOperation
@@ -44,7 +43,7 @@ def write_groups(  # noqa: PLR0913  what the steps before it returned
     sizing: Sizing,
     *,
     events: Events = silent,
-) -> WrittenFiles:
+) -> list[GroupsWritten]:
     """Write groups (`group_works`), at most `tasks.parallelism` at a time; one round of tasks.
 
     Raises:
@@ -67,12 +66,12 @@ def write_groups(  # noqa: PLR0913  what the steps before it returned
         )
         for part in shared(works, cost, tasks.parallelism, least=_BYTES_PER_TASK)
     ]
-    segments = []
+    written = []
     for status in tasks.run(group_task, descriptors):
-        segment = decode(SegmentRef, status)
-        segments.append(segment)
-        events(Progress(stage=_STAGE, files=segment.files, rows=segment.rows, bytes=segment.bytes))
-    return written_files(segments)
+        written.append(decode(GroupsWritten, status))
+        part = written[-1].segment
+        events(Progress(stage=_STAGE, files=part.files, rows=part.rows, bytes=part.bytes))
+    return written
 
 
 def group_works(job: LoadJob, compared: Compared, sizing: Sizing) -> Iterator[GroupWork]:
@@ -157,8 +156,11 @@ def write_rows(run: RunState, pinned: Pinned, compared: Compared, stage: WriteRo
     with run.stage(stage) as report:
         works = list(group_works(pinned.job, compared, sizing))
         tasks = LimitedTasks(ctx.tasks, stage.parallelism or ctx.tasks.parallelism)
-        files = write_groups(tasks, pinned.job, compared, works, sizing, events=ctx.events)
-        report.summary = f"{count_text(files.files, 'file')}, {files.bytes:,} bytes"
+        written = write_groups(tasks, pinned.job, compared, works, sizing, events=ctx.events)
+        files = written_files(each.segment for each in written)
+        report.summary = f"{count_text(files.files, 'file')}, {files.bytes:,} bytes" + _rewritten(
+            sum(each.patched for each in written), sum(each.whole for each in written)
+        )
     return WrittenLoad(
         files=files,
         schema=pinned.schema,
@@ -166,6 +168,11 @@ def write_rows(run: RunState, pinned: Pinned, compared: Compared, stage: WriteRo
         account=_account(compared, dict(_rows_before(compared, works))),
         overwritten=frozenset(compared.inserts),
     )
+
+
+def _rewritten(patched: int, whole: int) -> str:
+    """Return `; 3 patched, 1 written whole`, of base files that had one before them."""
+    return f"; {patched:,} patched, {whole:,} written whole" if patched or whole else ""
 
 
 def _account(compared: Compared, before: dict[int, int]) -> Account:
