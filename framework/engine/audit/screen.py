@@ -45,7 +45,7 @@ __all__ = [
 DUPLICATE: Final = "duplicate-key"
 """The rule of rows that gave way to another row with their key."""
 
-_FOUND: Final = "screened.json"
+_FOUND: Final = "screening.json"
 _BAD, _GONE, _EARLY, _POSITIONS = "bad", "gone", "early", "quarantined.parquet"
 _PLACES: Final = pa.schema([("number", pa.int64()), ("row", pa.int64()), ("mask", pa.int64())])
 _ORDER: Final = [("number", "ascending"), ("row", "ascending")]
