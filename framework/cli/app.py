@@ -245,10 +245,10 @@ def _invoke(words: list[str]) -> int:
 
 def _interrupted(stop: KeyboardInterrupt, words: list[str]) -> int:
     """Draw an interruption with what it left behind."""
-    from framework.cli.render.errors import tell_interrupted
+    from framework.cli.render.errors import report_interrupted
 
     notes = list(getattr(stop, "__notes__", []))
-    return tell_interrupted(word_of(stop), code_of(stop), notes, _voice(words))
+    return report_interrupted(word_of(stop), code_of(stop), notes, _voice(words))
 
 
 def _failed(error: Exception, words: list[str]) -> int:

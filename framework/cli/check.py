@@ -123,7 +123,7 @@ def _check(request: Request, look: _Look) -> int:
     if look.voice.json_result:
         sys.stdout.write(json.dumps(json.loads(render(report, ReportForm.JSON))) + "\n")
     else:
-        _tell(report)
+        _print(report)
     return 0 if report.passed else _EXIT
 
 
@@ -147,7 +147,7 @@ def _report(request: Request, look: _Look, events: Events) -> AuditReport:
         return check_source(spark, prepared, bench, figures=figures, fraction=look.fraction)
 
 
-def _tell(report: AuditReport) -> None:
+def _print(report: AuditReport) -> None:
     """Write the verdict, then each check."""
     console = out()
     name = clean(report.table)

@@ -75,7 +75,7 @@ def _carry_out(
         shows = not order.voice.json_log
         with kept_reports(order.reports, order.lineage, prepared, events, shows=shows) as listening:
             result = _run(prepared, order, listening) if prepared.plan.has_changes else None
-    _tell(result, prepared, order)
+    _print(result, prepared, order)
     return 0
 
 
@@ -112,7 +112,7 @@ def _backend(
     return opened_backend(prepared.spec, events, master=order.master, conf=order.conf)
 
 
-def _tell(result: RunResult | None, prepared: Prepared, order: RunOptions) -> None:
+def _print(result: RunResult | None, prepared: Prepared, order: RunOptions) -> None:
     if order.voice.json_result:
         document = asdict(result or RunResult.unchanged(prepared.plan))
         spec = str(prepared.request.path)

@@ -54,11 +54,11 @@ def command(
         sys.stdout.writelines(f"{row}\n" for row in found.rows)
     else:
         write_rows([column.name for column in found.columns], found.rows)
-    _tell(found, limit)
+    _print(found, limit)
     return 0
 
 
-def _tell(found: Preview, limit: int) -> None:
+def _print(found: Preview, limit: int) -> None:
     """Say on stderr what the rows do not show."""
     types = ", ".join(f"{column.name} {column.type}" for column in found.columns)
     write(err(), f"columns: {types}")

@@ -93,7 +93,7 @@ def command(
         with serving(locations, order) as served:
             if token_file is not None and served.token is not None:
                 _write_token(token_file, served.token)
-            _tell(served, locations, token_file, markers=markers)
+            _print(served, locations, token_file, markers=markers)
             served.server.wait()
     except KeyboardInterrupt as stop:
         stop.add_note(_ENDED_WITH_MARKERS if markers else _ENDED)
@@ -144,7 +144,7 @@ def _write_token(file: Path, token: str) -> None:
         raise usage_error("token-file", f"--token-file {file}: {error.strerror}") from error
 
 
-def _tell(
+def _print(
     served: Served, locations: Sequence[str], token_file: Path | None, *, markers: bool
 ) -> None:
     """Say where the service is, and what it serves."""

@@ -57,7 +57,7 @@ def command(
     if found and not yes and not _agreed(found):
         write(out(), "nothing dropped")
         return 0
-    _tell(named.location, drop(named.location, found, SystemClock()), form)
+    _print(named.location, drop(named.location, found, SystemClock()), form)
     return 0
 
 
@@ -75,7 +75,7 @@ def _agreed(found: Sequence[QuarantinedBatch]) -> bool:
     return sys.stdin.readline().strip().lower() in _YES
 
 
-def _tell(location: str, dropped: Sequence[QuarantinedBatch], form: JsonFormat) -> None:
+def _print(location: str, dropped: Sequence[QuarantinedBatch], form: JsonFormat) -> None:
     """Say what is gone."""
     if form is JsonFormat.TEXT:
         write(out(), f"dropped {sums(dropped)}" if dropped else NOTHING)

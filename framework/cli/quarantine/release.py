@@ -149,7 +149,7 @@ class _Releasing:
             if result.instant:
                 self.done.append(batch.instant)
             finish_release(self.table.location, SystemClock(), location=self.table.quarantine)
-        _tell(self, batch, result, prepared)
+        _print(self, batch, result, prepared)
         return 0
 
     def _run(self, prepared: Prepared, events: Events, stack: ExitStack) -> RunResult:
@@ -173,7 +173,9 @@ def _write_idle(work: _Releasing, text: str) -> None:
         write(out(), text)
 
 
-def _tell(work: _Releasing, batch: QuarantinedBatch, result: RunResult, prepared: Prepared) -> None:
+def _print(
+    work: _Releasing, batch: QuarantinedBatch, result: RunResult, prepared: Prepared
+) -> None:
     """Say what became of the rows of one data set."""
     if work.order.voice.json_result:
         head = {"spec": str(work.request.path), "released": batch.instant}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-__all__ = ["OutputOptions", "fail", "fail_unexpected", "tell_interrupted"]
+__all__ = ["OutputOptions", "fail", "fail_unexpected", "report_interrupted"]
 
 _PLACES: Final = 10
 
@@ -77,7 +77,7 @@ def fail_unexpected(error: Exception, voice: OutputOptions) -> int:
     return UNEXPECTED
 
 
-def tell_interrupted(word: str, code: int, notes: list[str], voice: OutputOptions) -> int:
+def report_interrupted(word: str, code: int, notes: list[str], voice: OutputOptions) -> int:
     """Say in one line what happened, what is left, and how to go on; return the code."""
     text = " ".join(notes) or "Nothing was changed."
     document = {"condition": f"interrupted/{word}", "message": text, "exit_code": code}

@@ -1,4 +1,4 @@
-"""Whether a table's own files are as they were written: their seals, compared in tasks."""
+"""Whether the files below a table are still what they were: sources adopted, files sealed."""
 
 from __future__ import annotations
 
@@ -6,17 +6,146 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from framework.engine.reading.slice_rows import drifted
 from framework.engine.tasks import Tasks, decode, encode
 from framework.errors import CorruptFileError, Where
+from framework.hudi.bootstrap.fingerprint import Fingerprint
+from framework.hudi.bootstrap.source_file import open_source
+from framework.hudi.codecs.bad_chunks import naming_bad_chunks
 from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter
+from framework.hudi.storage.local import LocalStorage
+from framework.hudi.table.layout import parent_of
 from framework.vocabulary import Verify
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from framework.hudi.storage.port import Entry
+    from framework.spark.reading.files import Adopted
+
+__all__ = [
+    "DeepCheck",
+    "SealCheck",
+    "check_deeply",
+    "check_seals",
+    "verify_seals",
+    "verify_sources",
+]
 
 
-__all__ = ["SealCheck", "check_seals", "verify_seals"]
+_NS_PER_MS: Final = 1_000_000
+_SOURCES_PER_TASK: Final = 256
+_FINGERPRINT: Final = b"lakestrap.source"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeepCheck:
+    """Source files and their skeletons, in step, for one task.
+
+    Attributes:
+        sources: absolute paths.
+        skeletons: absolute paths.
+        every_page: whether pages are read too, or footers only.
+    """
+
+    sources: list[str]
+    skeletons: list[str]
+    every_page: bool
+
+
+def verify_sources(adopted: Adopted, verify: Verify, tasks: Tasks | None) -> None:
+    """Compare source files with what the index, and for more the skeletons' footers, say of them.
+
+    `STAT` costs one listing of each source folder. The other two need `tasks`.
+
+    Raises:
+        SourceDriftError: `source/drift`.
+    """
+    _compare_listings(adopted)
+    if verify is Verify.STAT or tasks is None:
+        return
+    checks = [
+        encode(
+            DeepCheck(
+                sources=adopted.sources.paths[at : at + _SOURCES_PER_TASK],
+                skeletons=adopted.skeletons[at : at + _SOURCES_PER_TASK],
+                every_page=verify is Verify.FULL,
+            )
+        )
+        for at in range(0, len(adopted), _SOURCES_PER_TASK)
+    ]
+    for _ in tasks.run(check_deeply, checks):
+        pass
+
+
+def check_deeply(descriptor: str) -> str:
+    """Check the files of a `DeepCheck`; return an empty text.
+
+    Raises:
+        SourceDriftError: `source/drift`.
+    """
+    check = decode(DeepCheck, descriptor)
+    for source, skeleton in zip(check.sources, check.skeletons, strict=True):
+        _check_source(source, skeleton, every_page=check.every_page)
+    return ""
+
+
+def _compare_listings(adopted: Adopted) -> None:
+    """Compare size and modification time of each file with the bootstrap index."""
+    storage = LocalStorage("/")
+    folder, entries = "", dict[str, "Entry"]()
+    expected = zip(adopted.sources.paths, adopted.sizes, adopted.mtimes_ms, strict=True)
+    for path, size, mtime_ms in expected:
+        if parent_of(path) != folder:
+            folder = parent_of(path)
+            entries = {entry.name: entry for entry in storage.list(folder.lstrip("/"))}
+        entry = entries.get(path.rpartition("/")[2])
+        what = _difference(entry, size, mtime_ms)
+        if what:
+            raise drifted(path, what)
+
+
+def _difference(entry: Entry | None, size: int, mtime_ms: int) -> str:
+    """Return what became of a file; "" if nothing."""
+    if entry is None or entry.is_folder:
+        return "it is gone"
+    if entry.size != size:
+        return f"it has {entry.size} bytes, not {size}"
+    if mtime_ms and entry.mtime_ns // _NS_PER_MS != mtime_ms:
+        return "its modification time is another"
+    return ""
+
+
+def _check_source(source: str, skeleton: str, *, every_page: bool) -> None:
+    """Check one source file against its skeleton's footer."""
+    metadata = pq.read_metadata(skeleton)
+    stored = (metadata.metadata or {}).get(_FINGERPRINT)
+    if stored is not None:
+        fingerprint = Fingerprint.from_json(stored)
+        with open_source(LocalStorage(source.removesuffix(fingerprint.path)), fingerprint):
+            pass
+    rows = sum(_rows(source, every_page=every_page))
+    if rows != metadata.num_rows:
+        raise drifted(source, f"it has {rows} rows, its skeleton {metadata.num_rows}")
+
+
+def _rows(source: str, *, every_page: bool) -> Iterator[int]:
+    """Yield counts of rows, from the footer or from reading all columns."""
+    try:
+        if not every_page:
+            yield pq.read_metadata(source).num_rows
+            return
+        with (
+            pq.ParquetFile(source, page_checksum_verification=True) as file,
+            naming_bad_chunks(file, range(file.num_row_groups), file.schema_arrow.names),
+        ):
+            for batch in file.iter_batches():
+                yield batch.num_rows
+    except UNREADABLE as error:
+        raise drifted(source, f"it cannot be read: {error}") from error
+
 
 _FILES_PER_TASK: Final = 256
 

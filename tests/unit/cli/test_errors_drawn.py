@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from framework.cli.render.errors import OutputOptions, fail, fail_unexpected, tell_interrupted
+from framework.cli.render.errors import OutputOptions, fail, fail_unexpected, report_interrupted
 from framework.errors import EngineError, Finding, SpecError, Where
 from tests.support.scenes import Scene, a_document, a_scene
 from tests.support.sources import ids
@@ -124,7 +124,7 @@ def test_caret_stands_below_wide_characters(capsys: pytest.CaptureFixture[str]) 
 
 def test_interruption_is_one_line_with_its_code(capsys: pytest.CaptureFixture[str]) -> None:
     """In words by default, else as JSON."""
-    assert tell_interrupted("terminated", 143, ["Nothing was published."], OutputOptions()) == 143
+    assert report_interrupted("terminated", 143, ["Nothing was published."], OutputOptions()) == 143
     assert len(capsys.readouterr().err.splitlines()) == 1
-    tell_interrupted("interrupted", 130, [], OutputOptions(json_log=True))
+    report_interrupted("interrupted", 130, [], OutputOptions(json_log=True))
     assert json.loads(capsys.readouterr().err)["exit_code"] == 130

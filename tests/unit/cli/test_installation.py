@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from framework.cli.installation import VARIABLE, installation, installed_as
+from framework.cli.init import VARIABLE, installation, installed_as
 
 if TYPE_CHECKING:
     from pathlib import Path
