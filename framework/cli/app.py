@@ -27,6 +27,8 @@ __all__ = ["is_place", "main", "option_value", "with_default_command", "words_be
 _SUFFIXES: Final = (".yml", ".yaml", ".json")
 _HELP: Final = {"-h", "--help", "--version"}
 
+_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
 
 def with_default_command(words: list[str], commands: Collection[str]) -> list[str]:
     """Return the words with `run` before them where they name a spec and no command.
@@ -68,9 +70,6 @@ def _global_words(words: list[str]) -> int:
     if words[:1] == ["-C"]:
         return 2
     return 1 if words and words[0].startswith("-C") else 0
-
-
-_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class _Command(TyperCommand):

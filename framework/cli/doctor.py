@@ -41,6 +41,8 @@ import framework, pyarrow
 print(json.dumps({"python": sys.version_info[:2], "pyspark": version("pyspark")}))
 """
 
+_WIDTH: Final = 9
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
@@ -163,9 +165,6 @@ def _links() -> Check:
         remedy = "A table must lie on a file system with hard links that this user may write to."
         return Check(name="links", ok=False, found=found, remedy=remedy)
     return Check(name="links", ok=True, found=f"hard links work under {here}")
-
-
-_WIDTH: Final = 9
 
 
 def command(form: Format = JsonFormat.TEXT) -> int:

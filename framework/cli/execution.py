@@ -26,7 +26,7 @@ from framework.engine.backend import Backend
 from framework.engine.events import Event, Events, Note
 from framework.engine.prepare import PlanningContext, Prepared, Request, prepare, prepare_saved
 from framework.engine.quarantine.record import PLACE
-from framework.engine.run.lifecycle import aftermath
+from framework.engine.run.lifecycle import interruption
 from framework.engine.runner import RunResult
 from framework.plan.render.explain import explain_text
 from framework.plan.words import count_text, size_text
@@ -98,7 +98,7 @@ def _run(prepared: Prepared, order: RunOptions, events: Events) -> RunResult:
             figures = bool(order.reports)
             return backend.run(plan, figures=figures, events=events, begun=prepared.begun)
     except KeyboardInterrupt as stop:
-        left = aftermath(plan.target.location, prepared.observation.table.completed)
+        left = interruption(plan.target.location, prepared.observation.table.completed)
         stop.add_note(left.sentence(str(prepared.request.path)))
         raise
 

@@ -35,6 +35,50 @@ _NAME: Final = "lakestrap"
 _PLAIN_URL: Final = re.compile(r"[\w.+:/@#=&%~,-]+")
 _ASKED: Final = f'"${{{VARIABLE}:?set this repository variable to what pip can install}}"'
 
+_EXAMPLE = FirstLook(
+    layout=SourceLayout.HIVE,
+    partition_by=(("month", PartitionType.INT),),
+    columns=(),
+    key_guess=("id",),
+)
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_NOT_NAME = re.compile(r"[^A-Za-z0-9]+")
+_WORDS = {"true", "false", "null", "yes", "no", "on", "off"}
+_ASKS = (
+    f"The workflow installs what the repository variable {VARIABLE} names, since this installation"
+    " is a folder that only this machine has: set it to a requirement, such as a Git URL."
+)
+_PRE_COMMIT = """\
+repos:
+  - repo: local
+    hooks:
+      - id: run-pipeline-validate
+        name: validate pipeline specs
+        entry: run-pipeline validate
+        language: system
+        files: \\.pipeline\\.yml$
+"""
+_WORKFLOW = """\
+name: pipelines
+on:
+  pull_request:
+    paths: ["pipelines/**", "run-pipeline.yml"]
+permissions: {}
+jobs:
+  validate:
+    runs-on: ubuntu-latest
+    timeout-minutes: 10
+    permissions: {contents: read}
+    env:
+      LAKESTRAP_PACKAGE: ${{ vars.LAKESTRAP_PACKAGE }}
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with: {python-version: "3.11"}
+      - run: %s
+      - run: run-pipeline validate --format github
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
@@ -96,17 +140,6 @@ def _local(path: Path, folder: Path) -> Installation:
 
 def _asked() -> Installation:
     return Installation(words=_ASKED, asks=True)
-
-
-_EXAMPLE = FirstLook(
-    layout=SourceLayout.HIVE,
-    partition_by=(("month", PartitionType.INT),),
-    columns=(),
-    key_guess=("id",),
-)
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_NOT_NAME = re.compile(r"[^A-Za-z0-9]+")
-_WORDS = {"true", "false", "null", "yes", "no", "on", "off"}
 
 
 def command(
@@ -264,40 +297,3 @@ def _copied(wheel: Path, place: Path) -> list[str]:
         message = f"cannot be written: {error.strerror}"
         raise StorageError("storage/failed", message, where=Where(file=str(place))) from error
     return [str(place)]
-
-
-_ASKS = (
-    f"The workflow installs what the repository variable {VARIABLE} names, since this installation"
-    " is a folder that only this machine has: set it to a requirement, such as a Git URL."
-)
-_PRE_COMMIT = """\
-repos:
-  - repo: local
-    hooks:
-      - id: run-pipeline-validate
-        name: validate pipeline specs
-        entry: run-pipeline validate
-        language: system
-        files: \\.pipeline\\.yml$
-"""
-
-_WORKFLOW = """\
-name: pipelines
-on:
-  pull_request:
-    paths: ["pipelines/**", "run-pipeline.yml"]
-permissions: {}
-jobs:
-  validate:
-    runs-on: ubuntu-latest
-    timeout-minutes: 10
-    permissions: {contents: read}
-    env:
-      LAKESTRAP_PACKAGE: ${{ vars.LAKESTRAP_PACKAGE }}
-    steps:
-      - uses: actions/checkout@v4
-      - uses: actions/setup-python@v5
-        with: {python-version: "3.11"}
-      - run: %s
-      - run: run-pipeline validate --format github
-"""

@@ -35,6 +35,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Markdown", "command"]
 
+_CHANGES = 2
+_NO_PAGES = "no pages to verify: this plan takes no file"
+_NOT_PROVEN = (
+    "Keys: not proven; `--prove-keys` reads them, and `run` proves them before it publishes."
+)
+_NOT_VERIFIED = "Pages: not verified; `--verify=full` reads those of the files to adopt."
+
 
 @dataclass
 class Markdown:
@@ -64,14 +71,6 @@ class Markdown:
             if wanted:
                 for text in (*self.failures, *self.plans):
                     sys.stdout.write(text.rstrip("\n") + "\n\n")
-
-
-_CHANGES = 2
-_NO_PAGES = "no pages to verify: this plan takes no file"
-_NOT_PROVEN = (
-    "Keys: not proven; `--prove-keys` reads them, and `run` proves them before it publishes."
-)
-_NOT_VERIFIED = "Pages: not verified; `--verify=full` reads those of the files to adopt."
 
 
 class PlanVerify(StrEnum):

@@ -50,6 +50,18 @@ SPARK_REFUSES: Final = (PySparkException, Py4JJavaError)
 
 _LONGEST: Final = 500
 
+_BEGIN: Final = "<<lakestrap-fault "
+_END: Final = " lakestrap-fault>>"
+_RAISED: Final = re.compile(r"^[A-Za-z_][\w.]*(?::.*)?$", re.MULTILINE)
+_TELLING: Final = re.compile(
+    r"^.*(?:exited unexpectedly|Caused by|OutOfMemory|crashed).*$", re.MULTILINE
+)
+_UNREADABLE: Final = re.compile(r"Encountered error while reading file (\S+?)\.?(?: Details|\s|$)")
+"""What Spark 3.5 and later say of a file that a scan of theirs cannot read; the place is a URI."""
+_FILE_ROOT: Final = re.compile("^file:/+")
+_TRACEBACK: Final = "Traceback (most recent call last)"
+_HEADLINE_CHARS: Final = 500
+
 
 @contextmanager
 def typed(passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
@@ -83,19 +95,6 @@ def _fault(error: PySparkException | Py4JError) -> FrameworkError:
         "Spark's JVM ended in the middle of the work, or cannot be reached any more",
         remedy="Its log may say why (memory, most often). Run the same command again.",
     )
-
-
-_BEGIN: Final = "<<lakestrap-fault "
-_END: Final = " lakestrap-fault>>"
-_RAISED: Final = re.compile(r"^[A-Za-z_][\w.]*(?::.*)?$", re.MULTILINE)
-_TELLING: Final = re.compile(
-    r"^.*(?:exited unexpectedly|Caused by|OutOfMemory|crashed).*$", re.MULTILINE
-)
-_UNREADABLE: Final = re.compile(r"Encountered error while reading file (\S+?)\.?(?: Details|\s|$)")
-"""What Spark 3.5 and later say of a file that a scan of theirs cannot read; the place is a URI."""
-_FILE_ROOT: Final = re.compile("^file:/+")
-_TRACEBACK: Final = "Traceback (most recent call last)"
-_HEADLINE_CHARS: Final = 500
 
 
 class FirstCauseError(Exception):

@@ -38,6 +38,8 @@ STATUS_SCHEMA: Final = "outcome string"
 _DONE: Final = "+"
 _FAULT: Final = "-"
 
+_JOBS_AT_A_TIME: Final = 3
+
 
 def name_of(work: Callable[[str], str]) -> str:
     """Return `module:name` of a module-level function.
@@ -98,9 +100,6 @@ def _outcome(work: Callable[[str], str], descriptor: str) -> str:
         if is_lasting(error):
             return _FAULT + json.dumps(fault_of(error))
         raise FaultInTaskError(error) from error
-
-
-_JOBS_AT_A_TIME: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,6 +57,13 @@ _SMALL_BYTES: Final = 1 << 20
 _SMALL_FILES: Final = 32
 """So many batches below that size become one: few files to read, and little written twice."""
 
+MARKER_PREFIX: Final = "/v1/hoodie/marker/"
+_FOLDER: Final = re.compile(rf"(.+)/{re.escape(TEMP)}/([0-9]{{1,17}})/?")
+_LONGEST: Final = 4_096
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+_KEPT: Final = 64
+_OF_BROWSERS: Final = (b"origin", b"referer", b"sec-fetch-site")
+
 
 class _Call:
     """One marker on its way.
@@ -210,14 +217,6 @@ class KeptMarkers:
             names,
             new_temporary=lambda: join(self._scratch, uuid4().hex),
         )
-
-
-MARKER_PREFIX: Final = "/v1/hoodie/marker/"
-_FOLDER: Final = re.compile(rf"(.+)/{re.escape(TEMP)}/([0-9]{{1,17}})/?")
-_LONGEST: Final = 4_096
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
-_KEPT: Final = 64
-_OF_BROWSERS: Final = (b"origin", b"referer", b"sec-fetch-site")
 
 
 class MarkerRoutes:

@@ -44,6 +44,9 @@ _MARKER_THREADS: Final = 64
 """They wait for the disk, and share batches: none of them is to keep a look-up waiting."""
 _NO_BODY: Final = frozenset({"GET", "HEAD"})
 
+_STOP_SECONDS: Final = 5.0
+_BACKLOG: Final = 1024
+
 
 class TimelineApp:
     """Serves one `Service` by ASGI.
@@ -130,10 +133,6 @@ async def _body(receive: Receive) -> bytes:
         if not message.get("more_body", False):
             break
     return b"".join(parts)
-
-
-_STOP_SECONDS: Final = 5.0
-_BACKLOG: Final = 1024
 
 
 class EmbeddedServer:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["RENDERERS", "error_as_json", "finding_as_json", "findings_of"]
 
+_NOT_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+_SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
+
 
 def error_as_json(error: FrameworkError) -> dict[str, object]:
     """Return condition, message, remedy, exit code and place; findings and report if any."""
@@ -48,10 +51,6 @@ def finding_as_json(finding: Finding) -> dict[str, object]:
         "message": finding.message,
         "suggestion": finding.suggestion,
     }
-
-
-_NOT_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
-_SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def _json(findings: Sequence[Finding], paths: Sequence[Path]) -> str:

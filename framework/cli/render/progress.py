@@ -37,17 +37,16 @@ if TYPE_CHECKING:
 
 __all__ = ["log_line", "reporting"]
 
+_LINE_EVERY_S: Final = 5.0
+_NAME_WIDTH: Final = 12
+_CAPITAL: Final = re.compile(r"(?<!^)(?=[A-Z])")
+
 
 def log_line(event: str, fields: Mapping[str, Any]) -> None:
     """Write one JSON object to stderr: `time` (UTC, ISO 8601), `event`, then the fields."""
     now = datetime.now(tz=UTC).isoformat(timespec="milliseconds")
     sys.stderr.write(json.dumps({"time": now, "event": event, **fields}) + "\n")
     sys.stderr.flush()
-
-
-_LINE_EVERY_S: Final = 5.0
-_NAME_WIDTH: Final = 12
-_CAPITAL: Final = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 @contextmanager

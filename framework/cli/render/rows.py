@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["laid_in_columns", "write_rows"]
 
+_NOTHING = "NULL"
+
 
 def laid_in_columns(rows: Sequence[Sequence[str]], right: Collection[int]) -> Iterator[str]:
     """Yield a line for each row, the header among them; columns in `right` end where they end.
@@ -27,9 +29,6 @@ def laid_in_columns(rows: Sequence[Sequence[str]], right: Collection[int]) -> It
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         yield "  ".join(cells).rstrip()
-
-
-_NOTHING = "NULL"
 
 
 def write_rows(columns: Sequence[str], texts: Sequence[str]) -> None:

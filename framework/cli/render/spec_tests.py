@@ -29,6 +29,16 @@ __all__ = ["SpecTestReport", "junit_document"]
 
 _NOT_XML: Final = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 
+_CODE: Final = 3
+"""Of a test with another result than expected: what the gate lets through is not what it should."""
+_SHOWN: Final = 10
+_WIDEST: Final = 30
+_MARKS: Final = {
+    SpecTestOutcome.PASSED: ("✓", "green"),
+    SpecTestOutcome.FAILED: ("✗", "red"),
+    SpecTestOutcome.ERROR: ("!", "bold red"),
+}
+
 
 def junit_document(
     results: Mapping[str, Sequence[SpecTestResult]], faults: Mapping[Path, FrameworkError]
@@ -99,18 +109,6 @@ def _add_error(case: ET.Element, error: FrameworkError) -> None:
 def _xml(text: str) -> str:
     """Return the text without the characters that XML 1.0 cannot hold."""
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-_CODE: Final = 3
-"""Of a test with another result than expected: what the gate lets through is not what it should."""
-
-_SHOWN: Final = 10
-_WIDEST: Final = 30
-_MARKS: Final = {
-    SpecTestOutcome.PASSED: ("✓", "green"),
-    SpecTestOutcome.FAILED: ("✗", "red"),
-    SpecTestOutcome.ERROR: ("!", "bold red"),
-}
 
 
 @dataclass(slots=True, kw_only=True)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["UNCHECKED", "Inspection", "as_screened", "outcome_of", "refusal_of", "with_screened"]
 
+_SHOWN = 3
+_SPLIT = {OnFail.QUARANTINE: Outcome.QUARANTINED, OnFail.DROP: Outcome.DROPPED}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspection:
@@ -61,10 +64,6 @@ class Inspection:
 
 UNCHECKED: Final = Inspection()
 """Nothing was checked, since the spec has no checks."""
-
-
-_SHOWN = 3
-_SPLIT = {OnFail.QUARANTINE: Outcome.QUARANTINED, OnFail.DROP: Outcome.DROPPED}
 
 
 def outcome_of(check: Check, failed: int, looked_at: int) -> Outcome:

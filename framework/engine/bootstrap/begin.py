@@ -34,6 +34,28 @@ if TYPE_CHECKING:
 
 __all__ = ["Begun", "begin_bootstrap", "usable_segments"]
 
+_OPERATION: Final = "BOOTSTRAP"
+
+
+def begin_bootstrap(run: RunState, stage: BeginBootstrap) -> Begun:
+    """Take the lease, freeze the inventory in the run's folder, make the pending instant.
+
+    A resumed run finds its inventory, its intent and the segments that are still whole.
+    """
+    ctx = run.ctx
+
+    def prepare(transaction: Transaction) -> BootstrapJob:
+        handle = _freeze_inventory(ctx, transaction.intent.staging)
+        return _job(ctx, transaction.intent, handle)
+
+    with run.stage(stage) as report:
+        transaction, job = run.begin(
+            lambda write_id: _new_intent(ctx, stage, write_id), prepare, resumes=stage.resumes
+        )
+        report.summary = f"instant {transaction.intent.requested_time}"
+        done = _journaled(ctx, transaction.intent.staging, job) if stage.resumes else ()
+    return Begun(transaction=transaction, job=job, done=done)
+
 
 def usable_segments(
     storage: Storage, segments: Iterable[SegmentRef], job: BootstrapJob
@@ -81,9 +103,6 @@ def _present(storage: Storage, staged: str, placed: str, size: int) -> str | Non
     return None
 
 
-_OPERATION: Final = "BOOTSTRAP"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
     """A bootstrap whose instant is pending.
@@ -102,26 +121,6 @@ class Begun:
     def intent(self) -> Intent:
         """What the run is about to publish."""
         return self.transaction.intent
-
-
-def begin_bootstrap(run: RunState, stage: BeginBootstrap) -> Begun:
-    """Take the lease, freeze the inventory in the run's folder, make the pending instant.
-
-    A resumed run finds its inventory, its intent and the segments that are still whole.
-    """
-    ctx = run.ctx
-
-    def prepare(transaction: Transaction) -> BootstrapJob:
-        handle = _freeze_inventory(ctx, transaction.intent.staging)
-        return _job(ctx, transaction.intent, handle)
-
-    with run.stage(stage) as report:
-        transaction, job = run.begin(
-            lambda write_id: _new_intent(ctx, stage, write_id), prepare, resumes=stage.resumes
-        )
-        report.summary = f"instant {transaction.intent.requested_time}"
-        done = _journaled(ctx, transaction.intent.staging, job) if stage.resumes else ()
-    return Begun(transaction=transaction, job=job, done=done)
 
 
 def _new_intent(ctx: RunContext, stage: BeginBootstrap, write_id: str) -> Intent:

@@ -64,6 +64,60 @@ __all__ = [
 _NS_PER_MS: Final = 1_000_000
 _COLUMNS: Final = ("file_id", "source_path", "source_size", "source_mtime_ns")
 
+_FILES_PER_TASK: Final = 10_000
+
+
+def write_index_files(
+    run: RunState, begun: Begun, written: WrittenFiles, stage: Index | None
+) -> StagedIndex | None:
+    """Write both files of the bootstrap index into the run's folder; None without a stage."""
+    if stage is None:
+        return None
+    ctx, index = run.ctx, _staged_index(begun.transaction)
+    with run.stage(stage) as report:
+        groups = index_groups(ctx.storage, written.segments, source_uri(ctx.plan))
+        ctx.storage.delete(*index)
+        with (
+            ctx.storage.create(index.partitions) as partitions_out,
+            ctx.storage.create(index.fileids) as fileids_out,
+        ):
+            write_index(
+                partitions_out,
+                fileids_out,
+                base_uri=source_uri(ctx.plan),
+                groups=groups,
+                created_ms=ctx.clock.now_ms(),
+            )
+        report.summary = f"{stage.partitions:,} partitions"
+    return index
+
+
+def commit_bootstrap(  # noqa: PLR0913, PLR0917  what the steps before it returned
+    run: RunState,
+    begun: Begun,
+    screened: Screened,
+    audited: AuditedFiles,
+    index: StagedIndex | None,
+    stage: CommitBootstrap,
+) -> Committed:
+    """Give the files their names, compare the source once more, publish, clean up."""
+    ctx, transaction, segments = run.ctx, begun.transaction, audited.written.segments
+    with run.stage(stage) as report:
+        name_quarantined_rows(ctx, begun.intent, screened)
+        link_files(transaction, segments)
+        made_full = _made_full(ctx.plan, screened)
+        skeletons = totals(ctx.plan.of_mode(BootstrapMode.METADATA_ONLY)).files - made_full
+        required = _place_index(transaction, index) if index and skeletons else ()
+        check_listing(transaction, segments)
+        check_drift(ctx.tasks, begun.job.keys, work_ranges(ctx.plan.partitions))
+        audited = ctx.timed(audited)
+        publication = _publication(ctx.plan, begun, made_full, required)
+        instant = publish(transaction, audited, publication)
+        run.stop_renewal()
+        finish(transaction)
+        report.summary = f"instant {instant.requested_time} published"
+    return Committed(instant=instant.requested_time, audited=audited)
+
 
 def index_groups(
     storage: Storage, segments: Sequence[SegmentRef], source_uri: str
@@ -122,9 +176,6 @@ def _by_fileids_key(groups: Iterable[IndexGroup]) -> Iterator[IndexGroup]:
 def _precedes(path: str, shorter: str) -> bool:
     """Return whether `path`, which comes later by its bytes, comes earlier by its key."""
     return path.startswith(shorter) and fileids_key(path) < fileids_key(shorter)
-
-
-_FILES_PER_TASK: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,58 +239,6 @@ class StagedIndex(NamedTuple):
 
     partitions: str
     fileids: str
-
-
-def write_index_files(
-    run: RunState, begun: Begun, written: WrittenFiles, stage: Index | None
-) -> StagedIndex | None:
-    """Write both files of the bootstrap index into the run's folder; None without a stage."""
-    if stage is None:
-        return None
-    ctx, index = run.ctx, _staged_index(begun.transaction)
-    with run.stage(stage) as report:
-        groups = index_groups(ctx.storage, written.segments, source_uri(ctx.plan))
-        ctx.storage.delete(*index)
-        with (
-            ctx.storage.create(index.partitions) as partitions_out,
-            ctx.storage.create(index.fileids) as fileids_out,
-        ):
-            write_index(
-                partitions_out,
-                fileids_out,
-                base_uri=source_uri(ctx.plan),
-                groups=groups,
-                created_ms=ctx.clock.now_ms(),
-            )
-        report.summary = f"{stage.partitions:,} partitions"
-    return index
-
-
-def commit_bootstrap(  # noqa: PLR0913, PLR0917  what the steps before it returned
-    run: RunState,
-    begun: Begun,
-    screened: Screened,
-    audited: AuditedFiles,
-    index: StagedIndex | None,
-    stage: CommitBootstrap,
-) -> Committed:
-    """Give the files their names, compare the source once more, publish, clean up."""
-    ctx, transaction, segments = run.ctx, begun.transaction, audited.written.segments
-    with run.stage(stage) as report:
-        name_quarantined_rows(ctx, begun.intent, screened)
-        link_files(transaction, segments)
-        made_full = _made_full(ctx.plan, screened)
-        skeletons = totals(ctx.plan.of_mode(BootstrapMode.METADATA_ONLY)).files - made_full
-        required = _place_index(transaction, index) if index and skeletons else ()
-        check_listing(transaction, segments)
-        check_drift(ctx.tasks, begun.job.keys, work_ranges(ctx.plan.partitions))
-        audited = ctx.timed(audited)
-        publication = _publication(ctx.plan, begun, made_full, required)
-        instant = publish(transaction, audited, publication)
-        run.stop_renewal()
-        finish(transaction)
-        report.summary = f"instant {instant.requested_time} published"
-    return Committed(instant=instant.requested_time, audited=audited)
 
 
 def _publication(

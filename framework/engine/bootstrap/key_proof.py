@@ -48,6 +48,8 @@ __all__ = ["hash_texts", "may_be_ordered", "prove_keys"]
 _PLACES: Final = 8
 _NEIGHBOURS: Final = 2
 
+_FOLDER = "keys"
+
 
 def may_be_ordered(keys: KeySource, ranges: Sequence[WorkRange]) -> bool:
     """Return whether statistics of the first key column in a few files are of ranges apart.
@@ -96,9 +98,6 @@ def _bounds(reader: SourceReader, names: Sequence[str]) -> tuple[Any, Any]:
     """Return the least and the greatest value of the first key column that the file has."""
     name = next((name for name in names if not reader.lacks(name)), None)
     return (None, None) if name is None else reader.bounds(name)
-
-
-_FOLDER = "keys"
 
 
 def prove_keys(

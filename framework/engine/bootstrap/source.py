@@ -48,6 +48,9 @@ __all__ = ["sampled_key_bytes", "take_inventory"]
 
 _PLACES: Final = (1 / 6, 3 / 6, 5 / 6)
 
+_LISTING = "listing.arrow"
+_INVENTORY = "inventory.arrow"
+
 
 def sampled_key_bytes(source: SourceInventory, rule: KeyRule) -> float | None:
     """Return the bytes of key and sequence number a row; None where they are not known.
@@ -73,10 +76,6 @@ def _sample(source: SourceInventory, rule: KeyRule, number: int) -> tuple[int, i
     values = partition_values(file.partition_path, rule.partition, rule.layout)
     with open_source(open_storage(source.location), file.fingerprint) as reader:
         return sample_keys(reader, rule, values, key_columns(source.schema, rule))
-
-
-_LISTING = "listing.arrow"
-_INVENTORY = "inventory.arrow"
 
 
 def take_inventory(

@@ -51,6 +51,39 @@ if TYPE_CHECKING:
 __all__ = ["Ledger", "write_base_files", "write_files", "write_files_task"]
 
 
+def write_base_files(
+    run: RunState,
+    begun: Begun,
+    screened: Screened,
+    written: WrittenFiles,
+    stage: Skeletons | FullRecords | None,
+) -> WrittenFiles:
+    """Write the files of a stage's partitions that have none yet.
+
+    Returns:
+        The files that were written before, with those of the stage; just these without a stage.
+    """
+    if stage is None:
+        return written
+    ctx, target, before = run.ctx, run.ctx.plan.target, written
+    journal = Journal(ctx.storage, begun.intent.staging)
+    tasks = LimitedTasks(ctx.tasks, target.parallelism or ctx.tasks.parallelism)
+    size = target.partitions_per_batch or len(stage.plans)
+    with run.stage(stage) as report:
+        for start in range(0, len(stage.plans), size):
+            ranges = work_ranges(stage.plans[start : start + size])
+            written = write_files(
+                tasks,
+                begun.job,
+                list(with_gone(ranges, screened.gone)),
+                Ledger(journal=lambda ref: journal.append(asdict(ref)), done=written.segments),
+                events=ctx.events,
+            )
+        files = written.files - before.files
+        report.summary = f"{files:,} files, {written.bytes - before.bytes:,} bytes"
+    return written
+
+
 def write_files_task(descriptor: str) -> str:
     """Write the files of a `WriteTask`; return the `SegmentRef` of their statuses as JSON.
 
@@ -218,36 +251,3 @@ def _numbers(job: BootstrapJob, segments: Sequence[SegmentRef]) -> np.ndarray:
     """Return the numbers of the files in the segments, ascending."""
     batches = merge_segments(open_storage(job.table), segments)
     return np.concatenate([np.empty(0, np.int64), *(b["number"].to_numpy() for b in batches)])
-
-
-def write_base_files(
-    run: RunState,
-    begun: Begun,
-    screened: Screened,
-    written: WrittenFiles,
-    stage: Skeletons | FullRecords | None,
-) -> WrittenFiles:
-    """Write the files of a stage's partitions that have none yet.
-
-    Returns:
-        The files that were written before, with those of the stage; just these without a stage.
-    """
-    if stage is None:
-        return written
-    ctx, target, before = run.ctx, run.ctx.plan.target, written
-    journal = Journal(ctx.storage, begun.intent.staging)
-    tasks = LimitedTasks(ctx.tasks, target.parallelism or ctx.tasks.parallelism)
-    size = target.partitions_per_batch or len(stage.plans)
-    with run.stage(stage) as report:
-        for start in range(0, len(stage.plans), size):
-            ranges = work_ranges(stage.plans[start : start + size])
-            written = write_files(
-                tasks,
-                begun.job,
-                list(with_gone(ranges, screened.gone)),
-                Ledger(journal=lambda ref: journal.append(asdict(ref)), done=written.segments),
-                events=ctx.events,
-            )
-        files = written.files - before.files
-        report.summary = f"{files:,} files, {written.bytes - before.bytes:,} bytes"
-    return written

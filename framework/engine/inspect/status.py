@@ -45,6 +45,8 @@ __all__ = [
 
 _LATEST = Query(selection=Selection.MERGED)
 
+_SAMPLES: Final = 3
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slices:
@@ -176,9 +178,6 @@ def _sizes(storage: Storage, folder: str) -> Iterator[int]:
             yield from _sizes(storage, entry.path)
         else:
             yield entry.size
-
-
-_SAMPLES: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

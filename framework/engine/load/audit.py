@@ -33,6 +33,36 @@ __all__ = ["audit_rows", "replaced_groups"]
 _REPLACES: Final = frozenset({WriteOperation.INSERT_OVERWRITE, WriteOperation.DELETE_PARTITION})
 
 
+def audit_rows(
+    run: RunState, opened: Opened, written: WrittenLoad, stage: AuditLoad
+) -> AuditedLoad:
+    """Prove keys and rows on the written files, and make the checks.
+
+    Raises:
+        AuditFailedError: keys occur twice, or a check fails.
+        CorruptFileError: `audit/rows-differ`.
+        PlanError: as of `replaced_groups`.
+    """
+    ctx, intake, account = run.ctx, written.intake, written.account
+    with run.stage(stage) as report:
+        if account.input + intake.screened.rows != intake.rows:
+            raise _lost(ctx.storage.location, written)
+        replaced = replaced_groups(opened.table, written.overwritten, load_plan(ctx), ctx.views)
+        place = LoadPlace(
+            table=ctx.storage.location,
+            folder=join(opened.intent.staging.spill, "audit"),
+            rule=stage.rule,
+        )
+        subject = _subject(ctx, opened, written, replaced, stage)
+        inspection = inspect_rows(run, stage.quality, intake, subject)
+        files = audit_load(ctx.tasks, written.files, place, account, inspection)
+        report.summary = _summary(account)
+        report_passed(run, intake, files, inspection)
+    return AuditedLoad(
+        files=files, schema=written.schema, screened=intake.screened, replaced=replaced
+    )
+
+
 def replaced_groups(
     table: Table | None, overwritten: frozenset[str] | None, plan: LoadPlan, views: Views
 ) -> dict[str, tuple[str, ...]]:
@@ -63,36 +93,6 @@ def _named(table: Table, plan: LoadPlan, views: Views) -> frozenset[str]:
     place = table.storage.location
     chosen = (choose_partitions(paths, pattern, table=place) for pattern in plan.partitions)
     return frozenset(path for each in chosen for path in each)
-
-
-def audit_rows(
-    run: RunState, opened: Opened, written: WrittenLoad, stage: AuditLoad
-) -> AuditedLoad:
-    """Prove keys and rows on the written files, and make the checks.
-
-    Raises:
-        AuditFailedError: keys occur twice, or a check fails.
-        CorruptFileError: `audit/rows-differ`.
-        PlanError: as of `replaced_groups`.
-    """
-    ctx, intake, account = run.ctx, written.intake, written.account
-    with run.stage(stage) as report:
-        if account.input + intake.screened.rows != intake.rows:
-            raise _lost(ctx.storage.location, written)
-        replaced = replaced_groups(opened.table, written.overwritten, load_plan(ctx), ctx.views)
-        place = LoadPlace(
-            table=ctx.storage.location,
-            folder=join(opened.intent.staging.spill, "audit"),
-            rule=stage.rule,
-        )
-        subject = _subject(ctx, opened, written, replaced, stage)
-        inspection = inspect_rows(run, stage.quality, intake, subject)
-        files = audit_load(ctx.tasks, written.files, place, account, inspection)
-        report.summary = _summary(account)
-        report_passed(run, intake, files, inspection)
-    return AuditedLoad(
-        files=files, schema=written.schema, screened=intake.screened, replaced=replaced
-    )
 
 
 def _subject(

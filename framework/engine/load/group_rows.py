@@ -43,6 +43,10 @@ __all__ = [
 
 _GROUP_ROWS: Final = 1 << 20
 
+KEPT_META: Final = (MetaField.COMMIT_TIME, MetaField.COMMIT_SEQNO, MetaField.RECORD_KEY)
+"""The meta columns of old rows that go into a new file."""
+_NUMBERED_ROWS: Final = 1 << 20
+
 
 def base_bytes(
     job: LoadJob, rows: Combined, name: str
@@ -114,12 +118,6 @@ def bloom_of(job: LoadJob, keys: pa.Array | pa.ChunkedArray) -> tuple[str, str] 
     builder = BloomBuilder(spec)
     builder.add(keys)
     return builder.footer(), spec.type_code
-
-
-KEPT_META: Final = (MetaField.COMMIT_TIME, MetaField.COMMIT_SEQNO, MetaField.RECORD_KEY)
-"""The meta columns of old rows that go into a new file."""
-
-_NUMBERED_ROWS: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

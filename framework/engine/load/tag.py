@@ -57,6 +57,36 @@ __all__ = [
 
 _SHOWN = 50
 
+T = TypeVar("T")
+_TASKS_PER_CORE: Final = 2
+_NEAR_ROWS: Final = 1_000_000
+"""Up to so many rows of input it takes less time to do the work here than to send it away."""
+_ROWS_PER_TASK: Final = 250_000
+_BYTES_PER_TASK: Final = 4 << 20
+_NEW_KEYS_ONLY: Final = frozenset(
+    {WriteOperation.INSERT, WriteOperation.BULK_INSERT, WriteOperation.INSERT_OVERWRITE}
+)
+
+
+def tag_rows(run: RunState, opened: Opened, pinned: Pinned, stage: TagRows) -> Compared:
+    """Key the input, and find out which of its keys the table has.
+
+    Raises:
+        AuditFailedError: `audit/null-keys`, `audit/duplicate-keys`, `audit/taken-keys`.
+    """
+    ctx, job = run.ctx, pinned.job
+    with run.stage(stage) as report:
+        slices = partial(existing_slices, opened.table, job, stage.scope, ctx.views)
+        compared = compare(ctx.tasks, job, pinned.files, slices)
+        _report_fallbacks(ctx.events, compared.tagged.fallbacks)
+        hits = sum(each.hits for each in compared.tagged.facts)
+        if hits and job.operation in _NEW_KEYS_ONLY:
+            refuse_taken(job, hits, taken_keys(ctx.storage, compared))
+        groups = count_text(len(compared.tagged.slices), "file group")
+        read = f"{compared.tagged.looked:,} read"
+        report.summary = f"{groups}, {read}; {count_text(hits, 'row')} to change"
+    return compared
+
 
 def existing_slices(
     table: Table | None, job: LoadJob, scope: KeyScope, views: Views, paths: frozenset[str]
@@ -123,11 +153,6 @@ def taken_keys(storage: Storage, compared: Compared) -> list[TakenKey]:
     return found
 
 
-T = TypeVar("T")
-
-_TASKS_PER_CORE: Final = 2
-
-
 def shared(
     items: Sequence[T], cost: Callable[[T], float], parallelism: int, *, least: float = 0.0
 ) -> list[Sequence[T]]:
@@ -149,13 +174,6 @@ def shared(
     cuts = np.unique(np.searchsorted(costs, goals, side="left") + 1)
     bounds = [0, *(cut for cut in cuts.tolist() if cut < len(items)), len(items)]
     return [items[start:stop] for start, stop in pairwise(bounds)]
-
-
-_NEAR_ROWS: Final = 1_000_000
-"""Up to so many rows of input it takes less time to do the work here than to send it away."""
-
-_ROWS_PER_TASK: Final = 250_000
-_BYTES_PER_TASK: Final = 4 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,31 +363,6 @@ def _facts(found: FileSlice, tagged: TaggedSlice) -> SliceFacts:
         is_skeleton=found.bootstrap is not None,
         has_logs=bool(found.logs),
     )
-
-
-_NEW_KEYS_ONLY: Final = frozenset(
-    {WriteOperation.INSERT, WriteOperation.BULK_INSERT, WriteOperation.INSERT_OVERWRITE}
-)
-
-
-def tag_rows(run: RunState, opened: Opened, pinned: Pinned, stage: TagRows) -> Compared:
-    """Key the input, and find out which of its keys the table has.
-
-    Raises:
-        AuditFailedError: `audit/null-keys`, `audit/duplicate-keys`, `audit/taken-keys`.
-    """
-    ctx, job = run.ctx, pinned.job
-    with run.stage(stage) as report:
-        slices = partial(existing_slices, opened.table, job, stage.scope, ctx.views)
-        compared = compare(ctx.tasks, job, pinned.files, slices)
-        _report_fallbacks(ctx.events, compared.tagged.fallbacks)
-        hits = sum(each.hits for each in compared.tagged.facts)
-        if hits and job.operation in _NEW_KEYS_ONLY:
-            refuse_taken(job, hits, taken_keys(ctx.storage, compared))
-        groups = count_text(len(compared.tagged.slices), "file group")
-        read = f"{compared.tagged.looked:,} read"
-        report.summary = f"{groups}, {read}; {count_text(hits, 'row')} to change"
-    return compared
 
 
 def _report_fallbacks(events: Events, fallbacks: int) -> None:

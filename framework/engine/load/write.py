@@ -35,6 +35,37 @@ _STAGE: Final = "write"
 _BYTES_PER_TASK: Final = 4 << 20
 
 
+def write_rows(run: RunState, pinned: Pinned, compared: Compared, stage: WriteRows) -> WrittenLoad:
+    """Write every file group that changes or is new.
+
+    Raises:
+        SourceDriftError, CorruptFileError, UnsupportedTableError: as of `group_task`.
+    """
+    ctx = run.ctx
+    grows = stage.operation is not WriteOperation.BULK_INSERT
+    sizing = Sizing(
+        target_bytes=stage.target_file_size,
+        small_bytes=stage.small_file_limit if grows else 0,
+        row_bytes=pinned.row_bytes,
+        appends=ctx.plan.target.table_type is TableType.MERGE_ON_READ,
+    )
+    with run.stage(stage) as report:
+        works = list(group_works(pinned.job, compared, sizing))
+        tasks = LimitedTasks(ctx.tasks, stage.parallelism or ctx.tasks.parallelism)
+        written = write_groups(tasks, pinned.job, compared, works, sizing, events=ctx.events)
+        files = written_files(each.segment for each in written)
+        report.summary = f"{count_text(files.files, 'file')}, {files.bytes:,} bytes" + _rewritten(
+            sum(each.patched for each in written), sum(each.whole for each in written)
+        )
+    return WrittenLoad(
+        files=files,
+        schema=pinned.schema,
+        intake=Intake(rows=pinned.rows, screened=pinned.screened),
+        account=_account(compared, dict(_rows_before(compared, works))),
+        overwritten=frozenset(compared.inserts),
+    )
+
+
 def write_groups(  # noqa: PLR0913  what the steps before it returned
     tasks: Tasks,
     job: LoadJob,
@@ -137,37 +168,6 @@ def _log_name(found: FileSlice, number: int) -> str:
 def _base_of(found: FileSlice) -> str:
     """Return the name of the slice's base file, "" where it has none."""
     return str(found.base.name) if found.base else ""
-
-
-def write_rows(run: RunState, pinned: Pinned, compared: Compared, stage: WriteRows) -> WrittenLoad:
-    """Write every file group that changes or is new.
-
-    Raises:
-        SourceDriftError, CorruptFileError, UnsupportedTableError: as of `group_task`.
-    """
-    ctx = run.ctx
-    grows = stage.operation is not WriteOperation.BULK_INSERT
-    sizing = Sizing(
-        target_bytes=stage.target_file_size,
-        small_bytes=stage.small_file_limit if grows else 0,
-        row_bytes=pinned.row_bytes,
-        appends=ctx.plan.target.table_type is TableType.MERGE_ON_READ,
-    )
-    with run.stage(stage) as report:
-        works = list(group_works(pinned.job, compared, sizing))
-        tasks = LimitedTasks(ctx.tasks, stage.parallelism or ctx.tasks.parallelism)
-        written = write_groups(tasks, pinned.job, compared, works, sizing, events=ctx.events)
-        files = written_files(each.segment for each in written)
-        report.summary = f"{count_text(files.files, 'file')}, {files.bytes:,} bytes" + _rewritten(
-            sum(each.patched for each in written), sum(each.whole for each in written)
-        )
-    return WrittenLoad(
-        files=files,
-        schema=pinned.schema,
-        intake=Intake(rows=pinned.rows, screened=pinned.screened),
-        account=_account(compared, dict(_rows_before(compared, works))),
-        overwritten=frozenset(compared.inserts),
-    )
 
 
 def _rewritten(patched: int, whole: int) -> str:

@@ -47,6 +47,13 @@ __all__ = [
 
 _BLOCK: Final = 1 << 22
 
+TOLD: Final = "_told.json"
+"""File of a data set that says what it is."""
+GATHERED: Final = re.compile(r"\.(?:staged|ready)-([0-9a-f]{16})-([0-9a-f]{32})")
+"""Folder of rows on their way: the mark of their table, and their run."""
+_NAME: Final = re.compile(r"instant=([0-9]{14,17})")
+_VERSION: Final = 1
+
 
 def gathering_place(location: str, table: str, run_id: str) -> str:
     """Return where a run gathers the rows that it quarantines, absolute."""
@@ -127,16 +134,6 @@ def _differs(message: str, path: str) -> CorruptFileError:
         remedy="Nothing was published. Run again with --fresh; let all executors see the folder"
         " under one path.",
     )
-
-
-TOLD: Final = "_told.json"
-"""File of a data set that says what it is."""
-
-GATHERED: Final = re.compile(r"\.(?:staged|ready)-([0-9a-f]{16})-([0-9a-f]{32})")
-"""Folder of rows on their way: the mark of their table, and their run."""
-
-_NAME: Final = re.compile(r"instant=([0-9]{14,17})")
-_VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,10 @@ __all__ = [
     "slice_rows",
 ]
 
+_DECIDE: Final = (MetaField.RECORD_KEY.value, IS_DELETED)
+"""What decides which version of a record stays, beside the ordering column."""
+_META: Final[list[pa.Field]] = [pa.field(name, pa.string()) for name in META_COLUMNS]
+
 
 def drifted(path: str, what: str) -> SourceDriftError:
     """Return the error for a source file that rows depend on and that is another now."""
@@ -50,12 +54,6 @@ def drifted(path: str, what: str) -> SourceDriftError:
         where=Where(file=path),
         remedy="Restore the file: the table has no copy of its rows.",
     )
-
-
-_DECIDE: Final = (MetaField.RECORD_KEY.value, IS_DELETED)
-"""What decides which version of a record stays, beside the ordering column."""
-
-_META: Final[list[pa.Field]] = [pa.field(name, pa.string()) for name in META_COLUMNS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,6 +69,19 @@ _OVER: Final = {
     CheckedRows.TABLE: "the table as it will be",
 }
 
+PAGE: Final = Path(__file__).parent / "page"
+"""Folder of the template and its style sheet."""
+_COLUMNS: Final = 200
+_STAGES: Final = 30
+_THINNEST: Final = 0.8
+_MINUTE: Final = 60
+_FATE_WORDS: Final = {"published": "Published", "quarantined": "Quarantined", "dropped": "Dropped"}
+_SIGNS: Final = {
+    Tone.GOOD: "M6 12.5l4 4 8-9",
+    Tone.CAUTION: "M12 6.5v7M12 17v.5",
+    Tone.BAD: "M7.5 7.5l9 9M16.5 7.5l-9 9",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownCell:
@@ -192,21 +205,6 @@ def _row(row: FailedRow, named: set[str]) -> ShownRow:
     cells = (ShownCell(name=n, value=v, named=n in named) for n, v in values[:_VALUES])
     hidden = len(values) - _VALUES
     return ShownRow(place=place_text(row), key=row.key, cells=tuple(cells), hidden=hidden)
-
-
-PAGE: Final = Path(__file__).parent / "page"
-"""Folder of the template and its style sheet."""
-
-_COLUMNS: Final = 200
-_STAGES: Final = 30
-_THINNEST: Final = 0.8
-_MINUTE: Final = 60
-_FATE_WORDS: Final = {"published": "Published", "quarantined": "Quarantined", "dropped": "Dropped"}
-_SIGNS: Final = {
-    Tone.GOOD: "M6 12.5l4 4 8-9",
-    Tone.CAUTION: "M12 6.5v7M12 17v.5",
-    Tone.BAD: "M7.5 7.5l9 9M16.5 7.5l-9 9",
-}
 
 
 def html_text(report: AuditReport) -> str:

@@ -47,6 +47,26 @@ _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\uff
 _DIRECTION: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _BREAKS: Final = {"\n": "⏎", "\t": "⇥"}
 
+BY_GRAVITY: Final = (
+    Outcome.FAILED,
+    Outcome.WARNED,
+    Outcome.QUARANTINED,
+    Outcome.DROPPED,
+    Outcome.PASSED,
+)
+"""Outcomes, what a reader must see first in front."""
+ON_FAIL: Final = {
+    OnFail.ABORT: "refuses the run",
+    OnFail.QUARANTINE: "quarantines bad rows",
+    OnFail.DROP: "leaves bad rows out",
+    OnFail.WARN: "only warns",
+}
+"""What a failed check does, as the end of a sentence."""
+_NAMED_AT_MOST: Final = 5
+_NAME: Final = 80
+_MESSAGE: Final = 600
+VerdictWord = Literal["published", "passed", "refused", "failed"]
+
 
 def line_text(text: object, most: int = 200) -> str:
     r"""Return text on one line, at most `most` characters of it and then how many there are.
@@ -96,31 +116,6 @@ def plain_mapping(values: Mapping[str, object]) -> dict[str, object]:
 def _escape(found: re.Match[str]) -> str:
     code = ord(found[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004  as in Python
-
-
-BY_GRAVITY: Final = (
-    Outcome.FAILED,
-    Outcome.WARNED,
-    Outcome.QUARANTINED,
-    Outcome.DROPPED,
-    Outcome.PASSED,
-)
-"""Outcomes, what a reader must see first in front."""
-
-ON_FAIL: Final = {
-    OnFail.ABORT: "refuses the run",
-    OnFail.QUARANTINE: "quarantines bad rows",
-    OnFail.DROP: "leaves bad rows out",
-    OnFail.WARN: "only warns",
-}
-"""What a failed check does, as the end of a sentence."""
-
-_NAMED_AT_MOST: Final = 5
-_NAME: Final = 80
-_MESSAGE: Final = 600
-
-
-VerdictWord = Literal["published", "passed", "refused", "failed"]
 
 
 @unique

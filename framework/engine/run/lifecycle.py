@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 
     from framework.engine.run.context import RunContext
 
-__all__ = ["Aftermath", "aftermath", "lifecycle", "recover"]
+__all__ = ["Interruption", "interruption", "lifecycle", "recover"]
+
+_ROUNDS = 64
 
 
 @unique
-class Aftermath(StrEnum):
+class Interruption(StrEnum):
     """How far an interrupted run came.
 
     `UNTOUCHED` left nothing, `RESUMABLE` left files that nobody sees, `PUBLISHED` left a whole
@@ -49,17 +51,47 @@ class Aftermath(StrEnum):
         """Return what it means and how to go on, for the user of a spec."""
         run = f"`run-pipeline run {spec}`"
         match self:
-            case Aftermath.UNTOUCHED:
+            case Interruption.UNTOUCHED:
                 return f"Nothing was published and nothing is left; begin again with {run}."
-            case Aftermath.RESUMABLE:
+            case Interruption.RESUMABLE:
                 return f"Nothing was published; {run} goes on, or begins again with --fresh."
-            case Aftermath.PUBLISHED:
+            case Interruption.PUBLISHED:
                 return f"The table was published and is whole; {run} finishes what is left to do."
-            case Aftermath.UNKNOWN:
+            case Interruption.UNKNOWN:
                 return f"What it left could not be read; see `run-pipeline status {spec}`."
 
 
-def aftermath(location: str, completed: Sequence[str]) -> Aftermath:
+@contextmanager
+def lifecycle(ctx: RunContext) -> Iterator[RunState]:
+    """Give the block a run that is ended as the block ends.
+
+    A refusal of the gate is reported before it is raised, and folders that were made above the
+    table go where nothing was published.
+
+    Raises:
+        LeaseHeldError: instead of an `EngineError` that the loss of the lease brought about.
+    """
+    run, parents = RunState(ctx), missing_parents(ctx.plan.target.location)
+    try:
+        yield run
+    except (AfterCommitError, OutcomeUnknownError):
+        run.stop_renewal()
+        raise
+    except FrameworkError as error:
+        lost = run.abandon()
+        fault = lost if lost is not None and isinstance(error, EngineError) else error
+        if isinstance(fault, AuditFailedError) or fault.condition == CHECK_NOT_RUN:
+            report_refusal(run, fault)
+        remove_empty(parents)
+        if fault is not error:
+            raise fault from error
+        raise
+    except BaseException:
+        run.leave()
+        raise
+
+
+def interruption(location: str, completed: Sequence[str]) -> Interruption:
     """Return what lies at a table's location after an interruption.
 
     `completed` are the instants that were completed before the run.
@@ -69,13 +101,10 @@ def aftermath(location: str, completed: Sequence[str]) -> Aftermath:
         pending = find_pending(storage)
         now = [each.requested_time for each in load_timeline(storage).completed]
     except FrameworkError:
-        return Aftermath.UNKNOWN
+        return Interruption.UNKNOWN
     if set(now) - set(completed) or (pending and pending.kind is PendingKind.UNFINISHED):
-        return Aftermath.PUBLISHED
-    return Aftermath.UNTOUCHED if pending is None else Aftermath.RESUMABLE
-
-
-_ROUNDS = 64
+        return Interruption.PUBLISHED
+    return Interruption.UNTOUCHED if pending is None else Interruption.RESUMABLE
 
 
 def recover(run: RunState, stage: Recover | None) -> None:
@@ -112,33 +141,3 @@ def _recover(ctx: RunContext) -> None:
                 roll_back(ctx.storage, pending, lease)
     finally:
         release(ctx.storage, lease)
-
-
-@contextmanager
-def lifecycle(ctx: RunContext) -> Iterator[RunState]:
-    """Give the block a run that is ended as the block ends.
-
-    A refusal of the gate is reported before it is raised, and folders that were made above the
-    table go where nothing was published.
-
-    Raises:
-        LeaseHeldError: instead of an `EngineError` that the loss of the lease brought about.
-    """
-    run, parents = RunState(ctx), missing_parents(ctx.plan.target.location)
-    try:
-        yield run
-    except (AfterCommitError, OutcomeUnknownError):
-        run.stop_renewal()
-        raise
-    except FrameworkError as error:
-        lost = run.abandon()
-        fault = lost if lost is not None and isinstance(error, EngineError) else error
-        if isinstance(fault, AuditFailedError) or fault.condition == CHECK_NOT_RUN:
-            report_refusal(run, fault)
-        remove_empty(parents)
-        if fault is not error:
-            raise fault from error
-        raise
-    except BaseException:
-        run.leave()
-        raise

@@ -48,6 +48,11 @@ Row = tuple[str, ...]
 
 _NAN: Final = "NaN"
 
+_WORDS: Final = {None: "null", True: "true", False: "false"}
+NO_ROWS: Final = pa.table({})
+"""Rows of nothing: nobody knows their columns."""
+_CHOSEN: Final = ("null-keys", "taken-keys", "duplicate-keys")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
@@ -153,13 +158,6 @@ def _scalar_text(value: Any) -> str:
     return _WORDS[value] if value is None or isinstance(value, bool) else str(value)
 
 
-_WORDS: Final = {None: "null", True: "true", False: "false"}
-
-
-NO_ROWS: Final = pa.table({})
-"""Rows of nothing: nobody knows their columns."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
     """A gate that let nothing through: in its words, by which checks, and for which rows."""
@@ -193,9 +191,6 @@ def refused_rows(error: AuditFailedError, rule: KeyRule, rows: pa.Table) -> pa.T
     scoped = list(zip(_scopes(rule, rows), keys, strict=True))
     counted = Counter(scoped)
     return rows.filter(pa.array([counted[each] > 1 for each in scoped]))
-
-
-_CHOSEN: Final = ("null-keys", "taken-keys", "duplicate-keys")
 
 
 def _scopes(rule: KeyRule, rows: pa.Table) -> Sequence[Any]:

@@ -31,6 +31,9 @@ __all__ = [
     "with_lent_types",
 ]
 
+_NAME = "rows.parquet"
+_NONE: Final[Mapping[str, pa.DataType]] = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadySpecTest:
@@ -80,9 +83,6 @@ def with_lent_types(
     return replace(ready, before=before)
 
 
-_NAME = "rows.parquet"
-
-
 def lay_file(rows: pa.Table, folder: str) -> str:
     """Write rows into a new file of a folder, which is made, and return its path; none as none."""
     Path(folder).mkdir(parents=True, exist_ok=True)
@@ -120,9 +120,6 @@ def _partition_paths(
         for each in fields
     ]
     return [render_partition(values, fields, layout) for values in zip(*columns, strict=True)]
-
-
-_NONE: Final[Mapping[str, pa.DataType]] = MappingProxyType({})
 
 
 def laid_rows(

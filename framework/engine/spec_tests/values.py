@@ -32,6 +32,22 @@ _NESTED: Final = ("decimal", "array", "map", "struct")
 _NAMES: Final = {kind: name for name, kind in _PLAIN.items()}
 _TOKEN: Final = re.compile(r"`(?:``|[^`])+`|\w+|[<>(),:]")
 
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+_TIME: Final = re.compile(
+    r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
+)
+_WHOLE: Final = re.compile(r"[+-]?\d{1,19}")
+_SPECIAL: Final = {"NaN": nan, "Infinity": inf, "-Infinity": -inf}
+_DIGITS: Final = 60
+_WORDS: Final = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+    dict: "a mapping",
+}
+
 
 def arrow_type(text: str) -> pa.DataType:
     """Return the type that a text means: a normal one, or one of Spark's own.
@@ -90,15 +106,6 @@ def _fields(words: list[str]) -> list[pa.Field]:
     return fields
 
 
-_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
-_TIME: Final = re.compile(
-    r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
-)
-_WHOLE: Final = re.compile(r"[+-]?\d{1,19}")
-_SPECIAL: Final = {"NaN": nan, "Infinity": inf, "-Infinity": -inf}
-_DIGITS: Final = 60
-
-
 class UnfitError(Exception):
     """A value has no place in a type; caught and reported as a fault within this package."""
 
@@ -145,16 +152,6 @@ def inferred(values: Iterable[Any]) -> pa.DataType:
         fields = dict.fromkeys(name for value in found for name in value)
         return pa.struct([(name, inferred(each.get(name) for each in found)) for name in fields])
     return {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}.get(only, pa.string())
-
-
-_WORDS: Final = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "text",
-    list: "a list",
-    dict: "a mapping",
-}
 
 
 def _unfit(value: object, kind: pa.DataType, remedy: str = "") -> UnfitError:

@@ -35,6 +35,16 @@ __all__ = [
     "partition_of_key",
 ]
 
+INDEX_INFO_KEY: Final = b"INDEX_INFO"
+_PARTITION_PREFIX: Final = b"part="
+_FILE_ID_MARK: Final = b";fileid="
+_NULL, _SET = zigzag(0), zigzag(1)
+_VERSION: Final = _SET + zigzag(1)
+# isDir false, blockReplication 1, blockSize 128 MiB: readers want numbers and use none of them.
+_MIDDLE: Final = _SET + b"\x00" + _SET + zigzag(1) + _SET + zigzag(128 * 1024 * 1024)
+_PATH: Final = _VERSION + _SET + _VERSION + _SET  # the status, its path, the path's text
+_PERMISSION_TO_SYMLINK: Final = _NULL * 4
+
 
 def _record(name: str, **fields: Any) -> dict[str, Any]:
     """Return a record whose first field is the version of Hudi's metadata records."""
@@ -85,15 +95,6 @@ FILE_PARTITION_INFO: Final = _record(
 )
 
 
-INDEX_INFO_KEY: Final = b"INDEX_INFO"
-_PARTITION_PREFIX: Final = b"part="
-_FILE_ID_MARK: Final = b";fileid="
-_NULL, _SET = zigzag(0), zigzag(1)
-_VERSION: Final = _SET + zigzag(1)
-# isDir false, blockReplication 1, blockSize 128 MiB: readers want numbers and use none of them.
-_MIDDLE: Final = _SET + b"\x00" + _SET + zigzag(1) + _SET + zigzag(128 * 1024 * 1024)
-_PATH: Final = _VERSION + _SET + _VERSION + _SET  # the status, its path, the path's text
-_PERMISSION_TO_SYMLINK: Final = _NULL * 4
 _INFO: Final = ContainerFormat(INDEX_INFO)
 _PARTITION: Final = ContainerFormat(PARTITION_METADATA)
 _FILE: Final = ContainerFormat(FILE_PARTITION_INFO)

@@ -45,6 +45,9 @@ SAMPLE_ROWS: Final = 1 << 15
 
 _TOLD: Final = frozenset({MetaField.RECORD_KEY.value, MetaField.COMMIT_SEQNO.value})
 
+_NULL_TEXT: Final = "__null__"
+_WINDOW: Final = 8
+
 
 def sample_keys(
     source: SourceReader, rule: KeyRule, values: Mapping[str, PartitionValue], key_schema: Any
@@ -109,10 +112,6 @@ class KeyScan:
     def facts(self) -> KeyFacts:
         """Return what is known after the last batch; least and greatest text are not."""
         return key_facts(self._rows, self._nulls, self._order)
-
-
-_NULL_TEXT: Final = "__null__"
-_WINDOW: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

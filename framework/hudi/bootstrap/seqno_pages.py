@@ -26,6 +26,9 @@ _PART: Final = _BLOCK // _PARTS
 _HEAD: Final = uvarint(_BLOCK) + uvarint(_PARTS)
 _ONE_BYTE: Final = 64
 
+PAGE_ROWS: Final = 1 << 17
+_PAGES_KEPT: Final = 32
+
 
 @dataclass(frozen=True, slots=True)
 class PackedNumbers:
@@ -112,11 +115,6 @@ def _bits(values: np.ndarray, width: int) -> np.ndarray:
     flat = bits.astype(np.uint8).reshape(len(values), _PART * width)
     packed: np.ndarray = np.packbits(flat, axis=1, bitorder="little")
     return packed
-
-
-PAGE_ROWS: Final = 1 << 17
-
-_PAGES_KEPT: Final = 32
 
 
 def seqno_page(prefix: str, start: int, rows: int) -> bytes:

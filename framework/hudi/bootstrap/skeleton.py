@@ -38,6 +38,22 @@ __all__ = [
     "write_skeleton",
 ]
 
+SOURCE: Final = "lakestrap.source"
+"""The fingerprint of the source file, as `Fingerprint.as_json` writes it."""
+SKELETON_SCHEMA: Final = json.dumps(
+    {
+        "type": "record",
+        "name": "HoodieRecordKey",
+        "doc": "",
+        "fields": [
+            {"name": name, "type": ["null", "string"], "doc": "", "default": None}
+            for name in META_COLUMNS
+        ],
+    },
+    separators=(",", ":"),
+)
+"""Avro schema of a skeleton; without a namespace, as Apache Hudi writes it."""
+
 
 def file_id(source_path: str, mode: BootstrapMode) -> str:
     """Return the file id for a source file, given its path relative to the source root.
@@ -52,24 +68,6 @@ def file_id(source_path: str, mode: BootstrapMode) -> str:
 def base_file_name(identity: str, number: int, instant: str) -> str:
     """Return the base file's name; the write token holds the file's number in the inventory."""
     return str(BaseFileName(file_id=identity, write_token=f"{number}-0-0", instant=instant))
-
-
-SOURCE: Final = "lakestrap.source"
-"""The fingerprint of the source file, as `Fingerprint.as_json` writes it."""
-
-SKELETON_SCHEMA: Final = json.dumps(
-    {
-        "type": "record",
-        "name": "HoodieRecordKey",
-        "doc": "",
-        "fields": [
-            {"name": name, "type": ["null", "string"], "doc": "", "default": None}
-            for name in META_COLUMNS
-        ],
-    },
-    separators=(",", ":"),
-)
-"""Avro schema of a skeleton; without a namespace, as Apache Hudi writes it."""
 
 
 def key_footers(keys: KeyPass, bloom: BloomSpec | None, avro_schema: str) -> dict[str, str]:

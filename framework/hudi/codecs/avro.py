@@ -50,6 +50,13 @@ _PRIMITIVES: Final = {
     "string": 1,
 }
 
+AVRO_MAGIC: Final = b"Obj\x01"
+"""What every container begins with, and no JSON does."""
+_SYNC_SIZE: Final = 16
+_MOST_METADATA: Final = 64
+AVRO_FAULTS: Final = (ValueError, EOFError, IndexError, KeyError, TypeError, OverflowError)
+"""What decoding raises for bytes that are not of the schema."""
+
 
 def check_schema(text: str) -> Any:
     """Return the schema that `text` holds, once it is known to be harmless.
@@ -131,15 +138,6 @@ class _Sizes:
 def _full_name(name: str, namespace: str) -> str:
     """Return the name by which Avro distinguishes types."""
     return name if "." in name or not namespace else f"{namespace}.{name}"
-
-
-AVRO_MAGIC: Final = b"Obj\x01"
-"""What every container begins with, and no JSON does."""
-
-_SYNC_SIZE: Final = 16
-_MOST_METADATA: Final = 64
-AVRO_FAULTS: Final = (ValueError, EOFError, IndexError, KeyError, TypeError, OverflowError)
-"""What decoding raises for bytes that are not of the schema."""
 
 
 class ContainerFormat:

@@ -47,6 +47,11 @@ ROWS: Final = struct.Struct(">iii")
 VERSION: Final = -1
 MURMUR: Final = 1
 
+_INT32_MAX: Final = 2**31 - 1
+_TEXT_MAX: Final = 64_000_000  # Arrow refuses footers with a text of more than 100 MB
+_QUICK_ROUNDS: Final = 4
+_TYPE_CODES: Final = {BloomKind.SIMPLE: "SIMPLE", BloomKind.DYNAMIC: "DYNAMIC_V0"}
+
 
 class Positions:
     """`abs(seed % bits)` by Java's signs, into memory that is reused."""
@@ -91,12 +96,6 @@ def read_header(data: bytes, at: int) -> tuple[int, int]:
 def corrupt(what: str, offset: int) -> CorruptFileError:
     """The error for a filter whose bytes are wrong at `offset`."""
     return CorruptFileError("bloom/corrupt", f"the bloom filter {what} (byte {offset})")
-
-
-_INT32_MAX: Final = 2**31 - 1
-_TEXT_MAX: Final = 64_000_000  # Arrow refuses footers with a text of more than 100 MB
-_QUICK_ROUNDS: Final = 4
-_TYPE_CODES: Final = {BloomKind.SIMPLE: "SIMPLE", BloomKind.DYNAMIC: "DYNAMIC_V0"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,15 @@ __all__ = [
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
+TRAILER_SIZE: Final = 4096
+NO_BLOCK: Final = 2**64 - 1
+_MAGIC: Final = b'TRABLK"$'
+# HBase's own class for Hudi: HBase-based readers load it by name, native ones ignore it.
+_COMPARATOR: Final = b"org.apache.hudi.io.storage.HoodieHBaseKVComparator"
+_PBUF: Final = b"PBUF"
+_VERSION: Final = bytes([3, 0, 0, 3])  # minor 3, then major 3
+_MAJOR: Final = _VERSION[1:]
+
 
 def encode_field(number: int, value: int | bytes) -> bytes:
     """Return one protobuf field."""
@@ -68,16 +77,6 @@ def fields_of(message: bytes) -> Iterator[tuple[int, int | bytes]]:
             raise ValueError(f"a protobuf field of {size} bytes is cut")
         yield tag >> 3, message[at : at + size]
         at += size
-
-
-TRAILER_SIZE: Final = 4096
-NO_BLOCK: Final = 2**64 - 1
-_MAGIC: Final = b'TRABLK"$'
-# HBase's own class for Hudi: HBase-based readers load it by name, native ones ignore it.
-_COMPARATOR: Final = b"org.apache.hudi.io.storage.HoodieHBaseKVComparator"
-_PBUF: Final = b"PBUF"
-_VERSION: Final = bytes([3, 0, 0, 3])  # minor 3, then major 3
-_MAJOR: Final = _VERSION[1:]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,6 +37,30 @@ STOP: Final = b"\0"
 _I16, _I32, _I64, _BINARY, _LIST, _STRUCT = 4, 5, 6, 8, 9, 12
 _SHORT_LIST: Final = 15
 
+TRUE: Final = 1
+FALSE: Final = 2
+BYTE: Final = 3
+I16: Final = 4
+I32: Final = 5
+I64: Final = 6
+DOUBLE: Final = 7
+BINARY: Final = 8
+LIST: Final = 9
+SET: Final = 10
+MAP: Final = 11
+STRUCT: Final = 12
+Struct: TypeAlias = "dict[int, tuple[int, Any]]"
+"""Field id to (type, value).
+
+The value of a boolean field is None, since its type says it; of a list or set it is (type of
+items, items); of a map (type of keys, type of values, pairs); of a double its eight bytes.
+"""
+_SIZES: Final = {TRUE: 1, FALSE: 1, BYTE: 1, DOUBLE: 8}
+"""Bytes of the types that have a size, as items."""
+_LONG_LIST: Final = 15
+_MOST_STEP: Final = 15
+_DEEPEST: Final = 32
+
 
 def i16(step: int, value: int) -> bytes:
     """Return a field whose id is `step` (1 to 15) above the one before it."""
@@ -83,33 +107,6 @@ def list_of(step: int, kind: str, items: Sequence[bytes]) -> bytes:
     elif kind == "struct":
         items = [item + STOP for item in items]
     return bytes((step << 4 | _LIST,)) + head + b"".join(items)
-
-
-TRUE: Final = 1
-FALSE: Final = 2
-BYTE: Final = 3
-I16: Final = 4
-I32: Final = 5
-I64: Final = 6
-DOUBLE: Final = 7
-BINARY: Final = 8
-LIST: Final = 9
-SET: Final = 10
-MAP: Final = 11
-STRUCT: Final = 12
-
-Struct: TypeAlias = "dict[int, tuple[int, Any]]"
-"""Field id to (type, value).
-
-The value of a boolean field is None, since its type says it; of a list or set it is (type of
-items, items); of a map (type of keys, type of values, pairs); of a double its eight bytes.
-"""
-
-_SIZES: Final = {TRUE: 1, FALSE: 1, BYTE: 1, DOUBLE: 8}
-"""Bytes of the types that have a size, as items."""
-_LONG_LIST: Final = 15
-_MOST_STEP: Final = 15
-_DEEPEST: Final = 32
 
 
 def read_struct(data: bytes, at: int = 0) -> tuple[Struct, int]:

@@ -39,6 +39,11 @@ __all__ = [
 _NAMESPACE: Final = "org.apache.hudi.avro.model"
 _VERSION: Final = {"name": "version", "type": ["int", "null"], "default": 1}
 
+WRITE_ID_KEY: Final = "lakestrap.write_id"
+PROPERTIES_KEY: Final = "lakestrap.properties"
+AUDIT_KEY: Final = "lakestrap.audit"
+_BEGIN_FILE: Final = "begin.json"
+
 
 def requested_replace_bytes(extra: Mapping[str, str]) -> bytes:
     """Return the file of a requested replacecommit that clusters nothing.
@@ -110,13 +115,6 @@ REQUESTED_REPLACE: Final = _record(
     _VERSION,
 )
 """The schema, whole, so that a reader of any release finds every field it asks for."""
-
-
-WRITE_ID_KEY: Final = "lakestrap.write_id"
-PROPERTIES_KEY: Final = "lakestrap.properties"
-AUDIT_KEY: Final = "lakestrap.audit"
-
-_BEGIN_FILE: Final = "begin.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

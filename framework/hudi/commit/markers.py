@@ -40,6 +40,8 @@ _TYPE: Final = b"TIMELINE_SERVER_BASED"
 _BATCH: Final = re.compile(r"MARKERS([0-9]+)")
 _ATTEMPTS: Final = 16
 
+_LINE: Final = re.compile(r"(.+)\.marker\.(CREATE|MERGE|APPEND)")
+
 
 def type_file(storage: Storage, instant: str) -> Entry | None:
     """Return the file that names the form of an instant's markers, None where there is none."""
@@ -114,9 +116,6 @@ def _place(
                 raise
         else:
             return
-
-
-_LINE: Final = re.compile(r"(.+)\.marker\.(CREATE|MERGE|APPEND)")
 
 
 @unique

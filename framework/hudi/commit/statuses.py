@@ -25,6 +25,9 @@ __all__ = [
     "written_files",
 ]
 
+_GATHERED: Final = 1024
+_COLUMNS: Final = [name for name in SEGMENT_SCHEMA.names if name != "crc32c"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenFiles:
@@ -65,10 +68,6 @@ def written_files(segments: Iterable[SegmentRef]) -> WrittenFiles:
         rows=sum(each.rows for each in ordered),
         bytes=sum(each.bytes for each in ordered),
     )
-
-
-_GATHERED: Final = 1024
-_COLUMNS: Final = [name for name in SEGMENT_SCHEMA.names if name != "crc32c"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

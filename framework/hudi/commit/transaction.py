@@ -73,6 +73,18 @@ __all__ = [
     "stats_of",
 ]
 
+_COLUMNS: Final = (
+    "file_id",
+    "name",
+    "rows",
+    "size",
+    "inserts",
+    "updates",
+    "deletes",
+    "previous",
+    "base_name",
+)
+
 
 def check_clear(transaction: Transaction) -> None:
     """Raise unless the table may be written to by this transaction.
@@ -178,19 +190,6 @@ def _conflict(condition: str, message: str, path: str) -> CommitConflictError:
         where=Where(file=path),
         remedy="Nothing was published. Look at the table with status, then run again.",
     )
-
-
-_COLUMNS: Final = (
-    "file_id",
-    "name",
-    "rows",
-    "size",
-    "inserts",
-    "updates",
-    "deletes",
-    "previous",
-    "base_name",
-)
 
 
 def stats_of(partition: str, batches: Iterable[pa.RecordBatch]) -> Iterator[WriteStat]:

@@ -33,6 +33,8 @@ _MAX_STRING_BYTES: Final = 2**31 - 1
 # One array of the batch's length, or the one value that all its rows have.
 KeyPart: TypeAlias = pa.Array | PartitionValue
 
+_COUNTED: Final = 1 << 20
+
 
 def key_parts(
     rule: KeyRule, columns: Columns, partition_values: Mapping[str, PartitionValue]
@@ -69,9 +71,6 @@ def _one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     if pa.types.is_string(column.type) and column.nbytes > _MAX_STRING_BYTES:
         column = column.cast(pa.large_string())
     return column.combine_chunks()
-
-
-_COUNTED: Final = 1 << 20
 
 
 def partition_paths(rule: KeyRule, columns: Columns) -> pa.DictionaryArray:

@@ -34,6 +34,15 @@ _FIRST_PLAIN_DAY: Final = -719528
 _LAST_PLAIN_DAY: Final = 2932896
 _DAYS_OF_400_YEARS: Final = 146097
 
+NULL_PART: Final = "__null__"
+EMPTY_PART: Final = "__empty__"
+_CHUNK_ROWS: Final = 1 << 17
+_CHUNK_BYTES: Final = 1 << 29
+_MAX_LABELS: Final = 1 << 17
+_ROWS_PER_LABEL: Final = 8
+_SAMPLE_ROWS: Final = 1024
+_SAMPLE_DISTINCT: Final = 256
+
 
 def texts_of(values: pa.Array) -> pa.Array:
     """Return the Java text of each value as a string array; nulls stay null.
@@ -79,17 +88,6 @@ def _day_texts(days: pa.Array) -> pa.Array:
     encoded = numbers.dictionary_encode()
     labels = pa.array([day_text(day) for day in encoded.dictionary.to_pylist()], pa.string())
     return pc.take(labels, encoded.indices)
-
-
-NULL_PART: Final = "__null__"
-EMPTY_PART: Final = "__empty__"
-
-_CHUNK_ROWS: Final = 1 << 17
-_CHUNK_BYTES: Final = 1 << 29
-_MAX_LABELS: Final = 1 << 17
-_ROWS_PER_LABEL: Final = 8
-_SAMPLE_ROWS: Final = 1024
-_SAMPLE_DISTINCT: Final = 256
 
 
 def record_keys(

@@ -49,6 +49,18 @@ _OFFSET: Final = re.compile(r"GMT([+-])(\d{1,2})(?::?([0-5]\d))?")
 _NO_JAVA_NAME: Final = re.compile(r"Z|(?:UTC|UT|GMT)?[+-][\d:]+")
 _MOST_HOURS: Final = 23
 
+_VERSION: Final = b"org.apache.spark.version"
+_DATETIME: Final = b"org.apache.spark.legacyDateTime"
+_INT96: Final = b"org.apache.spark.legacyINT96"
+_ZONE: Final = b"org.apache.spark.timeZone"
+_PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+GREGORIAN: Final[Mapping[str, str]] = {_VERSION.decode(): "3.1.0"}
+"""What a footer must have for Spark 3 to take early days as they are, with its default settings.
+
+The least version of Spark whose files are Gregorian throughout.
+"""
+_Rows = TypeVar("_Rows", pa.Table, pa.RecordBatch)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegacyZone:
@@ -115,21 +127,6 @@ def _zones() -> Mapping[str, LegacyZone]:
         zone = LegacyZone(offset=offset, starts=starts, differences=differences)
         found.update(dict.fromkeys(names, zone))
     return found
-
-
-_VERSION: Final = b"org.apache.spark.version"
-_DATETIME: Final = b"org.apache.spark.legacyDateTime"
-_INT96: Final = b"org.apache.spark.legacyINT96"
-_ZONE: Final = b"org.apache.spark.timeZone"
-_PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
-
-GREGORIAN: Final[Mapping[str, str]] = {_VERSION.decode(): "3.1.0"}
-"""What a footer must have for Spark 3 to take early days as they are, with its default settings.
-
-The least version of Spark whose files are Gregorian throughout.
-"""
-
-_Rows = TypeVar("_Rows", pa.Table, pa.RecordBatch)
 
 
 def is_marked(pairs: Mapping[bytes, bytes] | None) -> bool:

@@ -60,6 +60,17 @@ __all__ = [
     "with_meta_columns",
 ]
 
+_Level = dict[str, pa.Field]
+_ARROW_KEY: Final = b"ARROW:schema"
+_IGNORED_KEY: Final = b"ARROW:ignore"
+_BY_LOGICAL_TYPE: Final = {
+    "ENUM": pa.string(),
+    "JSON": pa.string(),
+    "BSON": pa.binary(),
+    "UUID": pa.uuid(),
+    "INTERVAL": pa.month_day_nano_interval(),
+}
+
 
 @unique
 class DifferenceKind(Enum):
@@ -112,9 +123,6 @@ def absent_fields(wanted: pa.Schema, found: pa.Schema) -> Iterator[tuple[str, pa
 def with_absent_fields(found: pa.Schema, wanted: pa.Schema) -> pa.Schema:
     """Return `found` with the fields of `wanted` that it lacks, nullable, after its own."""
     return pa.schema(_filled(_by_name(found), _by_name(wanted)))
-
-
-_Level = dict[str, pa.Field]
 
 
 def _by_name(fields: Iterable[pa.Field]) -> _Level:
@@ -188,10 +196,6 @@ def _filled_type(found: pa.DataType, wanted: pa.DataType) -> pa.DataType:
     return pa.list_(fields[0]) if pa.types.is_list(found) else pa.map_(found.key_field, fields[0])
 
 
-_ARROW_KEY: Final = b"ARROW:schema"
-_IGNORED_KEY: Final = b"ARROW:ignore"
-
-
 def parquet_schema(metadata: pq.FileMetaData) -> pa.Schema:
     """Return the columns of a footer, without metadata of schema or fields.
 
@@ -248,15 +252,6 @@ def _leaf(kind: pa.DataType, column: Any) -> pa.DataType:
         kind = kind.storage_type
     found = _BY_LOGICAL_TYPE.get(logical, kind)
     return pa.timestamp(found.unit, tz="UTC") if _has_zone(found) else found
-
-
-_BY_LOGICAL_TYPE: Final = {
-    "ENUM": pa.string(),
-    "JSON": pa.string(),
-    "BSON": pa.binary(),
-    "UUID": pa.uuid(),
-    "INTERVAL": pa.month_day_nano_interval(),
-}
 
 
 def _has_zone(kind: pa.DataType) -> bool:

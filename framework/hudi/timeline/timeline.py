@@ -33,6 +33,9 @@ __all__ = [
 
 _COMPACTION_ALONE: Final = frozenset({Action.COMPACTION})
 
+_ORDER: Final = {state: place for place, state in enumerate(InstantState)}
+_RESULT: Final = {Action.COMPACTION: Action.COMMIT, Action.LOGCOMPACTION: Action.DELTACOMMIT}
+
 
 def instants_hash(instants: Iterable[Instant]) -> str:
     """Return Apache Hudi's hash of some instants, in their order."""
@@ -68,9 +71,6 @@ def _ordered(timeline: Timeline) -> list[Instant]:
 def _counting(instants: Iterable[Instant], planned: frozenset[Action]) -> Iterator[Instant]:
     """Yield completed instants, and the pending ones of some actions."""
     return (each for each in instants if each.is_completed or each.action in planned)
-
-
-_ORDER: Final = {state: place for place, state in enumerate(InstantState)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,6 +183,3 @@ def _without_finished_plans(furthest: dict[tuple[str, Action], Instant]) -> list
         if instant.is_completed and action is _RESULT[plan]
     }
     return [instant for key, instant in furthest.items() if key not in finished]
-
-
-_RESULT: Final = {Action.COMPACTION: Action.COMMIT, Action.LOGCOMPACTION: Action.DELTACOMMIT}

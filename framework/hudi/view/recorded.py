@@ -40,6 +40,8 @@ _REMEDIES: Final = {
     "depth.",
 }
 
+_REMOVERS: Final = frozenset({Action.CLEAN, Action.ROLLBACK, Action.RESTORE})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damage:
@@ -89,9 +91,6 @@ def lost_partition(partition_path: str, instant: str) -> Damage:
         partition_path=partition_path,
         instant=instant,
     )
-
-
-_REMOVERS: Final = frozenset({Action.CLEAN, Action.ROLLBACK, Action.RESTORE})
 
 
 class _Base(NamedTuple):

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Exemption", "ReaderGate", "ReaderVerdict", "gate", "reader_groups", "reader_word"]
 
+_ORDER: Final = {ability: rank for rank, ability in enumerate(Ability)}
+
 
 def reader_groups(gate: ReaderGate) -> tuple[tuple[str, str], ...]:
     """Return pairs of what can be done and who can, in the order of the first reader of each.
@@ -47,9 +49,6 @@ def _version(verdict: ReaderVerdict) -> str:
 def _engines(engines: dict[str, list[str]]) -> str:
     """Return engines with their versions."""
     return "; ".join(f"{name} {', '.join(versions)}".strip() for name, versions in engines.items())
-
-
-_ORDER: Final = {ability: rank for rank, ability in enumerate(Ability)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["cell", "failure_text", "markdown_text"]
 
+_OPEN_AT_MOST: Final = 12
+_ROWS_AT_MOST: Final = 200
+
 
 def failure_text(spec: str, error: FrameworkError) -> str:
     """Return the errors of a spec as GitHub-flavoured Markdown that ends in a newline."""
@@ -42,10 +45,6 @@ def _line(condition: str, where: str, message: str, remedy: str) -> str:
     place = f"{cell(where)}: " if where else ""
     advice = f" ({cell(remedy)})" if remedy else ""
     return f"- **error** {place}{cell(message)} `{condition}`{advice}"
-
-
-_OPEN_AT_MOST: Final = 12
-_ROWS_AT_MOST: Final = 200
 
 
 def markdown_text(plan: Plan, *known: str) -> str:

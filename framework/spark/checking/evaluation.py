@@ -44,6 +44,10 @@ _NAMED: Final = (
     MetaField.FILE_NAME.value,
 )
 
+Result = TypeVar("Result")
+_ONE_PASS: Final = frozenset({CheckKind.EXPECT, CheckKind.EXPECT_AGGREGATE})
+_SEED: Final = 0
+
 
 def bad_rows(
     placed: Placed, check: Check, limit: int, redacted: Collection[str]
@@ -118,12 +122,6 @@ def _shown(text: str | None, *, hides: bool) -> str | None:
     if text is None or len(text) <= _TEXT:
         return REDACTED if hides and text is not None else text
     return REDACTED if hides else f"{text[:_TEXT]}…"
-
-
-Result = TypeVar("Result")
-
-_ONE_PASS: Final = frozenset({CheckKind.EXPECT, CheckKind.EXPECT_AGGREGATE})
-_SEED: Final = 0
 
 
 def judge_frame(

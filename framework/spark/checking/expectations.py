@@ -84,6 +84,9 @@ _ALIKE: Final = frozenset(
     }
 )
 
+_BATCH: Final = "rows"
+_NAME: Final = "check"
+
 
 def incomparable(check: Check, columns: Mapping[str, types.DataType]) -> str | None:
     """Return why a check cannot compare, in one line, None where it can.
@@ -143,10 +146,6 @@ def _told(column: str, columns: Mapping[str, types.DataType]) -> str:
 def _first(reasons: Iterator[str]) -> str | None:
     """Return the first reason, if there is any."""
     return next(reasons, None)
-
-
-_BATCH: Final = "rows"
-_NAME: Final = "check"
 
 
 def run_expectations(

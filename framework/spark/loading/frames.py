@@ -30,6 +30,11 @@ __all__ = ["open_input", "reading_source", "running_sql", "taking_schema"]
 
 _FORMAT_UNKNOWN: Final = ("DATA_SOURCE_NOT_FOUND", "is built-in but external data source")
 
+_SOURCE: Final = "source"
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
+_CHOOSING: Final = {"pathglobfilter", "modifiedbefore", "modifiedafter"}
+_FILE_ROOT: Final = re.compile("^file:/+")
+
 
 @contextmanager
 def taking_schema(request: InputRequest) -> Iterator[None]:
@@ -105,12 +110,6 @@ def _not_read(request: InputRequest, error: PySparkException | Py4JJavaError) ->
 def _refusal(condition: str, message: str, *, request: InputRequest, remedy: str) -> PlanError:
     """Return the error for a faulty part of an input."""
     return PlanError(f"input/{condition}", message, where=Where(file=request.path), remedy=remedy)
-
-
-_SOURCE: Final = "source"
-_NONE: Final[Mapping[str, str]] = MappingProxyType({})
-_CHOOSING: Final = {"pathglobfilter", "modifiedbefore", "modifiedafter"}
-_FILE_ROOT: Final = re.compile("^file:/+")
 
 
 def open_input(

@@ -36,6 +36,21 @@ __all__ = ["WRITING", "StagedFile", "StagedInput", "name_staged_files", "stage_i
 _COMMITTED: Final = "_SUCCESS"
 _PART: Final = re.compile(r"part-(\d+)-.*-c(\d+)(?:\.\w+)?\.parquet")
 
+_COMMITTER: Final = "mapreduce.fileoutputcommitter"
+WRITING: Final = {
+    "spark.sql.parquet.compression.codec": "snappy",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.writeLegacyFormat": "false",
+    # Whatever a cluster is set to, only what a task has committed may reach the folder: the second
+    # algorithm moves files one by one, and a task that dies at it leaves some behind.
+    f"{_COMMITTER}.algorithm.version": "1",
+    f"{_COMMITTER}.marksuccessfuljobs": "true",
+    "spark.sql.parquet.output.committer.class": "org.apache.parquet.hadoop.ParquetOutputCommitter",
+    "spark.sql.sources.commitProtocolClass": "org.apache.spark.sql.execution.datasources."
+    "SQLHadoopMapReduceCommitProtocol",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedFile:
@@ -106,22 +121,6 @@ def _rows_differ(folder: Path, found: str) -> EngineError:
         where=Where(file=str(folder)),
         remedy="Let every executor see this folder under the same path, as it must see the table.",
     )
-
-
-_COMMITTER: Final = "mapreduce.fileoutputcommitter"
-WRITING: Final = {
-    "spark.sql.parquet.compression.codec": "snappy",
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
-    "spark.sql.parquet.writeLegacyFormat": "false",
-    # Whatever a cluster is set to, only what a task has committed may reach the folder: the second
-    # algorithm moves files one by one, and a task that dies at it leaves some behind.
-    f"{_COMMITTER}.algorithm.version": "1",
-    f"{_COMMITTER}.marksuccessfuljobs": "true",
-    "spark.sql.parquet.output.committer.class": "org.apache.parquet.hadoop.ParquetOutputCommitter",
-    "spark.sql.sources.commitProtocolClass": "org.apache.spark.sql.execution.datasources."
-    "SQLHadoopMapReduceCommitProtocol",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,24 @@ __all__ = ["GREGORIAN_READS", "EarlyListing", "Scan", "Scanner", "private_settin
 
 _MANY: Final = 100
 
+GREGORIAN_READS: Final = {
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+}
+"""How files are read that do not say which Spark wrote them; Spark 3 fails on early days in them.
+
+Whatever a session is set to, such days are the same to every reader of ours (ADR 0017).
+"""
+_STRICT: Final = {
+    "ignoreMissingFiles": "false",
+    "ignoreCorruptFiles": "false",
+    "parquet.page.verify-checksum.enabled": "true",  # Hadoop's name; off unless it is set
+}
+_DISCOVERY: Final = "spark.sql.sources.parallelPartitionDiscovery"
+_LISTED_HERE: Final = 20_000
+_FAR_APART: Final = 1 << 44
+_FILE_ROOT: Final = re.compile("^file:/+")
+
 
 class EarlyListing:
     """What Spark has listed for one frame; a context manager that forgets it all at its end.
@@ -89,26 +107,6 @@ class EarlyListing:
             )
         except Py4JError:
             return
-
-
-GREGORIAN_READS: Final = {
-    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
-    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
-}
-"""How files are read that do not say which Spark wrote them; Spark 3 fails on early days in them.
-
-Whatever a session is set to, such days are the same to every reader of ours (ADR 0017).
-"""
-
-_STRICT: Final = {
-    "ignoreMissingFiles": "false",
-    "ignoreCorruptFiles": "false",
-    "parquet.page.verify-checksum.enabled": "true",  # Hadoop's name; off unless it is set
-}
-_DISCOVERY: Final = "spark.sql.sources.parallelPartitionDiscovery"
-_LISTED_HERE: Final = 20_000
-_FAR_APART: Final = 1 << 44
-_FILE_ROOT: Final = re.compile("^file:/+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

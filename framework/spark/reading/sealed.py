@@ -39,6 +39,8 @@ _NS_PER_MS: Final = 1_000_000
 _SOURCES_PER_TASK: Final = 256
 _FINGERPRINT: Final = b"lakestrap.source"
 
+_FILES_PER_TASK: Final = 256
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeepCheck:
@@ -145,9 +147,6 @@ def _rows(source: str, *, every_page: bool) -> Iterator[int]:
                 yield batch.num_rows
     except UNREADABLE as error:
         raise drifted(source, f"it cannot be read: {error}") from error
-
-
-_FILES_PER_TASK: Final = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

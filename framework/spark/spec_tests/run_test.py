@@ -75,6 +75,9 @@ _BEATEN: Final[Mapping[str, Mapping[str, str]]] = {
 _FIXED: Final = {"ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}
 """Space is for the reader to keep or to leave out."""
 
+_TASKS: Final = InProcessTasks(2)
+_READ: Final = frozenset({"written", "table_after"})
+
 
 def lay_source(spark: SparkSession, ready: ReadySpecTest, place: StandIn) -> None:
     """Write the rows that come in where the spec under test looks for them.
@@ -103,10 +106,6 @@ def _write(frame: DataFrame, ready: ReadySpecTest, place: StandIn) -> None:
     if ready.folders:
         writer = writer.partitionBy(*ready.folders)
     writer.save(f"file:{place.source}")
-
-
-_TASKS: Final = InProcessTasks(2)
-_READ: Final = frozenset({"written", "table_after"})
 
 
 def run_spec_test(

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["SECTIONS_NOT_BUILT", "in_current_names", "with_options_as_text", "without_unbuilt"]
 
+SECTIONS_NOT_BUILT = {
+    "maintenance": "compaction, cleaning, clustering",
+    "catalog": "registration in a metastore",
+}
+"""Sections that later versions bring, and what they will be for."""
+
 
 def with_options_as_text(root: MapNode) -> MapNode:
     """The document with `source.options` as text: `0.10` stays `0.10`, and does not become 0.1."""
@@ -47,13 +53,6 @@ def _text(node: Node) -> Node:
     if isinstance(node, ScalarNode) and isinstance(node.value, int | float):
         return replace(node, value=node.text)
     return node
-
-
-SECTIONS_NOT_BUILT = {
-    "maintenance": "compaction, cleaning, clustering",
-    "catalog": "registration in a metastore",
-}
-"""Sections that later versions bring, and what they will be for."""
 
 
 def without_unbuilt(root: MapNode, findings: FindingList) -> MapNode:

@@ -36,6 +36,18 @@ __all__ = ["ContractSemantics", "QualitySemantics"]
 
 _NESTED = ("array<", "map<", "struct<")
 
+_DELETES = (WriteOperation.DELETE.value, WriteOperation.DELETE_PARTITION.value)
+_PARTITION_TYPES = {
+    **{kind.value: kind.value for kind in PartitionType},
+    PartitionType.LONG.value: "bigint",
+}
+_DECLARED = "the columns that `table.columns` declares"
+_UNKNOWN = "unknown-column"
+_KINDS = tuple(kind.value for kind in CheckKind)
+_PREDICATES = ("expect", "where", "expect_aggregate")
+Placed = tuple[str, str, Mapping[str, object]]
+"""Where a check is named in the spec, where it stands, and its fields."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractSemantics(Lookup):
@@ -89,20 +101,6 @@ def _family(value: object) -> type:
     """The kind of a value: text, boolean or number."""
     typed = value.typed() if isinstance(value, LooseText) else value
     return float if type(typed) is int else type(typed)
-
-
-_DELETES = (WriteOperation.DELETE.value, WriteOperation.DELETE_PARTITION.value)
-_PARTITION_TYPES = {
-    **{kind.value: kind.value for kind in PartitionType},
-    PartitionType.LONG.value: "bigint",
-}
-_DECLARED = "the columns that `table.columns` declares"
-_UNKNOWN = "unknown-column"
-_KINDS = tuple(kind.value for kind in CheckKind)
-_PREDICATES = ("expect", "where", "expect_aggregate")
-
-Placed = tuple[str, str, Mapping[str, object]]
-"""Where a check is named in the spec, where it stands, and its fields."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,6 +44,16 @@ if TYPE_CHECKING:
 
 __all__ = ["MODELS", "SPEC_VERSION", "PipelineDocument", "PipelineSpec", "SparkSpec", "SpecVersion"]
 
+SPEC_VERSION = 1
+"""The only version of the spec language so far."""
+_SECTIONS = ("table", "bootstrap", "source", "quality", "write", "timeline_service", "spark")
+_NO_CONTENT = ("timeline_service", "spark", "quality")
+_NOT_CONTENT = {
+    "table": ("readers", "columns"),
+    "source": ("schema",),  # it is hashed as text, since a mapping would be without its order
+    "write": ("parallelism", "target_file_size", "small_file_limit"),
+}
+
 
 def _conf_key(key: str) -> str:
     """The key, if it is one of Spark's."""
@@ -70,10 +80,6 @@ class SparkSpec(SpecModel):
             PlanError: `spec/undefined-secret`.
         """
         return revealed(self.conf)
-
-
-SPEC_VERSION = 1
-"""The only version of the spec language so far."""
 
 
 def _version(number: int) -> int:
@@ -136,14 +142,6 @@ MODELS: Mapping[str, type[SpecModel]] = {
     "spark": SparkSpec,
 }
 """The model of each mapping with fixed fields, by its path."""
-
-_SECTIONS = ("table", "bootstrap", "source", "quality", "write", "timeline_service", "spark")
-_NO_CONTENT = ("timeline_service", "spark", "quality")
-_NOT_CONTENT = {
-    "table": ("readers", "columns"),
-    "source": ("schema",),  # it is hashed as text, since a mapping would be without its order
-    "write": ("parallelism", "target_file_size", "small_file_limit"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,38 +18,6 @@ _SYNTAX: Final = frozenset(
 )
 """What Spark's grammar reads as a call, though no registry has it."""
 
-
-def function_fault(name: str) -> str | None:
-    """Why SQL of a spec may not call the function, whatever the case; None where it may.
-
-    A name of several parts is a function of a catalog, which is never on the list.
-    """
-    key = name.lower()
-    allowed, refused = _lists()
-    if key in allowed:
-        return None
-    if key in refused:
-        return f"`{name[:60]}` is not for specs: {refused[key]}"
-    return f"`{name[:60]}` is not among the functions that specs may call"
-
-
-def nearest_function(name: str) -> str | None:
-    """The allowed function whose name is nearly the same, or None."""
-    return nearest(name.lower(), _lists()[0])
-
-
-def refused_functions() -> frozenset[str]:
-    """The functions of Spark that are not allowed."""
-    return frozenset(_lists()[1])
-
-
-@cache
-def _lists() -> tuple[frozenset[str], dict[str, str]]:
-    """What is allowed, and what is refused with its reason."""
-    found: dict[str, dict[str, str]] = json.loads(_FILE.read_text(encoding="utf-8"))
-    return frozenset(found["allowed"]) | _SYNTAX, found["refused"]
-
-
 _AGGREGATES = """
     any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate
     approx_top_k_combine array_agg avg bit_and bit_or bit_xor bitmap_and_agg
@@ -117,9 +85,38 @@ _OF_THEIR_ROW = """
     xpath_float xpath_int xpath_long xpath_number xpath_short xpath_string xxhash64 year
     zeroifnull zip_with
 """
-
 AGGREGATES = frozenset(_AGGREGATES.split())
 """They make one value of many rows."""
-
 OF_THEIR_ROW = frozenset(_OF_THEIR_ROW.split())
 """They make one value of what they are given, and of nothing else of the row or the run."""
+
+
+def function_fault(name: str) -> str | None:
+    """Why SQL of a spec may not call the function, whatever the case; None where it may.
+
+    A name of several parts is a function of a catalog, which is never on the list.
+    """
+    key = name.lower()
+    allowed, refused = _lists()
+    if key in allowed:
+        return None
+    if key in refused:
+        return f"`{name[:60]}` is not for specs: {refused[key]}"
+    return f"`{name[:60]}` is not among the functions that specs may call"
+
+
+def nearest_function(name: str) -> str | None:
+    """The allowed function whose name is nearly the same, or None."""
+    return nearest(name.lower(), _lists()[0])
+
+
+def refused_functions() -> frozenset[str]:
+    """The functions of Spark that are not allowed."""
+    return frozenset(_lists()[1])
+
+
+@cache
+def _lists() -> tuple[frozenset[str], dict[str, str]]:
+    """What is allowed, and what is refused with its reason."""
+    found: dict[str, dict[str, str]] = json.loads(_FILE.read_text(encoding="utf-8"))
+    return frozenset(found["allowed"]) | _SYNTAX, found["refused"]

@@ -43,6 +43,15 @@ _DECIMAL = re.compile(r"decimal\(([0-9]+),([0-9]+)\)")
 _CYCLE = 400
 _MONTHS = 12
 
+_MAX_DIGITS = 20
+META_COLUMNS = (
+    *("_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_record_key"),
+    *("_hoodie_partition_path", "_hoodie_file_name"),
+)
+"""The columns that Hudi adds to each table."""
+_QUALIFIER = "this"
+_SHOWN = 60
+
 
 def reads_as(text: str, kind: str) -> bool:
     """Whether the text may be a value of the type, which is in its normal text.
@@ -76,9 +85,6 @@ def _is_within(text: str, bits: int) -> bool:
     return len(digits) < _MAX_DIGITS and -(2**bits) <= int(text) < 2**bits
 
 
-_MAX_DIGITS = 20
-
-
 def _is_float(text: str) -> bool:
     """Whether Java reads the text as a floating-point number."""
     plain = text[:-1] if text[-1:] in "dDfF" and text[-2:-1].isdigit() else text
@@ -104,16 +110,6 @@ def _is_date(text: str) -> bool:
         return bool(_DATE_WORDS.fullmatch(text))
     year, month, day = (int(part) if part else 1 for part in found.groups())
     return 1 <= month <= _MONTHS and 1 <= day <= monthrange(year % _CYCLE + _CYCLE, month)[1]
-
-
-META_COLUMNS = (
-    *("_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_record_key"),
-    *("_hoodie_partition_path", "_hoodie_file_name"),
-)
-"""The columns that Hudi adds to each table."""
-
-_QUALIFIER = "this"
-_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

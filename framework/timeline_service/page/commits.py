@@ -32,6 +32,10 @@ __all__ = ["CommitFacts", "CommitReading", "Growth", "Size", "Written"]
 _MOST_GROUPS: Final = 400_000
 """About 60 MB. Beyond it sizes are not known; the page says so."""
 
+_HEADS: Final = 1_000
+_HEAD_BYTES: Final = 4 << 20
+"""Whoever waits for a head does not wait for a larger file: other writers put it last."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
@@ -132,9 +136,6 @@ class Growth:
 
 
 _NOTHING: Final = Written()
-_HEADS: Final = 1_000
-_HEAD_BYTES: Final = 4 << 20
-"""Whoever waits for a head does not wait for a larger file: other writers put it last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from framework.engine.run.lifecycle import Aftermath, aftermath
+from framework.engine.run.lifecycle import Interruption, interruption
 from tests.support.commands import WITH_SIGNALS, run_pipeline
 from tests.support.meddling import WRITING, Meddling
 from tests.support.scenes import Scene, a_scene, adopt, snapshot
@@ -158,20 +158,20 @@ def test_fresh_run_begins_again(command: Command, scene: Scene) -> None:
     assert sum(e["files"] for e in progress) == 2
 
 
-def test_aftermath_tells_how_far_a_run_came(scene: Scene) -> None:
+def test_interruption_says_how_far_a_run_came(scene: Scene) -> None:
     """Untouched, resumable, published; unknown where nobody can look."""
     location = str(scene.location)
-    assert aftermath(location, ()) is Aftermath.UNTOUCHED
+    assert interruption(location, ()) is Interruption.UNTOUCHED
     interrupted(scene)
-    assert aftermath(location, ()) is Aftermath.RESUMABLE
+    assert interruption(location, ()) is Interruption.RESUMABLE
     adopt(scene)
-    assert aftermath(location, ()) is Aftermath.PUBLISHED
-    assert aftermath(location, ("00000000000001",)) is Aftermath.UNTOUCHED
-    assert aftermath("s3://not/built", ()) is Aftermath.UNKNOWN
+    assert interruption(location, ()) is Interruption.PUBLISHED
+    assert interruption(location, ("00000000000001",)) is Interruption.UNTOUCHED
+    assert interruption("s3://not/built", ()) is Interruption.UNKNOWN
 
 
-@pytest.mark.parametrize("state", Aftermath)
-def test_each_aftermath_says_how_to_go_on(state: Aftermath) -> None:
+@pytest.mark.parametrize("state", Interruption)
+def test_each_interruption_says_what_to_do_next(state: Interruption) -> None:
     """With the command to type."""
     assert "`run-pipeline " in state.sentence("a.pipeline.yml")
     assert "a.pipeline.yml" in state.sentence("a.pipeline.yml")
@@ -215,7 +215,7 @@ def test_signal_ends_a_run_in_one_orderly_line(
     assert len(rest) == 1
     assert rest[0].startswith(f"{word}: ")
     assert str(slow.spec) in rest[0]
-    assert aftermath(str(slow.location), ()) is Aftermath.RESUMABLE
+    assert interruption(str(slow.location), ()) is Interruption.RESUMABLE
     assert "at work" not in run_pipeline("status", slow.spec).out
 
 
