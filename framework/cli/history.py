@@ -12,7 +12,7 @@ from rich.text import Text
 from framework.cli.options import Format, JsonFormat, Place, Target, Variables, pairs
 from framework.cli.places import locations_of
 from framework.cli.render.console import clean, out, write
-from framework.cli.render.rows import laid_in_columns
+from framework.cli.render.rows import in_columns
 from framework.engine.inspect.history import Event, history
 from framework.engine.reporting.summary import CheckSummary, summary_of
 from framework.engine.reporting.words import tally_text
@@ -63,7 +63,7 @@ def write_events(events: Sequence[Event]) -> None:
         write(out(), "no instants")
         return
     rows = [_HEADER, *(_cells(event) for event in events)]
-    lines = laid_in_columns(rows, range(_FIRST_NUMBER, len(_HEADER)))
+    lines = in_columns(rows, range(_FIRST_NUMBER, len(_HEADER)))
     details = [("", ""), *((_audit(event), _checks(event)) for event in events)]
     for number, (line, (proof, checks)) in enumerate(zip(lines, details, strict=True)):
         write(out(), Text(line, style="" if number else "bold"))

@@ -1,4 +1,4 @@
-"""`run-pipeline resume`: go on with a run that was cut off, or say that there is none."""
+"""`run-pipeline resume`: continue a run that was cut off, or say that there is none."""
 
 from __future__ import annotations
 

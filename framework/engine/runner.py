@@ -83,7 +83,7 @@ def run(  # noqa: PLR0913  what a run needs, each by its name
     when the run began to look at its source, of `time.monotonic`; None: now.
 
     An error before the commit rolls back all that this run made and is raised again; an
-    interruption leaves the files for the next run to go on with, and gives the lease back.
+    interruption leaves the files for the next run to resume from, and gives the lease back.
 
     Raises:
         AuditFailedError: the gate refused; the table is as it was.

@@ -60,7 +60,7 @@ class Basis:
         spec_hash: hash of the spec's content.
         inventory_sha256: hash of the source's inventory, or of the files that a load takes; None
             where the source was not looked at.
-        table_sha256: hash of what lay at the target, without runs of ours under way.
+        table_sha256: hash of what was at the target, without runs of ours under way.
         rolls_back: run that the plan rolls back, or None.
     """
 

@@ -49,7 +49,7 @@ __all__ = [
 class Recovery(StrEnum):
     """What becomes of an earlier run of ours that did not end.
 
-    `RESUME` keeps its finished files and goes on, `ROLL_BACK` removes all that it made,
+    `RESUME` keeps its finished files and continues, `ROLL_BACK` removes all that it made,
     `FINISH` does what was left to do after its instant was published.
     """
 
@@ -101,7 +101,7 @@ class BeginBootstrap:
     Attributes:
         instant: requested time; None means the clock's next 17-digit one.
         action: `commit` or `deltacommit`.
-        resumes: write id to go on under, or None for a new one.
+        resumes: write id to resume under, or None for a new one.
     """
 
     instant: str | None

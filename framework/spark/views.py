@@ -1,7 +1,7 @@
 """The view that the driver keeps of each table, served to the tasks of its runs (RFC-03).
 
-A service belongs to the process, not to a run: the next run of the same table goes on with the view
-of the one before, and lists nothing. It begins when the first load needs it.
+A service belongs to the process, not to a run: the next run of the same table continues with the
+view of the one before, and lists nothing. It begins when the first load needs it.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ _list: Final = json.JSONEncoder(ensure_ascii=False).encode
 _BLOCK_BYTES: Final = 33_554_432
 """What Hadoop's local file system says; a reader that splits by blocks must not meet 0."""
 _AGED: Final = f'"isdir":false,"blockReplication":0,"blocksize":{_BLOCK_BYTES},"modificationTime":'
-"""How a `FileStatusDTO` goes on behind path and length."""
+"""How a `FileStatusDTO` continues behind path and length."""
 _AGELESS: Final = f"{_AGED}0"
 _OF_NO_GROUP: Final = '"commitTime":null,"fileId":null,"bootstrapBaseFile":null'
 _SAFE: Final = "/:@!$&'()*+,;=-._~"

@@ -46,7 +46,7 @@ class ServiceOrder:
         auth: what a caller has to show.
         store: where file groups are kept.
         memory_bytes: bound of all stores together.
-        checkpoints: folder with a file for each view, from which it goes on, and which is written
+        checkpoints: folder with a file for each view, from which it continues, and which is written
             at the end; None for none.
         markers: whether markers of Apache Hudi's writers are kept in the tables; otherwise nothing
             in them is changed.

@@ -241,7 +241,7 @@ def _refresh(table: ServedTable, _: Parameters, __: bytes) -> str:
 
 
 def _close(_: ServedTable, __: Parameters, ___: bytes) -> str:
-    """A client closes its own view; ours goes on for the others."""
+    """A client closes its own view; ours stays for the others."""
     return "true"
 
 

@@ -76,7 +76,7 @@ class TimelineApp:
         await send({"type": "http.response.body", "body": answer.body})
 
     def close(self) -> None:
-        """Let go of threads; those at work go on to their end."""
+        """Let go of threads; those at work run to their end."""
         for each in (self._pool, self._markers):
             each.shutdown(wait=False, cancel_futures=True)
 

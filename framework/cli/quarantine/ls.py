@@ -12,7 +12,7 @@ from framework.cli.options import Format, JsonFormat, Place, Target, Variables, 
 from framework.cli.places import tables_of
 from framework.cli.quarantine.selection import NOTHING, chosen, sums
 from framework.cli.render.console import clean, out, write
-from framework.cli.render.rows import laid_in_columns
+from framework.cli.render.rows import in_columns
 from framework.plan.words import listing, number_text, size_text
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _write_rows(found: Sequence[QuarantinedBatch]) -> None:
         write(out(), NOTHING)
         return
     rows = [_HEADER, *(_cells(each) for each in found)]
-    lines = list(laid_in_columns(rows, _NUMBERS))
+    lines = list(in_columns(rows, _NUMBERS))
     for number, line in enumerate(lines):
         write(out(), Text(clean(line), style="" if number else "bold"), hang=len(rows[1][0]) + 2)
     places = tuple(dict.fromkeys(each.location for each in found))

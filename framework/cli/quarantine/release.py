@@ -68,7 +68,7 @@ def command(
     """Load rows that were quarantined into the table, through the gate; those that fail stay out.
 
     Without --instant the oldest come first, each instant's in a commit of its own. It stops at the
-    first failure, but goes on where all rows of an instant fail as before: these stay where they
+    first failure, but continues where all rows of an instant fail as before: these stay where they
     are. With --format json each instant is one line.
     """
     variables = pairs(var, "--var")
@@ -164,7 +164,7 @@ class _Releasing:
     def _note(self, error: BaseException) -> None:
         """Add what was released, and what running again does."""
         done = ", ".join(self.done) or "nothing"
-        error.add_note(f"Released: {done}. The same command goes on; nothing comes in twice.")
+        error.add_note(f"Released: {done}. The same command continues; nothing comes in twice.")
 
 
 def _write_idle(work: _Releasing, text: str) -> None:

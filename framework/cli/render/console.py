@@ -1,4 +1,4 @@
-"""Consoles for results (stdout) and for everything else (stderr), and how long lines are laid."""
+"""Consoles for results (stdout) and for all else (stderr), and how long lines are wrapped."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def fail_unexpected(error: Exception, voice: OutputOptions) -> int:
 
 
 def report_interrupted(word: str, code: int, notes: list[str], voice: OutputOptions) -> int:
-    """Say in one line what happened, what is left, and how to go on; return the code."""
+    """Say in one line what happened, what is left, and what to do next; return the code."""
     text = " ".join(notes) or "Nothing was changed."
     document = {"condition": f"interrupted/{word}", "message": text, "exit_code": code}
     _for_machines(document, voice, notes=[])

@@ -12,12 +12,12 @@ from framework.cli.render.console import clean, err, out, write
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-__all__ = ["laid_in_columns", "write_rows"]
+__all__ = ["in_columns", "write_rows"]
 
 _NOTHING = "NULL"
 
 
-def laid_in_columns(rows: Sequence[Sequence[str]], right: Collection[int]) -> Iterator[str]:
+def in_columns(rows: Sequence[Sequence[str]], right: Collection[int]) -> Iterator[str]:
     """Yield a line for each row, the header among them; columns in `right` end where they end.
 
     Places count from 0; at least one row.
@@ -41,7 +41,7 @@ def write_rows(columns: Sequence[str], texts: Sequence[str]) -> None:
         for place, name in enumerate(columns)
         if rows and all(_is_number(row[name]) for row in rows)
     }
-    for number, line in enumerate(laid_in_columns([names, *cells], numeric)):
+    for number, line in enumerate(in_columns([names, *cells], numeric)):
         write(out(), Text(line, style="" if number else "bold"))
     if not texts:
         write(err(), "no rows")
@@ -61,6 +61,6 @@ def _text(value: object) -> str:
 
 
 def _is_number(value: object) -> bool:
-    """Return whether a cell is laid to the right."""
+    """Return whether a cell is aligned to the right."""
     is_integer = isinstance(value, int) and not isinstance(value, bool)
     return value is None or is_integer or isinstance(value, _Number)

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from framework.cli.render.console import clean, out, write
 from framework.cli.render.findings import error_as_json, findings_of
-from framework.cli.render.rows import laid_in_columns
+from framework.cli.render.rows import in_columns
 from framework.engine.spec_tests.result import SpecTestOutcome, SpecTestResult
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def _write_difference(difference: Difference) -> None:
     write(out(), f"      {difference.what}: {', '.join(counts)}")
     rows = [*_marked("-", missing), *_marked("+", unexpected)]
     header = ["", *map(_cell, difference.columns)]
-    for number, line in enumerate(laid_in_columns([header, *rows], ())):
+    for number, line in enumerate(in_columns([header, *rows], ())):
         colour = {"-": "red", "+": "green"}.get(line[:1], "dim") if number else "dim"
         write(out(), Text(f"        {line}", style=colour), hang=10)
 

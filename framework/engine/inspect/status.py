@@ -275,7 +275,7 @@ def _pending_text(pending: Pending | None, *, is_live: bool = False) -> str:
         return f"a run of ours is under way{at}"
     words = {
         PendingKind.FOREIGN: f"another writer has begun{at} and not ended",
-        PendingKind.DEAD_RUN: f"a run of ours was cut off{at}; run goes on with it, or undoes it",
+        PendingKind.DEAD_RUN: f"a run of ours was cut off{at}; run resumes it, or rolls it back",
         PendingKind.UNFINISHED: f"a published run{at} has steps left to do; run finishes them",
         PendingKind.ORPHANS: f"leftovers of a run{at} that never began; run removes them",
     }

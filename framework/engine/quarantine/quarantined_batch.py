@@ -65,7 +65,7 @@ def name_batch(location: str, batch: QuarantinedBatch) -> None:
     """Give the rows that a run gathered their name, durably; done again it changes nothing.
 
     What was gathered stays until the name stands, so that a run that is cut off here finds it
-    whole when it goes on. The caller holds the table's lease.
+    whole when it is resumed. The caller holds the table's lease.
 
     Raises:
         StorageError: they could not be named; nothing is to be published then.

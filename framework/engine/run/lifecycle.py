@@ -48,13 +48,13 @@ class Interruption(StrEnum):
     UNKNOWN = "unknown"
 
     def sentence(self, spec: str) -> str:
-        """Return what it means and how to go on, for the user of a spec."""
+        """Return what it means and what to do next, for the user of a spec."""
         run = f"`run-pipeline run {spec}`"
         match self:
             case Interruption.UNTOUCHED:
                 return f"Nothing was published and nothing is left; begin again with {run}."
             case Interruption.RESUMABLE:
-                return f"Nothing was published; {run} goes on, or begins again with --fresh."
+                return f"Nothing was published; {run} resumes it, or starts over with --fresh."
             case Interruption.PUBLISHED:
                 return f"The table was published and is whole; {run} finishes what is left to do."
             case Interruption.UNKNOWN:
@@ -120,7 +120,7 @@ def recover(run: RunState, stage: Recover | None) -> None:
         return
     with run.stage(stage) as report:
         if stage.recovery is Recovery.RESUME:
-            report.summary = f"goes on with {stage.files_done:,} files"
+            report.summary = f"resumes with {stage.files_done:,} files"
             return
         _recover(run.ctx)
         report.summary = f"{stage.recovery.value.replace('_', ' ')}: {stage.reason}"

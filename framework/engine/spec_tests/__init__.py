@@ -1,1 +1,1 @@
-"""Rows of a spec's tests: typed, laid in files, compared."""
+"""Rows of a spec's tests: typed, written to files, compared."""

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 __all__ = [
     "ReadySpecTest",
     "fitted_rows",
-    "laid_rows",
-    "lay_file",
-    "lay_partitions",
     "made_ready",
+    "rows_as_arrow",
     "with_lent_types",
+    "write_file",
+    "write_partitions",
 ]
 
 _NAME = "rows.parquet"
@@ -56,10 +56,10 @@ def made_ready(test: SpecTest, faults: list[Fault]) -> ReadySpecTest:
     """Return a test with its rows typed; what is wrong with them is added to `faults`."""
     columns = test.given.columns
     shared = test.same_columns
-    given = laid_rows(test.given, faults, beside=test.before if shared else None)
+    given = rows_as_arrow(test.given, faults, beside=test.before if shared else None)
     before = None
     if test.before is not None and test.before.rows:
-        before = laid_rows(test.before, faults, beside=test.given if shared else None)
+        before = rows_as_arrow(test.before, faults, beside=test.given if shared else None)
     further = columns.further if columns is not None and columns.in_folders else {}
     return ReadySpecTest(
         test=test,
@@ -79,11 +79,11 @@ def with_lent_types(
     """
     if ready.test.before is None or ready.before is None or not lent:
         return ready
-    before = laid_rows(ready.test.before, faults, lent=lent, has_all_lent=has_all)
+    before = rows_as_arrow(ready.test.before, faults, lent=lent, has_all_lent=has_all)
     return replace(ready, before=before)
 
 
-def lay_file(rows: pa.Table, folder: str) -> str:
+def write_file(rows: pa.Table, folder: str) -> str:
     """Write rows into a new file of a folder, which is made, and return its path; none as none."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     path = f"{folder}/{_NAME}"
@@ -92,7 +92,7 @@ def lay_file(rows: pa.Table, folder: str) -> str:
     return path
 
 
-def lay_partitions(
+def write_partitions(
     rows: pa.Table, folder: str, fields: Sequence[PartitionField], layout: SourceLayout
 ) -> None:
     """Write rows into one file for each partition, whose folder says the partition's values.
@@ -101,13 +101,13 @@ def lay_partitions(
     """
     Path(folder).mkdir(parents=True, exist_ok=True)
     if layout is SourceLayout.NONE:
-        lay_file(rows, folder)
+        write_file(rows, folder)
         return
     paths = _partition_paths(rows, fields, layout)
     kept = rows.drop_columns([f.name for f in fields if f.name in rows.column_names])
     for path in dict.fromkeys(paths):
         chosen = kept.filter(pa.array([each == path for each in paths]))
-        lay_file(chosen, f"{folder}/{path}")
+        write_file(chosen, f"{folder}/{path}")
 
 
 def _partition_paths(
@@ -122,7 +122,7 @@ def _partition_paths(
     return [render_partition(values, fields, layout) for values in zip(*columns, strict=True)]
 
 
-def laid_rows(
+def rows_as_arrow(
     given: SpecTestRows,
     faults: list[Fault],
     *,

@@ -71,10 +71,11 @@ def render(pairs: Mapping[str, str], comments: Iterable[str] = ()) -> str:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Yield the lines that hold an entry; a line that ends in a backslash goes on in the next.
+    """Yield the lines that hold an entry; a line that ends in a backslash continues in the next.
 
-    Java's corners: a comment does not go on, but what follows a line of one backslash may be one;
-    a backslash that ends the text is dropped, and what is left is an entry even if it is empty.
+    Java's corners: a comment does not continue, but what follows a line of one backslash may be
+    one; a backslash that ends the text is dropped, and what is left is an entry even if it is
+    empty.
     """
     line, goes_on = "", False
     for natural in _LINE_END.split(text):

@@ -1,6 +1,6 @@
 """What a task of a run writes through: new files only as long as the run has its folder.
 
-`Storage.create` makes missing folders. A task that goes on after its run was fenced, or has
+`Storage.create` makes missing folders. A task that continues after its run was fenced, or has
 published, would bring the folder of a run that nobody remembers back to life.
 """
 

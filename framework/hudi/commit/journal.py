@@ -1,6 +1,6 @@
 """What the driver has received, one small file per record, in order.
 
-A record appears whole or not at all, and is durable before the driver goes on.
+A record appears whole or not at all, and is durable before the driver continues.
 """
 
 from __future__ import annotations

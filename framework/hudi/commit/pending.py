@@ -63,7 +63,7 @@ class Pending:
 
     @property
     def can_resume(self) -> bool:
-        """Whether the run's own folder is still there to go on with."""
+        """Whether the run's own folder is still there to resume from."""
         return (
             self.kind is PendingKind.DEAD_RUN
             and self.intent is not None

@@ -120,7 +120,7 @@ def varied(schema: pa.Schema, columns: Sequence[Any]) -> list[str]:
 def repeating(metadata: pq.FileMetaData, schema: pa.Schema) -> list[str]:
     """Return the text columns of `schema` that a file has as numbers into small dictionaries.
 
-    A column whose dictionary grew too large goes on with whole values; their bytes show it.
+    A column whose dictionary grew too large continues with whole values; their bytes show it.
     """
     found = []
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]

@@ -6,7 +6,7 @@ source; so it keeps each as one record of bytes, and makes objects of those that
 A record is lines of UTF-8, fields between tabs: a base file is `b<rest of its name>, <size>`, a log
 file `l<rest of its name>, <size>`, the source file `s<size>, <mtime_ms>, <uri>`. The rest of a name
 is what follows the file id, which is the record's key. Base files come newest first, then log files
-oldest first, then the source, whose URI goes on to the end; equal groups have equal records.
+oldest first, then the source, whose URI runs to the end; equal groups have equal records.
 
 A slice travels in the same form, with a line `i<base instant>` before it where its base file does
 not say; so the slice of a group with one base file and no log is the group's record as it stands.

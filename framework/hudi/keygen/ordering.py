@@ -7,7 +7,7 @@ tuples, since data sorted by number is not sorted by text.
 The proof is of tuples, uniqueness is promised of texts. Two tuples have one text only if a string
 part holds the next part's label (`x,b:1` before column b), or spells a placeholder; `injective`
 says that no part does. Why that is enough: let two tuples have one text and differ first in part
-i, the shorter value being a proper prefix of the longer. After the shorter value the text goes on
+i, the shorter value being a proper prefix of the longer. After the shorter value the text continues
 `,<next>:`; a label begins with its only comma, so it cannot overlap itself, and the longer value
 must hold it whole. The placeholder of null never stands, as null parts are refused.
 """

@@ -271,7 +271,7 @@ def _delete_if_empty(full: Path) -> None:
 
 
 def _ignore_missing(_function: object, _path: str, failure: tuple[Any, Any, Any]) -> None:
-    """Let `rmtree` go on where somebody else was faster."""
+    """Let `rmtree` continue where somebody else was faster."""
     error = failure[1]
     if not isinstance(error, FileNotFoundError):
         raise error

@@ -51,7 +51,7 @@ def timeline_hash(timeline: Timeline) -> str:
 def timeline_hashes(timeline: Timeline) -> frozenset[str]:
     """Return the hashes that clients of the same timeline may send, ours among them.
 
-    Apache Hudi's begin with all completed instants and pending compactions, and go on with those
+    Apache Hudi's begin with all completed instants and pending compactions, and continue with those
     that write data; pending log compactions came with later releases.
     """
     found = _ordered(timeline)

@@ -5,9 +5,9 @@ metadata, with file ids and records; and after it the SHA-256 of all of it. What
 beside records is in the schema's metadata: a version, the table's location, the timeline's files
 with their sizes and ages, and the table's partitions.
 
-A view that is opened again goes on from the timeline that it knew then, as it would have in its own
-process; so a checkpoint is either followed exactly or not used. Nothing is trusted before the whole
-file is proven unchanged.
+A view that is opened again continues from the timeline that it knew then, as it would have in its
+own process; so a checkpoint is either followed exactly or not used. Nothing is trusted before the
+whole file is proven unchanged.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Refusal(StrEnum):
     DAMAGED = "the checkpoint is damaged"
     OTHER_VERSION = "the checkpoint is of another version"
     FOREIGN = "the checkpoint is of another table"
-    TOO_OLD = "the table went on too far, or was made anew, since the checkpoint"
+    TOO_OLD = "the table advanced too far, or was made anew, since the checkpoint"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class Reopened:
     """What became of a checkpoint.
 
     Attributes:
-        view: goes on from the checkpoint, or knows nothing where that was refused.
+        view: continues from the checkpoint, or knows nothing where that was refused.
         refusal: why the checkpoint was not used, None where it was.
     """
 
@@ -99,7 +99,7 @@ def write_checkpoint(view: IncrementalView, path: Path) -> None:
 def reopen(
     storage: Storage, store: GroupStore, path: Path, *, incremental: bool = True
 ) -> Reopened:
-    """Return a view of a table that goes on from a checkpoint, where that can be used.
+    """Return a view of a table that continues from a checkpoint, where that can be used.
 
     Costs a read of the file and one listing of `.hoodie`; nothing else of the table is listed. The
     view is still as of the checkpoint, until it syncs or is asked.

@@ -32,7 +32,7 @@ class Ability(StrEnum):
 class Reader:
     """One engine at one version, and what it can do where no exception applies.
 
-    `skeletons` and `full` are pairs (read, go on writing) for a table that has skeletons and
+    `skeletons` and `full` are pairs (read, continue) for a table that has skeletons and
     for one that has none; `note` explains the first pair where it is not plain.
     """
 

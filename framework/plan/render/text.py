@@ -208,7 +208,7 @@ def _samples(paths: tuple[str, ...], total: int) -> str:
 
 
 def _readers(plan: Plan) -> Iterator[Line]:
-    """Yield who can read and who can go on writing, and the exceptions that apply."""
+    """Yield who can read and who can continue, and the exceptions that apply."""
     yield _heading("readers")
     for word, readers in reader_groups(plan.readers):
         yield _detail(f"{word:<19}{readers}")

@@ -24,7 +24,7 @@ _CANCELLED: Final = re.compile(r"SPARK_JOB_CANCELLED|\bJob \d+ cancelled\b")
 class SuiteStoppedError(BaseException):
     """Spark refused for a reason that is no check's own; `error` is what it raised.
 
-    It is no `Exception`, because GX takes each of those for the fault of a check, and goes on.
+    It is no `Exception`, because GX takes each of those for the fault of a check, and continues.
     """
 
     def __init__(self, error: Exception) -> None:
@@ -36,7 +36,7 @@ class SparkDFExecutionEngine(gx.SparkDFExecutionEngine):
     """An engine that asks Spark for a metric at most once, whatever the outcome.
 
     After a metric has failed, GX computes it three times more, each time with all the others of
-    its round; and it lays one metric's error to all that failed with it. Here, what is known is
+    its round; and it blames one metric's error on all that failed with it. Here, what is known is
     kept, and each metric fails with its own error. Metrics are kept for as long as the engine is,
     so that a second suite on the same frame costs only what is new in it.
 

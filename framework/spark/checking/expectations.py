@@ -178,7 +178,7 @@ def run_expectations(
 
     Raises:
         TaskError: `audit/check-not-run`, naming each check that could not run; `task/failed` and
-            others where Spark could not go on.
+            others where Spark could not continue.
     """
     if not checks:
         return ()

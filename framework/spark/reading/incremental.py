@@ -38,7 +38,7 @@ def read_incremental(  # noqa: PLR0913 - keywords of the public surface
     """Return the rows that were written after `begin` and not after `end`.
 
     Each record comes once, as it was at `end`; records that were deleted since do not come. The
-    columns are those of `read`; order by `_hoodie_commit_time` and go on from the greatest.
+    columns are those of `read`; order by `_hoodie_commit_time` and continue from the greatest.
 
     A bound may also be a `_hoodie_commit_seqno`, and so lie inside a commit: what such a commit
     wrote can be taken in parts.

@@ -29,9 +29,9 @@ from framework.engine.spec_tests.result import (
 )
 from framework.engine.spec_tests.rows import (
     ReadySpecTest,
-    lay_file,
-    lay_partitions,
     with_lent_types,
+    write_file,
+    write_partitions,
 )
 from framework.engine.spec_tests.values import arrow_type
 from framework.engine.tasks import InProcessTasks
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from framework.plan.definition import Plan
     from framework.spec.sections.pipeline_spec import PipelineSpec
 
-__all__ = ["lay_source", "run_spec_test"]
+__all__ = ["run_spec_test", "write_source"]
 
 
 _PARQUET: Final = "parquet"
@@ -79,7 +79,7 @@ _TASKS: Final = InProcessTasks(2)
 _READ: Final = frozenset({"written", "table_after"})
 
 
-def lay_source(spark: SparkSession, ready: ReadySpecTest, place: StandIn) -> None:
+def write_source(spark: SparkSession, ready: ReadySpecTest, place: StandIn) -> None:
     """Write the rows that come in where the spec under test looks for them.
 
     Parquet is written here, other formats by Spark with the options of the source, in one job.
@@ -89,9 +89,9 @@ def lay_source(spark: SparkSession, ready: ReadySpecTest, place: StandIn) -> Non
         Path(place.source).mkdir(parents=True, exist_ok=True)
         return
     if place.format == _PARQUET and not ready.folders:
-        lay_file(ready.given, place.source)
+        write_file(ready.given, place.source)
         return
-    path = lay_file(ready.given, f"{place.folder}/given")
+    path = write_file(ready.given, f"{place.folder}/given")
     frame = spark.read.parquet(f"file:{path}")
     work = partial(_write, frame, ready, place)
     run_job(spark.sparkContext, "rows of a test", work)
@@ -187,9 +187,9 @@ def _open_table(place: StandIn, opening: PipelineSpec, ready: ReadySpecTest) -> 
         if place.opens_by_bootstrap:
             target = target_of(opening)
             fields = target.key_rule.partition
-            lay_partitions(rows, place.opening_source, fields, target.layout)
+            write_partitions(rows, place.opening_source, fields, target.layout)
         else:
-            lay_file(rows, place.opening_source)
+            write_file(rows, place.opening_source)
         with _planned(opening, place) as plan:
             run(plan, _TASKS)
     except FrameworkError as error:
@@ -204,10 +204,10 @@ def _open_table(place: StandIn, opening: PipelineSpec, ready: ReadySpecTest) -> 
 def _lay(spark: SparkSession, place: StandIn, ready: ReadySpecTest) -> None:
     """Write the rows that come in."""
     if not place.begins:
-        lay_source(spark, ready, place)
+        write_source(spark, ready, place)
         return
     target = target_of(place.spec)
-    lay_partitions(ready.given, place.source, target.key_rule.partition, target.layout)
+    write_partitions(ready.given, place.source, target.key_rule.partition, target.layout)
 
 
 def _happened(spark: SparkSession, place: StandIn, ready: ReadySpecTest) -> Happened:

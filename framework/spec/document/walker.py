@@ -6,7 +6,7 @@ own rule: anchors, aliases, merge keys, tags, directives, several documents, key
 text, keys written twice, deep nesting. Scalars get their value by the rules of `scalars`.
 
 A reference `${…}` inside `{}` or `[]` is a syntax error in YAML, as its braces open a mapping.
-To name that fault properly, and to go on to the next one, the braces of references are replaced
+To name that fault properly, and to find the next one, the braces of references are replaced
 by two private characters of equal width before parsing, and put back into each scalar.
 """
 

@@ -93,7 +93,7 @@ class PartitionCounts:
         return self._keep(path, self._view.select(query))
 
     def _keep(self, path: str, slices: Sequence[FileSlice]) -> dict[str, int]:
-        """Count a partition's slices and remember that until the timeline goes on."""
+        """Count a partition's slices and remember that until the timeline advances."""
         if self._version != self._view.version:
             self._kept.clear()
             self._version = self._view.version

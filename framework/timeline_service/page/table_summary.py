@@ -1,7 +1,7 @@
 """A table as the page shows it: properties, who is at work, timeline, and how it grew.
 
 Each answer looks at the timeline itself, at the cost of one listing of `.hoodie`. It waits for no
-view: while one lists a partition, the page goes on showing what happens.
+view: while one lists a partition, the page keeps showing what happens.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def test_run_that_is_interrupted_ends_orderly_and_the_next_goes_on(
         run.settle()
     assert ended.code == 128 + number, ended.err
     (line,) = re.findall(rf"^{word}: .*$", ended.err, re.MULTILINE)
-    assert "goes on" in line
+    assert "resumes it" in line
     assert "Traceback" not in ended.err
     assert "rror" not in ended.err
     assert not lake.check_absent_or_whole()
@@ -63,7 +63,7 @@ def test_run_that_is_interrupted_ends_orderly_and_the_next_goes_on(
     assert 2 <= len(kept) < FILES
     with started_pipeline(tmp_path / "second", "run", spec, *ON_SPARK) as run:
         assert run.end().code == 0
-    assert f"goes on with {len(kept)} files" in (tmp_path / "second" / "err").read_text()
+    assert f"resumes with {len(kept)} files" in (tmp_path / "second" / "err").read_text()
     lake.check_whole()
     assert {name: lake.inode(name) for name in kept} == kept
 

@@ -145,7 +145,7 @@ def test_resume_goes_on_with_written_files(command: Command, scene: Scene) -> No
     interrupted(scene)
     told = command("resume", "--in-process", scene.spec)
     assert told.code == 0
-    assert "goes on with 2 files" in told.err
+    assert "resumes with 2 files" in told.err
     assert command("status", scene.spec).code == 0
 
 

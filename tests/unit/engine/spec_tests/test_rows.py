@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from framework.engine.spec_tests.rows import fitted_rows, laid_rows
+from framework.engine.spec_tests.rows import fitted_rows, rows_as_arrow
 from tests.support.spec_tests import a_spec, a_test, ready_tests, some_rows
 
 if TYPE_CHECKING:
@@ -81,7 +81,9 @@ def test_lent_types_hold_where_the_spec_has_none() -> None:
     """And rows may be asked to have all of the columns that are lent."""
     lent = {"v": pa.decimal128(9, 2), "w": pa.date32(), "id": pa.string()}
     faults: list[Fault] = []
-    found = laid_rows(some_rows({"id": 1, "v": 2}, id="int"), faults, lent=lent, has_all_lent=True)
+    found = rows_as_arrow(
+        some_rows({"id": 1, "v": 2}, id="int"), faults, lent=lent, has_all_lent=True
+    )
     assert found.schema == pa.schema(
         [("id", pa.int32()), ("v", pa.decimal128(9, 2)), ("w", pa.date32())]
     )
