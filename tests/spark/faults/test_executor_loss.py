@@ -18,11 +18,11 @@ pytestmark = [pytest.mark.spark, pytest.mark.crash]
 
 PROGRAM = Path(__file__).with_name("executor_loss.py")
 FUNCTIONS = [
+    "classify_task",
     "compare_task",
     "gather_task",
     "group_task",
     "incoming_task",
-    "settle_task",
     "tag_task",
 ]
 

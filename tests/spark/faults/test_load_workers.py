@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 ROWS = 60
-TASKS = {"incoming_task", "gather_task", "tag_task", "settle_task", "compare_task", "group_task"}
+TASKS = {"incoming_task", "gather_task", "tag_task", "classify_task", "compare_task", "group_task"}
 
 
 @pytest.fixture(autouse=True)
