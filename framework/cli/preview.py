@@ -17,7 +17,7 @@ from framework.errors import PlanError, Where
 from framework.plan.load_stages import load_request
 
 if TYPE_CHECKING:
-    from framework.spark.loading.determinism import Preview
+    from framework.spark.loading.preview import Preview
 
 __all__ = ["command"]
 
@@ -44,7 +44,7 @@ def command(
             where=Where(file=str(spec)),
             remedy="Add sections `source` and `write`.",
         )
-    from framework.spark.loading.determinism import preview_rows
+    from framework.spark.loading.preview import preview_rows
 
     settings = {**(loaded.spark.revealed_conf() if loaded.spark else {}), **pairs(conf, "--conf")}
     asked = master or (loaded.spark.master if loaded.spark else None)

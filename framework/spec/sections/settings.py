@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from framework.spec.document.references import LooseText
 from framework.spec.document.scalars import scalar_text
-from framework.spec.document.secret import NOT_ALLOWED_HERE, Secret
-from framework.spec.sections.fields import fault
+from framework.spec.document.secret import Secret
 
-__all__ = ["FreeValue", "ScalarField", "SettingValue", "revealed"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-
-def _free(value: object) -> object:
-    """The value with text of unknown type read as a scalar; a secret is refused."""
-    if isinstance(value, Secret):
-        raise fault("secret-not-allowed", NOT_ALLOWED_HERE)
-    if isinstance(value, LooseText):
-        return value.typed()
-    if isinstance(value, Mapping):
-        return {name: _free(inner) for name, inner in value.items()}
-    return [_free(item) for item in value] if isinstance(value, list) else value
-
-
-def _scalar(value: object) -> object:
-    """Text, a number or a boolean."""
-    typed = value.typed() if isinstance(value, LooseText) else value
-    if not isinstance(typed, str | int | float):
-        raise PydanticCustomError("string_type", "Input should be a valid string")
-    return typed
-
-
-FreeValue = Annotated[Any, BeforeValidator(_free), WithJsonSchema({})]
-ScalarField = Annotated[
-    Any,
-    BeforeValidator(_scalar),
-    WithJsonSchema({"type": ["string", "integer", "number", "boolean"]}),
-]
+__all__ = ["SettingValue", "revealed"]
 
 
 def _setting(value: object) -> str | Secret:

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from framework.spec.sections.fields import SpecModel, Text
-from framework.spec.sections.settings import FreeValue
+from framework.spec.sections.free_values import FreeValue
 
 __all__ = ["MAX_TESTS", "ExpectedSpec", "Row", "Rows", "TestSpec", "Tests"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework.errors import PlanError, TaskError
-from framework.spark.loading.determinism import PreviewColumn, preview_rows
+from framework.spark.loading.preview import PreviewColumn, preview_rows
 from tests.support.inputs import an_input, write_rows
 
 if TYPE_CHECKING:

@@ -1,0 +1,74 @@
+"""A look at what would be loaded, for people who write a spec."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from framework.spark.loading.column_types import refuse_columns
+from framework.spark.loading.determinism import nondeterministic
+from framework.spark.loading.frames import open_input
+from framework.spark.reading.jvm import Jvm
+from framework.spark.sql_query import answer_of
+from framework.spark.task_faults import typed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from framework.plan.load import InputRequest
+
+__all__ = ["Preview", "PreviewColumn", "preview_rows"]
+
+_ROWS: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreviewColumn:
+    """A column's name and its type in SQL's words, such as `array<decimal(10,2)>`."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """The first rows that would be loaded.
+
+    Attributes:
+        columns: in order.
+        rows: in no order but that of the input; each a JSON object by column, times in UTC.
+        has_more: whether there are more rows than were asked for.
+        nondeterministic: as of `nondeterministic`.
+    """
+
+    columns: tuple[PreviewColumn, ...]
+    rows: tuple[str, ...]
+    has_more: bool
+    nondeterministic: tuple[str, ...]
+
+
+def preview_rows(spark: SparkSession, request: InputRequest, limit: int = _ROWS) -> Preview:
+    """Return at most `limit` rows of what a request names, and refuse what could not be loaded.
+
+    Costs the jobs that Spark needs for one row more; transforms that group or sort have to see all
+    rows. No setting of `spark` is touched.
+
+    Raises:
+        PlanError: as of `open_input`, and `input/unsupported-type`, `schema/duplicate-name`,
+            `schema/same-but-case`.
+        TaskError: `task/failed`; rows could not be read or computed.
+        EngineError: `spark/gone`.
+    """
+    frame = open_input(spark, request)
+    jvm = Jvm(frame.sparkSession)
+    with typed():
+        refuse_columns(jvm.schema_json(frame))
+        types = jvm.type_texts(frame)
+        answer = answer_of(frame, limit=limit)
+    pairs = zip(answer.columns, types, strict=True)
+    return Preview(
+        columns=tuple(PreviewColumn(name=name, type=kind) for name, kind in pairs),
+        rows=answer.rows,
+        has_more=answer.has_more,
+        nondeterministic=nondeterministic(frame),
+    )
