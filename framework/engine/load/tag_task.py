@@ -62,7 +62,7 @@ it is true.
 """
 
 _KEYS_PER_PROBE: Final = 8
-"""A filter is asked where the slice has so many times more rows than there are keys to ask for.
+"""A filter is asked where the slice has more rows than this number of times the keys to ask for.
 
 Looking a key up and comparing a row cost about the same, so a filter that rules nothing out adds
 at most an eighth to reading the slice.

@@ -1,4 +1,4 @@
-"""Statuses of written files, as values and as the rows of a segment."""
+"""Files on their way into a table: their statuses, and whether they are written or audited."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ __all__ = [
 ]
 
 _GATHERED: Final = 1024
-_COLUMNS: Final = [name for name in SEGMENT_SCHEMA.names if name != "crc32c"]
+_GATHERED_SCHEMA: Final = pa.schema([each for each in SEGMENT_SCHEMA if each.name != "crc32c"])
+"""A segment's columns but for checksums, which are known when all files are stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +129,7 @@ class Statuses:
 
     def add(self, status: FileStatus) -> None:
         """Take in the next status."""
-        self._rows.append(tuple(getattr(status, name, None) for name in _COLUMNS))
+        self._rows.append(tuple(getattr(status, name, None) for name in _GATHERED_SCHEMA.names))
         if len(self._rows) >= _GATHERED:
             self._gather()
 
@@ -138,15 +139,13 @@ class Statuses:
         Without checksums, as where nothing was written, these are 0.
         """
         self._gather()
-        schema = pa.schema([SEGMENT_SCHEMA.field(name) for name in _COLUMNS])
-        found = pa.concat_tables([schema.empty_table(), *self._tables])
+        found = pa.concat_tables([_GATHERED_SCHEMA.empty_table(), *self._tables])
         column = pa.array(checksums or [0] * found.num_rows, pa.uint32())
         return found.append_column("crc32c", column).select(SEGMENT_SCHEMA.names)
 
     def _gather(self) -> None:
         """Turn the newest statuses into Arrow."""
-        columns = list(zip(*self._rows, strict=True)) or [()] * len(_COLUMNS)
-        fields = [SEGMENT_SCHEMA.field(name) for name in _COLUMNS]
-        arrays = [pa.array(c, f.type) for c, f in zip(columns, fields, strict=True)]
-        self._tables.append(pa.Table.from_arrays(arrays, schema=pa.schema(fields)))
+        columns = list(zip(*self._rows, strict=True)) or [()] * len(_GATHERED_SCHEMA)
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, _GATHERED_SCHEMA, strict=True)]
+        self._tables.append(pa.Table.from_arrays(arrays, schema=_GATHERED_SCHEMA))
         self._rows = []

@@ -54,7 +54,7 @@ def bad_rows(
 ) -> tuple[FailedRow, ...]:
     """Return at most `limit` rows that fail a predicate, with the columns that it names.
 
-    Takes the jobs that Spark needs for so many rows.
+    Takes the jobs that Spark needs to collect these rows.
     """
     if limit < 1:
         return ()

@@ -93,7 +93,7 @@ def _is_float(text: str) -> bool:
 
 
 def _fits(text: str, digits: int) -> bool:
-    """Whether the number has at most so many digits before its point."""
+    """Whether the number has at most this number of digits before its point."""
     if not _NUMBER.fullmatch(text):
         return False
     try:

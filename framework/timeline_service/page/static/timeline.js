@@ -5,7 +5,7 @@ import { share } from "./pictures.js";
 import { OUTCOMES, STATES, VERDICTS, badge, count, deed, number, plain, since, size, took, utc }
   from "./words.js";
 
-const ON_FAIL = { abort: "refuses", quarantine: "quarantines rows", drop: "drops rows", warn: "tells" };
+const ON_FAIL = { abort: "refuses", quarantine: "quarantines rows", drop: "drops rows", warn: "warns" };
 
 export function timelineSection(turn) {
   const intro = h("p", { class: "intro" });
