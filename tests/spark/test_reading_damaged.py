@@ -10,9 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framework.engine.load.tag import latest_slices
 from framework.engine.reading.table import open_table
-from framework.engine.reading.views import LISTED
+from framework.engine.reading.views import LISTED, latest_slices
 from framework.errors import CorruptFileError
 from framework.hudi.codecs.parquet_seal import check_pages, chunk_start
 from framework.spark import read, read_incremental, read_optimized

@@ -12,11 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framework.engine.events import silent
-from framework.engine.load.tag import latest_slices
 from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.reading.slice_rows import SliceFiles, SliceTable, slice_rows
 from framework.engine.reading.table import open_table
-from framework.engine.reading.views import LISTED
+from framework.engine.reading.views import LISTED, latest_slices
 from framework.engine.runner import RunResult, run
 from framework.engine.tasks import InProcessTasks
 from framework.hudi.bootstrap.key_pass import BloomChoice

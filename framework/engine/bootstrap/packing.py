@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from framework.engine.shares import stretches
 from framework.hudi.bootstrap.inventory import InventoryHandle, read_batches
 from framework.vocabulary import BootstrapMode
 
@@ -76,15 +77,9 @@ def _cut(
     ranges: Sequence[WorkRange], numbers: np.ndarray, costs: np.ndarray, tasks: int
 ) -> list[list[WorkRange]]:
     """Return the ranges cut into that many shares of about equal cost; fewer of few files."""
-    if not numbers.size:
-        return []
-    goals = np.arange(1, tasks) * (float(costs.sum()) / tasks)
-    cuts = np.unique(np.searchsorted(np.cumsum(costs), goals, side="left") + 1)
-    cuts = cuts[cuts < numbers.size]
-    bounds = [0, *cuts.tolist(), numbers.size]
     return [
         list(_ranges_between(ranges, int(numbers[a]), int(numbers[b - 1]) + 1))
-        for a, b in pairwise(bounds)
+        for a, b in stretches(costs, tasks)
     ]
 
 

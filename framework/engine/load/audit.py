@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from framework.engine.audit.gate import LoadPlace, audit_load
 from framework.engine.audit.subject import WrittenRows
 from framework.engine.load.begin import load_plan
-from framework.engine.load.tag import latest_slices
 from framework.engine.load.values import AuditedLoad, Opened, WrittenLoad
 from framework.engine.reading.patterns import choose_partitions
+from framework.engine.reading.views import latest_slices
 from framework.engine.run.inspection import inspect_rows, report_passed
 from framework.errors import CorruptFileError, Where
 from framework.hudi.table.layout import join

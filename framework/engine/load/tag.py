@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
-from typing import TYPE_CHECKING, Final, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Final
 
 from framework.engine.events import Events, Note
 from framework.engine.load.assignment import SliceFacts
@@ -25,14 +22,15 @@ from framework.engine.load.tag_task import (
     read_hits,
     tag_task,
 )
-from framework.engine.reading.views import Views, asked
+from framework.engine.reading.views import Views, asked, latest_slices
+from framework.engine.shares import shared
 from framework.engine.tasks import InProcessTasks, Tasks, decode, encode
 from framework.errors import PlanError, Where
 from framework.plan.words import count_text
 from framework.vocabulary import KeyScope, WriteOperation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from framework.engine.load.values import Opened, Pinned
     from framework.engine.reading.table import Table
@@ -47,8 +45,6 @@ __all__ = [
     "compare",
     "existing_slices",
     "key_rows",
-    "latest_slices",
-    "shared",
     "tag_rows",
     "tag_slices",
     "taken_keys",
@@ -57,10 +53,8 @@ __all__ = [
 
 _SHOWN = 50
 
-T = TypeVar("T")
-_TASKS_PER_CORE: Final = 2
 _NEAR_ROWS: Final = 1_000_000
-"""Up to so many rows of input it takes less time to do the work here than to send it away."""
+"""Rows of input up to which the work takes less time here than to be sent to tasks."""
 _ROWS_PER_TASK: Final = 250_000
 _BYTES_PER_TASK: Final = 4 << 20
 _NEW_KEYS_ONLY: Final = frozenset(
@@ -125,20 +119,6 @@ def _refuse_skipped(table: Table, paths: frozenset[str]) -> None:
         )
 
 
-def latest_slices(
-    table: Table,
-    views: Views,
-    paths: Iterable[str] | None,
-    *,
-    without: frozenset[str] = frozenset(),
-) -> Iterator[FileSlice]:
-    """Yield the latest slices of some partitions, sorted by path and file id; None means all."""
-    with views.opened(table) as view:
-        chosen = set(view.partitions() if paths is None else paths) - without
-        for path in sorted(chosen, key=str.encode):
-            yield from view.latest_slices(path)
-
-
 def taken_keys(storage: Storage, compared: Compared) -> list[TakenKey]:
     """Return some keys of the input that the table has, with the file and row that have them."""
     found: list[TakenKey] = []
@@ -151,29 +131,6 @@ def taken_keys(storage: Storage, compared: Compared) -> list[TakenKey]:
             name = base.path if base else compared.tagged.slices[hit["slice"]].group.file_id
             found.append((rows[KEY][hit["row"]].as_py(), name, hit["position"]))
     return found
-
-
-def shared(
-    items: Sequence[T], cost: Callable[[T], float], parallelism: int, *, least: float = 0.0
-) -> list[Sequence[T]]:
-    """Return the items in stretches of about equal cost, none of them empty, in order.
-
-    Args:
-        items: what is to be shared.
-        cost: of one item, in any unit.
-        parallelism: how many tasks run at a time.
-        least: cost that is worth a task of its own, in the same unit.
-    """
-    if not items:
-        return []
-    costs = np.cumsum([max(cost(each), 1e-9) for each in items])
-    total = float(costs[-1])
-    most = parallelism * _TASKS_PER_CORE
-    parts = max(1, min(len(items), most, int(min(most, total / least)) if least else most))
-    goals = np.arange(1, parts) * (total / parts)
-    cuts = np.unique(np.searchsorted(costs, goals, side="left") + 1)
-    bounds = [0, *(cut for cut in cuts.tolist() if cut < len(items)), len(items)]
-    return [items[start:stop] for start, stop in pairwise(bounds)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,7 +298,7 @@ def _classified(
 
 
 def _nearby(tasks: Tasks, rows: int) -> Tasks:
-    """Return who does work on so many rows."""
+    """Return what runs the work on this number of rows."""
     return InProcessTasks(1) if rows <= _NEAR_ROWS else tasks
 
 

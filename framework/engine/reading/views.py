@@ -33,6 +33,7 @@ __all__ = [
     "Views",
     "asked",
     "checked",
+    "latest_slices",
     "listing_view",
     "looked_up",
 ]
@@ -81,6 +82,20 @@ def checked(view: CheckableView, table: Table) -> CheckedView:
         CorruptFileError: `timeline/empty-commit`, `timeline/corrupt-commit`.
     """
     return CheckedView(view, RecordedFiles(table.storage, table.timeline))
+
+
+def latest_slices(
+    table: Table,
+    views: Views,
+    paths: Iterable[str] | None,
+    *,
+    without: frozenset[str] = frozenset(),
+) -> Iterator[FileSlice]:
+    """Yield the latest slices of some partitions, sorted by path and file id; None means all."""
+    with views.opened(table) as view:
+        chosen = set(view.partitions() if paths is None else paths) - without
+        for path in sorted(chosen, key=str.encode):
+            yield from view.latest_slices(path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

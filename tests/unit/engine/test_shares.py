@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.engine.load.tag import shared
+from framework.engine.shares import shared
 
 
 @given(

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
-from framework.engine.load.tag import latest_slices
 from framework.engine.reading.table import open_table
-from framework.engine.reading.views import LISTED
+from framework.engine.reading.views import LISTED, latest_slices
 from framework.errors import CorruptFileError
 from framework.hudi.codecs.parquet_seal import chunk_start
 from framework.vocabulary import TableType

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framework.engine.inspect.status import table_status
-from framework.engine.load.tag import latest_slices
 from framework.engine.reading.table import open_table
-from framework.engine.reading.views import LISTED
+from framework.engine.reading.views import LISTED, latest_slices
 from framework.errors import CorruptFileError, FrameworkError, RetryableError
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.timeline.instant import Action
