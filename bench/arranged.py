@@ -7,20 +7,17 @@ ordered ones keys strictly increase from file to file. Both are flat folders wit
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from datasets import DataSet
 from pyarrow import ipc
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from datasets import DataSet
 
 __all__ = ["ARRANGEMENTS", "arranged", "planted"]
 

@@ -14,20 +14,17 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import process_tree
+from grouped import GroupedTable
 from side_process import SideError
 from side_timeline_ours import awaited_port, ended, free_port, server_command
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grouped import GroupedTable
 
 __all__ = ["ATTACKS", "AttackedCost", "attacked", "print_attacked"]
 

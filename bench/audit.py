@@ -16,20 +16,17 @@ import argparse
 import shutil
 import statistics
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arranged import ARRANGEMENTS, arranged, planted
 from checked import checked_writes, wrong_checks
 from contest import read_options, start_side
 from datasets import DataSet, prepare
 from report import AUDIT_TARGETS, finish
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from side_process import Measured, Side
+from side_process import Measured, Side
 
 __all__ = ["main"]
 

@@ -11,18 +11,16 @@ import argparse
 import shutil
 import statistics
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from contest import read_options, start_side
 from datasets import DataSet, prepare
 from report import BOOTSTRAP_TARGETS, finish, print_row
 from side_process import Measured, Side, SideError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 __all__ = ["main"]
 

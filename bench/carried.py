@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import statistics
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from contest import start_side
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
-
-    from grouped import GroupedTable
-    from side_process import Measured, Side
+from grouped import GroupedTable
+from side_process import Measured, Side
 
 __all__ = ["TaskCost", "carried"]
 

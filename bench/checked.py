@@ -6,9 +6,12 @@ and without ten predicates over ten columns. Runs alternate in one warm session.
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,14 +19,7 @@ import pyarrow.parquet as pq
 from arranged import arranged
 from contest import start_side
 from datasets import prepare
-from side_process import SideError
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from side_process import Measured, Side
+from side_process import Measured, Side, SideError
 
 __all__ = ["CHECKS", "checked_writes", "wrong_checks"]
 

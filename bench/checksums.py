@@ -15,10 +15,11 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -32,9 +33,6 @@ from framework.engine.tasks import InProcessTasks
 from framework.hudi.bootstrap import skeleton_bytes
 from framework.hudi.codecs.parquet_seal import SealedFooter
 from framework.hudi.filegroup import base_file, column_chunks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 __all__ = ["main"]
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from side_process import Side
-
-if TYPE_CHECKING:
-    import argparse
 
 __all__ = ["HERE", "JUDGE", "ROOT", "read_options", "start_side"]
 

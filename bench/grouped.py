@@ -13,7 +13,6 @@ import shutil
 import sys
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 import pyarrow as pa
@@ -23,16 +22,15 @@ from datasets import prepare
 
 sys.path.insert(0, str(ROOT))
 
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.table.schema import avro_schema
 from framework.hudi.timeline.clock import SystemClock, next_instant
 from framework.hudi.timeline.commit_metadata import CommitHead, WriteStat, write_commit
 from framework.hudi.timeline.timeline import load_timeline
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-    from pathlib import Path
 
 __all__ = ["GroupedTable", "grouped_table"]
 

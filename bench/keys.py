@@ -15,7 +15,6 @@ import sys
 import time
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,11 +23,10 @@ from report import KEY_TARGETS, finish
 
 sys.path.insert(0, str(ROOT))
 
+from collections.abc import Callable
+
 from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.bootstrap.skeleton_bytes import SkeletonBytes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["main"]
 

@@ -15,14 +15,11 @@ import socket
 import sys
 import time
 from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 __all__ = ["Answered", "Load", "main", "run"]
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 from changes import changes_of, flat_copy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from datasets import DataSet
-    from side_process import Measured, Side
+from datasets import DataSet
+from side_process import Measured, Side
 
 __all__ = ["merger"]
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from pyspark.sql import functions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, functions
 
 __all__ = ["QUERIES", "reader"]
 

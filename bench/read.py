@@ -13,18 +13,15 @@ import argparse
 import shutil
 import statistics
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from contest import JUDGE, read_options, start_side
 from datasets import DataSet, prepare
 from queries import QUERIES
 from report import READ_TARGETS, finish
 from side_process import Side, SideError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 __all__ = ["main"]
 

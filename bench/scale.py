@@ -10,17 +10,12 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from contest import read_options, start_side
-from datasets import prepare
+from datasets import DataSet, prepare
 from report import SCALE_TARGETS, finish
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from datasets import DataSet
-    from side_process import Measured
+from side_process import Measured
 
 __all__ = ["main"]
 

@@ -9,21 +9,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.request import Request, urlopen
 
 import process_tree
+from grouped import GroupedTable
 from load_client import Answered, Load
-from side_process import SideError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grouped import GroupedTable
-    from side_process import Side
+from side_process import Side, SideError
 
 __all__ = [
     "FREE",

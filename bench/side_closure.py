@@ -7,24 +7,18 @@ variable; with `service` each task asks for its groups in one batch, and `nothin
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import side_timeline_ours
-from pyspark import cloudpickle
+from pyspark import Broadcast, SparkContext, cloudpickle
 from spark_session import session
 
 from framework.hudi.bootstrap.index import BootstrapIndex
+from framework.hudi.filegroup.slices import FileSlice
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.timeline.timeline import load_timeline
 from framework.hudi.view.listing_view import ListingView
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from pyspark import Broadcast, SparkContext
-
-    from framework.hudi.filegroup.slices import FileSlice
 
 __all__ = ["start"]
 

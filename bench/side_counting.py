@@ -6,16 +6,12 @@ and takes half as long again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import great_expectations as gx
-from pyspark.sql import functions
+from pyspark.sql import DataFrame, functions
 from spark_session import session
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from pyspark.sql import DataFrame
 
 __all__ = ["start"]
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 from queries import reader
 from spark_session import session
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from pyspark.sql import DataFrame
 
 __all__ = ["start"]
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from queries import reader
 from spark_session import session
@@ -19,9 +20,6 @@ from framework.engine.tasks import InProcessTasks
 from framework.spark import read, read_incremental
 from framework.spark.checking.checker import SparkChecker
 from framework.spark.tasks import SparkTasks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 __all__ = ["start"]
 

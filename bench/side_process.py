@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import process_tree
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["Measured", "Side", "SideError"]
 

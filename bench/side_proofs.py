@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spark_session import session
 
@@ -13,12 +14,8 @@ from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.source_checks import prove_source
 from framework.engine.tasks import InProcessTasks
 from framework.errors import AuditFailedError
+from framework.plan.definition import Plan
 from framework.spark.tasks import SparkTasks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from framework.plan.definition import Plan
 
 __all__ = ["start"]
 

@@ -11,22 +11,17 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
-from framework.hudi.filegroup.slices import FileGroupId
+from framework.hudi.filegroup.slices import FileGroupId, FileSlice
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.timeline.timeline import load_timeline, timeline_hash
 from framework.hudi.view.port import Selection
 from framework.hudi.view.remote import RemoteView, ServiceAddress
 from framework.timeline_service.tables import table_id
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from framework.hudi.filegroup.slices import FileSlice
 
 __all__ = [
     "SERVICE",

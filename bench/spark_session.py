@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["session"]
 

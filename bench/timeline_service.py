@@ -16,11 +16,12 @@ import argparse
 import json
 import statistics
 import sys
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from attacked import ATTACKS, attacked, print_attacked
 from carried import carried
@@ -28,15 +29,9 @@ from contest import read_options, start_side
 from grouped import GroupedTable, grouped_table
 from marked import marked, print_marked
 from report import TIMELINE_TARGETS, finish
-from served import FREE, ONE_CORE, TWO_CORES, Served, print_load, serving
-from side_process import SideError
+from served import FREE, ONE_CORE, TWO_CORES, LoadCost, Place, Served, print_load, serving
+from side_process import Side, SideError
 from side_timeline_ours import SERVICE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from served import LoadCost, Place
-    from side_process import Side
 
 __all__ = ["main"]
 

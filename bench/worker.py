@@ -12,11 +12,9 @@ import os
 import sys
 import time
 import traceback
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, TextIO
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from typing import TextIO
 
 __all__ = ["main"]
 

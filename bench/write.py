@@ -14,23 +14,19 @@ import argparse
 import shutil
 import statistics
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from changes import changes_of, flat_copy
 from contest import read_options, start_side
 from datasets import DataSet, prepare
 from merging import merger
 from report import WRITE_TARGETS, finish
-from side_process import SideError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from side_process import Measured, Side
+from side_process import Measured, Side, SideError
 
 __all__ = ["main"]
 

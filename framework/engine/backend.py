@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from framework.engine.audit.subject import Checker
 from framework.engine.events import Events, silent
 from framework.engine.reading.views import LISTED, Views
+from framework.engine.run.context import InputReader
 from framework.engine.runner import RunResult, run
-
-if TYPE_CHECKING:
-    from framework.engine.audit.subject import Checker
-    from framework.engine.run.context import InputReader
-    from framework.engine.tasks import Tasks
-    from framework.plan.definition import Plan
+from framework.engine.tasks import Tasks
+from framework.plan.definition import Plan
 
 __all__ = ["Backend"]
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from framework.engine.results import AuditReport
+from framework.engine.results import AuditReport
 
 __all__ = [
     "Audited",

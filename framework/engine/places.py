@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from framework.errors import PlanError, Where
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["canonical", "missing_parents", "obstacle", "remove_empty"]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.engine.events import Events, silent
 from framework.engine.inspect.observe import observe
@@ -16,18 +17,14 @@ from framework.engine.tasks import InProcessTasks, Tasks
 from framework.errors import CorruptFileError, PlanError, Where
 from framework.hudi.storage.faults import storage_error
 from framework.plan.build import Earlier, build
+from framework.plan.definition import Plan
 from framework.plan.load_stages import load_request
+from framework.plan.observation import Observation
 from framework.plan.saved import Invocation, check_fresh, load_plan
 from framework.plan.target import target_of
 from framework.spec.document.regular_file import NotRegularError, TooBigError, read_regular
 from framework.spec.loader import load_spec
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.plan.definition import Plan
-    from framework.plan.observation import Observation
-    from framework.spec.sections.pipeline_spec import PipelineSpec
+from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = [
     "PlanningContext",

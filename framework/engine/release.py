@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from framework.engine.inspect.observe import observe
 from framework.engine.prepare import PlanningContext, Prepared, Request, load
 from framework.engine.quarantine.datasets import leased, sweep
+from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
 from framework.errors import AfterCommitError, FrameworkError, Where
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.timeline.clock import Clock
 from framework.plan.build import build
 from framework.plan.release import release_request
 from framework.plan.target import target_of
-
-if TYPE_CHECKING:
-    from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
-    from framework.hudi.timeline.clock import Clock
 
 __all__ = ["finish_release", "prepare_release"]
 

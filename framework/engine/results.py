@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from framework.plan.quality.model import Check
 from framework.vocabulary import Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.plan.quality.model import Check
 
 __all__ = ["REDACTED", "AuditReport", "CheckResult", "ColumnFigures", "FailedRow", "Fate"]
 

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
+from framework.engine.audit.subject import Checker
 from framework.engine.bootstrap.pipeline import run_bootstrap
 from framework.engine.events import Events, Published, silent
 from framework.engine.load.pipeline import run_load
 from framework.engine.reading.views import LISTED, Views
 from framework.engine.run.context import SECONDS, Committed, InputReader, RunContext
 from framework.engine.run.lifecycle import lifecycle, recover
+from framework.engine.tasks import Tasks
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.clock import Clock, SystemClock
+from framework.plan.definition import Plan
 from framework.plan.stages import BootstrapStages, LoadStages
-
-if TYPE_CHECKING:
-    from framework.engine.audit.subject import Checker
-    from framework.engine.tasks import Tasks
-    from framework.plan.definition import Plan
 
 __all__ = ["RunResult", "run"]
 

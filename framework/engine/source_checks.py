@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from framework.engine.bootstrap.job import key_source, work_ranges
 from framework.engine.bootstrap.key_proof import prove_keys
 from framework.engine.bootstrap.page_check import check_pages
 from framework.engine.events import StageFinished, StageStarted
+from framework.engine.prepare import PlanningContext
 from framework.errors import PlanError, Where
-
-if TYPE_CHECKING:
-    from framework.engine.prepare import PlanningContext
-    from framework.plan.definition import Plan
+from framework.plan.definition import Plan
 
 __all__ = ["prove_source", "verify_source"]
 

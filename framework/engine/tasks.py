@@ -8,6 +8,7 @@ function's name. The adapter here runs tasks in this process; the one over Spark
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import cache
 from types import MappingProxyType
@@ -16,8 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from _typeshed import DataclassInstance
 
 T = TypeVar("T")

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from framework.hudi.keygen.rule import KeyGenerator
 from framework.plan.definition import Adopted, Case, Plan, PlanNote
 from framework.plan.estimate import Estimate
+from framework.plan.facts import BootstrapFacts
 from framework.plan.faults import Fault, refuse
+from framework.plan.observation import Observation, TableState
 from framework.plan.reader_demands import reader_faults, unproven_notes
 from framework.plan.readers.exceptions import Trait
 from framework.plan.readers.gate import gate
 from framework.plan.stages import Recover, Recovery
+from framework.plan.target import Target
 from framework.plan.words import listing
+from framework.spec.sections.pipeline_spec import PipelineSpec
 from framework.vocabulary import TableType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from framework.plan.facts import BootstrapFacts
-    from framework.plan.observation import Observation, TableState
-    from framework.plan.target import Target
-    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["as_warning", "immutable_faults", "plan_adopted"]
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING
 
 from framework.plan.adopted import plan_adopted
 from framework.plan.bootstrap.build_bootstrap import plan_begin
+from framework.plan.definition import Plan
 from framework.plan.faults import Fault, refuse
 from framework.plan.load_stages import plan_load
+from framework.plan.observation import Observation, PendingRun
 from framework.plan.refusals import refuse_foreign_pending, refuse_held, refuse_unsupported
 from framework.plan.stages import Recover, Recovery
 from framework.plan.target import Target, target_of
-
-if TYPE_CHECKING:
-    from framework.plan.definition import Plan
-    from framework.plan.observation import Observation, PendingRun
-    from framework.spec.sections.pipeline_spec import PipelineSpec
+from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["Earlier", "build"]
 

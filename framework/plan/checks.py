@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 from framework.errors import PlanError
 from framework.hudi.keygen.rule import key_faults
 from framework.hudi.table.partition_path import PartitionValue, partition_values
 from framework.plan.estimate import commit_bytes
 from framework.plan.faults import Fault
+from framework.plan.observation import SourceInventory, TableState
+from framework.plan.partitions import PartitionPlan
+from framework.plan.target import Target
 from framework.plan.words import count_text, listing, size_text
 from framework.vocabulary import BootstrapMode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from framework.plan.observation import SourceInventory, TableState
-    from framework.plan.partitions import PartitionPlan
-    from framework.plan.target import Target
 
 __all__ = [
     "MAX_FILES",

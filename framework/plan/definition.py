@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
+from framework.hudi.bootstrap.inventory import InventoryHandle
+from framework.plan.estimate import Estimate
 from framework.plan.facts import BootstrapFacts
+from framework.plan.load import LoadPlan
+from framework.plan.observation import SourceDrift
 from framework.plan.partitions import PartitionPlan, Totals, totals
+from framework.plan.readers.gate import ReaderGate
+from framework.plan.stages import BootstrapStages, LoadStages, Recover, Stage
+from framework.plan.target import Target
 from framework.vocabulary import BootstrapMode
-
-if TYPE_CHECKING:
-    from framework.hudi.bootstrap.inventory import InventoryHandle
-    from framework.plan.estimate import Estimate
-    from framework.plan.load import LoadPlan
-    from framework.plan.observation import SourceDrift
-    from framework.plan.readers.gate import ReaderGate
-    from framework.plan.stages import BootstrapStages, LoadStages, Recover, Stage
-    from framework.plan.target import Target
 
 __all__ = ["PLAN_VERSION", "Adopted", "Case", "Plan", "PlanNote"]
 

@@ -15,14 +15,12 @@ source byte where data is rewritten.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from framework.hudi.bootstrap.key_pass import BloomChoice
-    from framework.plan.partitions import PartitionPlan
+from framework.hudi.bootstrap.key_pass import BloomChoice
+from framework.plan.partitions import PartitionPlan
 
 __all__ = [
     "Estimate",

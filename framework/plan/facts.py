@@ -6,13 +6,11 @@ The table is its own state store, so a later plan compares the spec with these f
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from framework.errors import CorruptFileError, UnsupportedTableError, Where
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["FACTS_KEY", "FACTS_VERSION", "INVENTORY_FACT", "SPEC_FACT", "BootstrapFacts"]
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from framework.errors import Finding, PlanError, SpecError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from framework.spec.document.positions import Positions
+from framework.spec.document.positions import Positions
 
 __all__ = ["Fault", "refuse"]
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from framework.vocabulary import MissingColumns, SchemaEvolution, WriteOperation
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 __all__ = ["InputListing", "InputRequest", "LoadPlan", "LoadRequest", "Transform"]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.hudi.keygen.rule import KeyGenerator
 from framework.plan.adopted import as_warning, immutable_faults
@@ -12,6 +13,7 @@ from framework.plan.definition import Case, Plan
 from framework.plan.estimate import Estimate
 from framework.plan.faults import Fault, refuse
 from framework.plan.load import InputListing, InputRequest, LoadPlan, LoadRequest, Transform
+from framework.plan.observation import Observation, TableState
 from framework.plan.quality.contract import splitting_faults
 from framework.plan.reader_demands import reader_faults, unproven_notes
 from framework.plan.readers.exceptions import Trait
@@ -31,16 +33,11 @@ from framework.plan.stages import (
     TagRows,
     WriteRows,
 )
+from framework.plan.target import Target
+from framework.spec.sections.pipeline_spec import PipelineSpec
 from framework.spec.sections.source_spec import FILE_FORMATS, SourceLoad, SourceSpec
 from framework.spec.sections.write_spec import WriteSpec
 from framework.vocabulary import MissingColumns, SchemaEvolution, TableType, WriteOperation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.plan.observation import Observation, TableState
-    from framework.plan.target import Target
-    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["load_request", "load_stages", "plan_load"]
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.hudi.bootstrap.inventory import InventoryHandle
-    from framework.hudi.table.properties import TableProperties
-    from framework.plan.facts import BootstrapFacts
-    from framework.plan.load import InputListing, LoadRequest
+from framework.hudi.bootstrap.inventory import InventoryHandle
+from framework.hudi.table.properties import TableProperties
+from framework.plan.facts import BootstrapFacts
+from framework.plan.load import InputListing, LoadRequest
 
 __all__ = [
     "Observation",

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from framework.plan.observation import PartitionSummary
-    from framework.plan.rules import Choice
-    from framework.vocabulary import BootstrapMode
+from framework.plan.observation import PartitionSummary
+from framework.plan.rules import Choice
+from framework.vocabulary import BootstrapMode
 
 __all__ = ["PartitionPlan", "Totals", "plan_partitions", "totals"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from framework.errors import (
     CommitConflictError,
     LeaseHeldError,
@@ -12,10 +10,8 @@ from framework.errors import (
 )
 from framework.hudi.table.layout import LAYOUT_VERSION, PROPERTIES, TABLE_VERSION
 from framework.hudi.table.supported import unsupported_entries
+from framework.plan.observation import PendingRun, TableState
 from framework.plan.words import listing
-
-if TYPE_CHECKING:
-    from framework.plan.observation import PendingRun, TableState
 
 __all__ = ["refuse_foreign_pending", "refuse_held", "refuse_unsupported"]
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.plan.load import InputRequest, LoadRequest
 from framework.plan.quality.model import Budget, Quality
+from framework.spec.sections.pipeline_spec import PipelineSpec
 from framework.vocabulary import WriteOperation
-
-if TYPE_CHECKING:
-    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = [
     "FILE",

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from framework.hudi.table.partition_path import PartitionValue
 from framework.plan.faults import Fault
 from framework.plan.words import count_text, listing
+from framework.spec.sections.comparisons import Comparison
+from framework.spec.sections.patterns import Pattern
 from framework.vocabulary import BootstrapMode, SourceTrait
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from framework.hudi.table.partition_path import PartitionValue
-    from framework.spec.sections.comparisons import Comparison
-    from framework.spec.sections.patterns import Pattern
 
 __all__ = ["Choice", "ModeRule", "choose_modes", "rule_faults"]
 

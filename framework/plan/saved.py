@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from framework.errors import CorruptFileError, PlanError, PlanStaleError, Where
+from framework.plan.definition import Plan
+from framework.plan.observation import TableState
 from framework.plan.render.document import plan_document
 from framework.plan.render.json_values import json_members
 from framework.plan.stages import Recovery
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.plan.definition import Plan
-    from framework.plan.observation import TableState
 
 __all__ = [
     "SAVED_VERSION",

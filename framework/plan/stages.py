@@ -6,19 +6,16 @@ a run. A stage shows what it holds: its columns, files and rows are those that t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from framework.hudi.keygen.rule import KeyRule
+from framework.plan.load import InputRequest
 from framework.plan.partitions import PartitionPlan, totals
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.hudi.keygen.rule import KeyRule
-    from framework.plan.load import InputRequest
-    from framework.plan.quality.model import Quality
-    from framework.vocabulary import KeyScope, WriteOperation
+from framework.plan.quality.model import Quality
+from framework.vocabulary import KeyScope, WriteOperation
 
 __all__ = [
     "AuditBootstrap",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from framework.errors import PlanError
 from framework.hudi.bootstrap.key_pass import BloomChoice
@@ -14,7 +14,10 @@ from framework.plan.faults import Fault, refuse
 from framework.plan.quality.model import Quality
 from framework.plan.quality.of_spec import quality_of
 from framework.plan.rules import ModeRule
+from framework.spec.document.positions import Positions
+from framework.spec.sections.bootstrap_spec import BootstrapSpec
 from framework.spec.sections.patterns import compile_pattern
+from framework.spec.sections.pipeline_spec import PipelineSpec
 from framework.vocabulary import (
     BootstrapMode,
     OnDuplicate,
@@ -23,13 +26,6 @@ from framework.vocabulary import (
     SourceLayout,
     TableType,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.spec.document.positions import Positions
-    from framework.spec.sections.bootstrap_spec import BootstrapSpec
-    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["BOOTSTRAP_INSTANT", "Target", "mode_rules", "target_of"]
 

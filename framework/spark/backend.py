@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -15,13 +16,10 @@ from framework.spark.loading.reader import SparkInput
 from framework.spark.reading.jvm import Jvm
 from framework.spark.tasks import SparkTasks
 from framework.spark.views import views_for
+from framework.spec.sections.timeline_service_spec import TimelineServiceSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pyspark.sql import SparkSession
-
-    from framework.spec.sections.timeline_service_spec import TimelineServiceSpec
 
 __all__ = ["run", "spark_backend"]
 

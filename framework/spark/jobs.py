@@ -6,6 +6,7 @@ running. So the thread that may be interrupted waits, and others call.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -16,8 +17,6 @@ from py4j.protocol import Py4JError
 from framework.spark.task_faults import typed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from pyspark import SparkContext
 
 __all__ = ["cancel", "inherited", "new_tag", "run_job", "tagged"]

@@ -14,11 +14,12 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
@@ -26,9 +27,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from framework.errors import EngineError, PlanError, Where
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 __all__ = ["DEFAULT_MASTER", "OpenSession", "check_speculation", "open_session"]
 

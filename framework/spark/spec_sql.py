@@ -7,6 +7,7 @@ the analysed plan afterwards, for what a name has led to.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from framework.errors import PlanError
@@ -14,8 +15,6 @@ from framework.spark.reading.jvm import Jvm
 from framework.spec.sql.functions import function_fault, refused_functions
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["check_expression", "check_frame", "check_query"]

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, count
-from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import struct, to_json
 
 from framework.engine.reading.table import open_table
 from framework.errors import PlanError
 from framework.hudi.keygen.spark_sql import quote_name
+from framework.hudi.timeline.moments import Moment
 from framework.spark.reading.snapshot import Reading, absolute, rows_of
 from framework.spark.task_faults import first_line, typed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pyspark.sql import DataFrame, SparkSession
-
-    from framework.hudi.timeline.moments import Moment
 
 __all__ = ["Answer", "answer_of", "query"]
 

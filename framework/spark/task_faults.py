@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -27,10 +28,6 @@ from framework.errors import (
     TaskError,
     Where,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 
 __all__ = [
     "SPARK_REFUSES",

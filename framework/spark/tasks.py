@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import json
 import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cache, partial
@@ -27,8 +28,6 @@ from framework.spark.session import check_speculation
 from framework.spark.task_faults import FaultInTaskError, fault_of, is_lasting, revive, typed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from pyspark.sql import SparkSession
 
 __all__ = ["STATUS_SCHEMA", "SparkTasks", "name_of", "run_in_task", "status_of"]

@@ -7,14 +7,17 @@ view of the one before, and lists nothing. It begins when the first load needs i
 from __future__ import annotations
 
 import atexit
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Self
 
+from framework.engine.reading.table import Table
 from framework.engine.reading.views import LISTED, Views, checked, listing_view
 from framework.hudi.timeline.timeline import timeline_hash
 from framework.hudi.view.incremental import IncrementalView
+from framework.hudi.view.port import FileSystemView
 from framework.hudi.view.remote import ServiceAddress
 from framework.spec.sections.timeline_service_spec import TimelineServiceSpec
 from framework.timeline_service.access import Access
@@ -24,12 +27,7 @@ from framework.timeline_service.stores import store_of
 from framework.timeline_service.tables import ServedTable, Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import SparkSession
-
-    from framework.engine.reading.table import Table
-    from framework.hudi.view.port import FileSystemView
 
 __all__ = ["EmbeddedViews", "views_for"]
 

@@ -10,14 +10,12 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from framework.spec.sections.fields import SpecModel
 from framework.spec.sections.pipeline_spec import PipelineDocument
 from framework.spec.sections.project import ProjectDocument
 from framework.spec.sections.table_spec import AUTO, COMMIT_TIME
-
-if TYPE_CHECKING:
-    from framework.spec.sections.fields import SpecModel
 
 __all__ = ["main", "project_schema", "rendered_schemas", "spec_schema"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from framework.errors import Finding, SpecError, Where
 from framework.spec.document.findings import FindingList, nearest, sort_findings
@@ -31,12 +31,8 @@ from framework.spec.rules.transforms import SqlFinisher
 from framework.spec.sections.faults import Judge
 from framework.spec.sections.pipeline_spec import MODELS, PipelineDocument, PipelineSpec
 from framework.spec.sections.project import Project, find_project_file, load_project, with_defaults
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from framework.spec.sections.quality_spec import PlacedCheck
-    from framework.spec.sections.transform_spec import TransformSpec
+from framework.spec.sections.quality_spec import PlacedCheck
+from framework.spec.sections.transform_spec import TransformSpec
 
 __all__ = ["SPEC_SUFFIX", "find_specs", "load_spec"]
 

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.timeline_service.messages import RequestRefusedError
 from framework.vocabulary import ServiceAuth
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["Access", "Limits", "is_host", "is_loopback"]
 

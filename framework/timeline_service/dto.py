@@ -8,22 +8,19 @@ instants have sizes and no ages.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from json.encoder import encode_basestring as _text
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
 from framework.hudi.filegroup.group import PlainRecord
+from framework.hudi.filegroup.slices import BaseFile, FileSlice, LogFile
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from framework.hudi.filegroup.slices import BaseFile, FileSlice, LogFile
-    from framework.hudi.timeline.instant import Instant
-    from framework.hudi.view.known import Known
-    from framework.hudi.view.plans import CompactionOperation
+from framework.hudi.timeline.instant import Instant
+from framework.hudi.view.known import Known
+from framework.hudi.view.plans import CompactionOperation
 
 __all__ = [
     "Places",

@@ -9,16 +9,13 @@ allows, since none of the clients needs one.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from framework.timeline_service.access import Limits, is_host
 from framework.timeline_service.messages import Request, RequestRefusedError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 __all__ = ["Head", "HeadReader"]
 

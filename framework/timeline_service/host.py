@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import socket
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.errors import FrameworkError
 from framework.hudi.storage.locations import open_storage
@@ -22,10 +24,6 @@ from framework.timeline_service.service import Service
 from framework.timeline_service.stores import store_of
 from framework.timeline_service.tables import Tables, table_id
 from framework.vocabulary import ServiceAuth, ViewStore
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
 __all__ = ["DEFAULT_PORT", "Served", "ServiceOrder", "serving"]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -24,14 +25,10 @@ from framework.timeline_service.dto import (
     timeline_json,
 )
 from framework.timeline_service.messages import RequestRefusedError, decoded, inside_table
+from framework.timeline_service.tables import ServedTable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from framework.timeline_service.tables import ServedTable
-
-    Parameters = Mapping[str, str]
-    Handler = Callable[[ServedTable, Parameters, bytes], str]
+Parameters = Mapping[str, str]
+Handler = Callable[[ServedTable, Parameters, bytes], str]
 
 __all__ = ["HUDI_PREFIX", "Route", "hudi_route"]
 

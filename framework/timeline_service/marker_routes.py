@@ -10,11 +10,12 @@ from __future__ import annotations
 import logging
 import re
 from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from itertools import count
 from threading import Lock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from uuid import uuid4
 
 from framework.errors import StorageError
@@ -28,6 +29,7 @@ from framework.hudi.commit.markers import (
 )
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.hudi.storage.locations import open_unlinked
+from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.table.layout import LAKESTRAP, TEMP, crc_sidecar, join, name_of, temp_folder
 from framework.timeline_service.messages import (
     Answer,
@@ -36,17 +38,10 @@ from framework.timeline_service.messages import (
     inside_table,
     parameters,
 )
+from framework.timeline_service.tables import Tables
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from framework.timeline_service.tables import Tables
-
-    Parameters = Mapping[str, str]
-    Handler = Callable[["KeptMarkers", Parameters], bool | list[str]]
-    from collections.abc import Iterable
-
-    from framework.hudi.storage.port import Entry, Storage
+Parameters = Mapping[str, str]
+Handler = Callable[["KeptMarkers", Parameters], bool | list[str]]
 
 __all__ = ["MARKER_PREFIX", "KeptMarkers", "MarkerRoutes", "is_marker_route"]
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
 from urllib.parse import unquote_plus
 
 import msgspec
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = [
     "CLOSE",

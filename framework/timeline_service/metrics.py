@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.timeline_service.tables import ServedTable
+from framework.timeline_service.tables import ServedTable
 
 __all__ = ["Metrics", "prometheus_text"]
 

@@ -13,19 +13,16 @@ path, file id and record in turn. `…/partitions` answers with the partition pa
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from framework.hudi.filegroup.group import encode_slice, slice_instant
 from framework.hudi.view.port import Query, Selection
 from framework.timeline_service.messages import RequestRefusedError, decoded, inside_table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.timeline_service.tables import ServedTable
+from framework.timeline_service.tables import ServedTable
 
 __all__ = ["OWN_PREFIX", "VERBS", "Question", "question_of"]
 

@@ -16,24 +16,21 @@ whole request at a time, in the plainest form.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import select
 import time
 from functools import lru_cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from framework.timeline_service.access import Limits
 from framework.timeline_service.heads import Head, HeadReader
 from framework.timeline_service.messages import CLOSE, Answer, Headers, RequestRefusedError
 from framework.timeline_service.room import Room
-
-if TYPE_CHECKING:
-    import asyncio
-
-    from framework.timeline_service.access import Limits
-    from framework.timeline_service.service import Service
+from framework.timeline_service.service import Service
 
 __all__ = ["limited_protocol"]
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
 
-if TYPE_CHECKING:
-    import asyncio
-
-    from framework.timeline_service.access import Limits
+from framework.timeline_service.access import Limits
 
 __all__ = ["Room"]
 

@@ -10,14 +10,17 @@ import asyncio
 import socket
 import threading
 from collections import defaultdict
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.requests import Request as PageRequest
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
 
 from framework.errors import PlanError
 from framework.timeline_service.access import Limits, is_loopback
@@ -25,15 +28,8 @@ from framework.timeline_service.marker_routes import is_marker_route
 from framework.timeline_service.messages import Answer, Request, RequestRefusedError
 from framework.timeline_service.metrics import prometheus_text
 from framework.timeline_service.protocol import limited_protocol
+from framework.timeline_service.service import Service
 from framework.vocabulary import ServiceAuth
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from starlette.requests import Request as PageRequest
-    from starlette.types import Receive, Scope, Send
-
-    from framework.timeline_service.service import Service
 
 __all__ = ["EmbeddedServer", "TimelineApp"]
 

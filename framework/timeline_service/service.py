@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.errors import FrameworkError
+from framework.timeline_service.access import Access
 from framework.timeline_service.hudi_routes import HUDI_PREFIX, Route, hudi_route
 from framework.timeline_service.marker_routes import is_marker_route
 from framework.timeline_service.messages import Answer, Request, RequestRefusedError, parameters
 from framework.timeline_service.metrics import Metrics
 from framework.timeline_service.own_routes import OWN_PREFIX, VERBS, question_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from framework.timeline_service.access import Access
-    from framework.timeline_service.tables import ServedTable, Tables
+from framework.timeline_service.tables import ServedTable, Tables
 
 __all__ = ["Service"]
 

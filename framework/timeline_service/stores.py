@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from framework.hudi.view.stores.embedded_kv import EmbeddedKvStore
 from framework.hudi.view.stores.memory import MemoryStore
+from framework.hudi.view.stores.port import GroupStore
 from framework.hudi.view.stores.spillable import SpillableStore
 from framework.vocabulary import ViewStore
-
-if TYPE_CHECKING:
-    from framework.hudi.view.stores.port import GroupStore
 
 __all__ = ["store_of"]
 

@@ -12,15 +12,13 @@ import hashlib
 import secrets
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import unquote
 
 from framework.hudi.timeline.timeline import Timeline, timeline_hash, timeline_hashes
+from framework.hudi.view.incremental import IncrementalView
 from framework.timeline_service.dto import Places
 from framework.timeline_service.messages import JSON, Headers, RequestRefusedError
-
-if TYPE_CHECKING:
-    from framework.hudi.view.incremental import IncrementalView
 
 __all__ = ["ServedTable", "Tables", "table_id"]
 

@@ -10,14 +10,12 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from framework.spark import run
 from framework.spark.session import open_session
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["POINTS"]
 

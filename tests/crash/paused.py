@@ -13,20 +13,17 @@ import signal
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from framework.engine import runner
 from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.tasks import InProcessTasks
 from framework.errors import FrameworkError
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.timeline.clock import SystemClock
 from framework.plan.build import Earlier
 from tests.support.fault_storage import FaultStorage
 from tests.support.lakes import Lake, a_lake
-
-if TYPE_CHECKING:
-    from framework.hudi.storage.port import Storage
 
 _FORK = multiprocessing.get_context("fork")
 _BEHIND_MS = 600_000

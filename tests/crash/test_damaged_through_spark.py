@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from tests.support.damaged_lakes import adopted_lake, files_of, written_lake
 from tests.support.mutants import Mutant, Subject, mutants
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.crash, pytest.mark.full, pytest.mark.timeout(3600)]

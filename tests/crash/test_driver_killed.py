@@ -8,16 +8,13 @@ from __future__ import annotations
 import random
 import signal
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.support.lakes import PARTITIONS, Lake, a_lake
 from tests.support.started import Started, started_pipeline
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 pytestmark = [pytest.mark.spark, pytest.mark.crash]
 

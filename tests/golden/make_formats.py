@@ -10,19 +10,22 @@ for `codec-lzo`. `make_formats_elsewhere.py` writes what DuckDB and polars write
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from framework.hudi.codecs.thrift_struct import BINARY, I32, STRUCT, read_struct, write_struct
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from framework.hudi.codecs.thrift_struct import Struct
+from framework.hudi.codecs.thrift_struct import (
+    BINARY,
+    I32,
+    STRUCT,
+    Struct,
+    read_struct,
+    write_struct,
+)
 
 FOLDER = Path(__file__).with_name("formats")
 ROWS = 6

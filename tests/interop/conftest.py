@@ -5,21 +5,17 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from framework.timeline_service.server import EmbeddedServer
+from tests.interop.cases import Case
 from tests.interop.differences import RELEASES
 from tests.interop.judge import JUDGE_ENVIRONMENT, ROOT, Judge, judge_jar
 from tests.interop.served_table import Served
 from tests.interop.support import adopt_case
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tests.interop.cases import Case
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -6,12 +6,10 @@ release that changes its ways is noticed. Names are those of the reader gate.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Final
 
 __all__ = ["DIFFERENCES", "RELEASES", "Difference", "Effect", "effect_of"]
 

@@ -6,12 +6,10 @@ import json
 import os
 import selectors
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import TracebackType
+from types import TracebackType
+from typing import Any, Self
 
 __all__ = ["KEEP_VERSION_6", "Judge", "JudgeError", "judge_jar"]
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from tests.interop.cases import CASES, Case
-
-if TYPE_CHECKING:
-    from _pytest.mark.structures import ParameterSet
 
 __all__ = ["case_params", "upsert_params"]
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 from framework.engine.inspect.hudi_writer_options import OptionsForm, hudi_options, table_ddl
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from tests.interop.judge import Judge
+from tests.interop.judge import Judge
 
 __all__ = ["printed_options", "run_sql"]
 

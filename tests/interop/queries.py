@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tests.interop.canonical import canonical_rows
+from tests.interop.cases import Case
+from tests.interop.sources import Row
 from tests.interop.upserts import sql_literal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from tests.interop.cases import Case
-    from tests.interop.sources import Row
 
 __all__ = ["META", "Query", "expected_rows", "judged_row", "queries_for"]
 

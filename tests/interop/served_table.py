@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.storage.local import LocalStorage
@@ -13,14 +13,10 @@ from framework.hudi.view.port import Query, Selection
 from framework.hudi.view.stores.memory import MemoryStore
 from framework.timeline_service.access import Access
 from framework.timeline_service.marker_routes import MARKER_PREFIX, MarkerRoutes
+from framework.timeline_service.server import EmbeddedServer
 from framework.timeline_service.service import Service
 from framework.timeline_service.tables import Tables
 from framework.vocabulary import ServiceAuth
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from framework.timeline_service.server import EmbeddedServer
 
 __all__ = ["Served"]
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from tests.interop.sources import SourceFile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 __all__ = [
     "days",

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
+from tests.interop.cases import Case
 from tests.interop.sources import write_source
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tests.interop.cases import Case
 
 __all__ = ["adopt", "adopt_case"]
 

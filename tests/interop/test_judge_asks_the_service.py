@@ -7,23 +7,21 @@ their actions our view, which listed each partition once, equals a listing.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from framework.timeline_service.server import EmbeddedServer
 from framework.vocabulary import KeyScope, TableType, WriteOperation
+from tests.interop.judge import Judge
 from tests.interop.printed import printed_options
+from tests.interop.served_table import Served
 from tests.interop.turns import Turns
 from tests.support.writing import Lake
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from framework.timeline_service.server import EmbeddedServer
-    from tests.interop.judge import Judge
-    from tests.interop.served_table import Served
 
 pytestmark = pytest.mark.interop
 

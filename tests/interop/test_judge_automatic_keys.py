@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from framework.spark import read
 from tests.interop.canonical import canonical_rows
 from tests.interop.cases import CASES, Case
+from tests.interop.judge import Judge
 from tests.interop.printed import printed_options, run_sql
 from tests.interop.queries import Query, expected_rows
 from tests.interop.sources import write_source
@@ -16,11 +18,7 @@ from tests.interop.support import adopt
 from tests.interop.upserts import Upsert, write_batch
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from tests.interop.judge import Judge
 
 pytestmark = pytest.mark.interop
 

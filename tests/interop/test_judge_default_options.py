@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from framework.engine.inspect.status import table_status
 from tests.interop.cases import CASES, Case
+from tests.interop.judge import Judge
 from tests.interop.queries import Query, expected_rows
 from tests.interop.upserts import upsert_for, write_batch, writer_options
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.interop.judge import Judge
 
 BY_NAME = {case.name: case for case in CASES}
 NO_COLUMN_STATS = {"hoodie.metadata.index.column.stats.enable": "false"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -10,15 +11,12 @@ import pytest
 
 from framework.spark import read, run
 from tests.interop.canonical import canonical_rows
+from tests.interop.judge import Judge
 from tests.interop.printed import printed_options
 from tests.support.checks import COLUMNS, Gate, Rows, good_rows, quarantined_in
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from tests.interop.judge import Judge
 
 pytestmark = pytest.mark.interop
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,15 +19,12 @@ from framework.vocabulary import (
     WriteOperation,
 )
 from tests.interop.canonical import canonical_rows
+from tests.interop.judge import Judge
 from tests.interop.printed import printed_options
 from tests.support.writing import Lake, load
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from tests.interop.judge import Judge
 
 pytestmark = pytest.mark.interop
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -9,16 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from framework.vocabulary import KeyScope, PartitionType, TableType, WriteOperation
+from tests.interop.judge import Judge
 from tests.interop.printed import printed_options
 from tests.interop.turns import SCHEMA, Turns
 from tests.support.writing import Lake, load
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from tests.interop.judge import Judge
 
 pytestmark = pytest.mark.interop
 

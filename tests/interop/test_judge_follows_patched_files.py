@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -11,16 +12,13 @@ import pytest
 from framework.engine.load import patch as patch_module
 from framework.hudi.filegroup.column_chunks import ChunkFile
 from framework.vocabulary import KeyScope, TableType, WriteOperation
+from tests.interop.judge import Judge
 from tests.interop.test_judge_made_the_table import options_of
 from tests.interop.turns import SCHEMA, Turns
 from tests.support.writing import Lake
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from tests.interop.judge import Judge
 
 pytestmark = pytest.mark.interop
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.interop.cases import CASES, Case
 from tests.interop.differences import Effect, effect_of
-from tests.interop.judge import JudgeError
+from tests.interop.judge import Judge, JudgeError
 from tests.interop.printed import printed_options, run_sql
 from tests.interop.queries import Query, expected_rows
 from tests.interop.upserts import upsert_for, write_batch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.interop.judge import Judge
 
 BY_NAME = {case.name: case for case in CASES}
 SMALL = {"hoodie.upsert.shuffle.parallelism": "2", "hoodie.insert.shuffle.parallelism": "2"}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -17,12 +18,7 @@ from framework.hudi.bootstrap.index import (
 )
 from framework.hudi.table.layout import BOOTSTRAP_FILEIDS_INDEX, BOOTSTRAP_PARTITIONS_INDEX
 from tests.interop.cases import CASES, Case
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from tests.interop.judge import Judge
+from tests.interop.judge import Judge
 
 BY_NAME = {case.name: case for case in CASES}
 TRICKY = ("p=1", "p=10", "p=1-2", "p=1/x", "p=1.5", "p=é", "p=a b", "p=1%3A2")

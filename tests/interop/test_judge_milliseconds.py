@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from tests.interop.cases import CASES
 from tests.interop.differences import DIFFERENCES
+from tests.interop.judge import Judge
 from tests.interop.support import adopt_case
 from tests.interop.upserts import upsert_for, write_batch, writer_options
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.interop.judge import Judge
 
 pytestmark = [pytest.mark.interop, pytest.mark.full]
 

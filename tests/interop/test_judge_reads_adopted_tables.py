@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
 from tests.interop.canonical import canonical_rows
+from tests.interop.cases import Case
 from tests.interop.differences import Effect, effect_of
 from tests.interop.judge import Judge, JudgeError
 from tests.interop.matrix import case_params
 from tests.interop.queries import Query, expected_rows, queries_for
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.interop.cases import Case
 
 BOOTSTRAP_INSTANT = "00000000000001"
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pyarrow as pa
 import pytest
 
 from framework.hudi.codecs.bloom import BloomSpec, bloom_footer
 from framework.vocabulary import BloomKind
-
-if TYPE_CHECKING:
-    from tests.interop.judge import Judge
+from tests.interop.judge import Judge
 
 PRESENT = [
     *(f"id:{number},part:{number % 7}" for number in range(300)),

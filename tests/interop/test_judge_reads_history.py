@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,17 +15,12 @@ from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import load_timeline
 from framework.spark import read, read_incremental, read_optimized
 from tests.interop.canonical import canonical_rows
-from tests.interop.cases import CASES
+from tests.interop.cases import CASES, Case
+from tests.interop.judge import Judge
 from tests.interop.upserts import upsert_for, write_batch, writer_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from pyspark.sql import DataFrame, SparkSession
-
-    from tests.interop.cases import Case
-    from tests.interop.judge import Judge
 
 pytestmark = pytest.mark.interop
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -9,17 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.interop.canonical import canonical_rows
-from tests.interop.judge import JudgeError
+from tests.interop.judge import Judge, JudgeError
 from tests.support.legacy import COLUMNS, JULIAN, STAMPS, spark_writes, write_legacy
 from tests.support.writing import rows_of, run_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from tests.interop.judge import Judge
 
 pytestmark = pytest.mark.interop
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from framework.hudi.table.layout import PROPERTIES
 from tests.interop.cases import CASES, Case
-from tests.interop.judge import JudgeError
+from tests.interop.judge import Judge, JudgeError
 from tests.interop.queries import Query, expected_rows
 from tests.interop.upserts import upsert_for, write_batch, writer_options
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.interop.judge import Judge
 
 BY_NAME = {case.name: case for case in CASES}
 INSTANT = "00000000000001"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,20 +13,16 @@ import pytest
 
 from framework.engine import runner
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.vocabulary import KeyScope, TableType, WriteOperation
+from tests.interop.judge import Judge
 from tests.interop.printed import printed_options
-from tests.interop.turns import SCHEMA, Turns
+from tests.interop.turns import SCHEMA, Row, Turns
 from tests.support.fault_storage import FaultStorage
 from tests.support.writing import Lake, load
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from framework.hudi.storage.port import Storage
-    from tests.interop.judge import Judge
-    from tests.interop.turns import Row
 
 pytestmark = pytest.mark.interop
 

@@ -7,25 +7,23 @@ from __future__ import annotations
 
 import json
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import pytest
 
 from framework.timeline_service.marker_routes import MARKER_PREFIX
+from framework.timeline_service.server import EmbeddedServer
 from framework.vocabulary import KeyScope, TableType, WriteOperation
+from tests.interop.judge import Judge
 from tests.interop.printed import printed_options
+from tests.interop.served_table import Served
 from tests.interop.turns import Turns
 from tests.support.writing import Lake
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from framework.timeline_service.server import EmbeddedServer
-    from tests.interop.judge import Judge
-    from tests.interop.served_table import Served
 
 pytestmark = [
     pytest.mark.interop,

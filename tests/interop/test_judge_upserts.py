@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from framework.spark import read
 from tests.interop.canonical import canonical_rows
+from tests.interop.cases import Case
 from tests.interop.differences import Effect, effect_of
-from tests.interop.judge import JudgeError
+from tests.interop.judge import Judge, JudgeError
 from tests.interop.matrix import upsert_params
 from tests.interop.queries import Query, expected_rows
 from tests.interop.upserts import upsert_for, write_batch, writer_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from tests.interop.cases import Case
-    from tests.interop.judge import Judge
 
 BOOTSTRAP_INSTANT = "00000000000001"
 COMMIT_TIME = ("_hoodie_record_key", "_hoodie_commit_time")

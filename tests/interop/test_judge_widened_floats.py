@@ -11,14 +11,12 @@ import pytest
 
 from framework.spark import read
 from framework.vocabulary import PartitionType, SchemaEvolution, TableType, WriteOperation
-from tests.interop.judge import JudgeError
+from tests.interop.judge import Judge, JudgeError
 from tests.support.source_lakes import SourceLake, adopt
 from tests.support.writing import Lake, load
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from tests.interop.judge import Judge
 
 pytestmark = pytest.mark.interop
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,18 +11,14 @@ import pytest
 from framework.hudi.table.layout import META_COLUMNS
 from framework.spark import read
 from tests.interop.canonical import canonical_rows
+from tests.interop.cases import Case
 from tests.interop.differences import Effect, effect_of
+from tests.interop.judge import Judge
 from tests.interop.matrix import case_params
 from tests.interop.queries import expected_rows, queries_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from tests.interop.cases import Case
-    from tests.interop.judge import Judge
 
 
 @pytest.mark.parametrize("case", case_params())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -11,16 +12,9 @@ import framework.plan.bootstrap.build_bootstrap
 from framework.plan.readers.source_formats import FORMATS, Engine, Use
 from framework.vocabulary import SourceTrait
 from tests.interop.canonical import canonical_rows
-from tests.interop.judge import JudgeError
+from tests.interop.judge import Judge, JudgeError
 from tests.interop.printed import printed_options
 from tests.support.formats import READ, RIGHT, TRAITS, adopted, upsert_into
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pyarrow as pa
-
-    from tests.interop.judge import Judge
 
 pytestmark = pytest.mark.interop
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,17 +12,13 @@ from framework.errors import UnsupportedTableError
 from framework.spark import read, read_incremental, read_optimized
 from framework.spark.sql_query import query
 from framework.vocabulary import KeyScope, TableType, WriteOperation
+from tests.interop.judge import Judge
 from tests.interop.test_judge_made_the_table import options_of
 from tests.interop.turns import Turns
 from tests.support.writing import Lake
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from pyspark.sql import DataFrame, SparkSession
-
-    from tests.interop.judge import Judge
 
 pytestmark = pytest.mark.interop
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,16 +13,12 @@ import pyarrow.parquet as pq
 from framework.spark import read
 from framework.vocabulary import KeyScope, WriteOperation
 from tests.interop.canonical import canonical_rows
+from tests.interop.judge import Judge
 from tests.interop.printed import printed_options
 from tests.support.writing import Lake, load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from tests.interop.judge import Judge
 
 __all__ = ["SCHEMA", "Row", "Turns"]
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from tests.interop.cases import Case
-    from tests.interop.sources import Row
+from tests.interop.cases import Case
+from tests.interop.sources import Row
 
 __all__ = ["Upsert", "upsert_for", "write_batch", "writer_options"]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -18,12 +20,9 @@ from tests.support.commands import Outcome
 from tests.support.tables import record_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
-    Command = Callable[..., Outcome]
+Command = Callable[..., Outcome]
 
 pytestmark = pytest.mark.spark
 

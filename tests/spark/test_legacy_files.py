@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,9 +16,6 @@ from tests.support.legacy import COLUMNS, JULIAN, STAMPS, spark_writes, write_le
 from tests.support.writing import rows_of, run_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark

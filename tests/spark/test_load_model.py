@@ -11,12 +11,18 @@ from hypothesis import HealthCheck, given, settings
 from framework.spark import read, read_incremental, read_optimized
 from framework.spark.tasks import SparkTasks
 from framework.vocabulary import TableType
-from tests.support.load_model import LOADS, Loads, Player, Setting, every_setting, versions_of
+from tests.support.load_model import (
+    LOADS,
+    Loads,
+    Player,
+    Setting,
+    Version,
+    every_setting,
+    versions_of,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from tests.support.load_model import Version
 
 pytestmark = [pytest.mark.spark, pytest.mark.property]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from framework.engine.prepare import PlanningContext, Request
 from framework.engine.quarantine.datasets import waiting
 from framework.engine.quarantine.rows import rows_of
 from framework.engine.release import finish_release, prepare_release
+from framework.engine.runner import RunResult
 from framework.engine.runner import run as execute_spec
 from framework.hudi.timeline.clock import SystemClock
 from framework.spark import read, run
@@ -22,11 +24,7 @@ from tests.support.commands import run_pipeline
 from tests.support.quarantine import Shop
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from framework.engine.runner import RunResult
 
 pytestmark = pytest.mark.spark
 

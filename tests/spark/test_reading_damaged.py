@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import DataFrame, SparkSession
 
 from framework.engine.reading.table import open_table
 from framework.engine.reading.views import LISTED, latest_slices
@@ -24,12 +25,7 @@ from tests.support.scenes import a_scene, adopt
 from tests.support.sources import ids
 from tests.support.torn import TEARS, tear
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pyspark.sql import DataFrame, SparkSession
-
-    Reader = Callable[[SparkSession, str], DataFrame]
+Reader = Callable[[SparkSession, str], DataFrame]
 
 pytestmark = pytest.mark.spark
 

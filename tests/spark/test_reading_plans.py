@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from framework.engine.reading.table import open_table
 from framework.errors import SourceDriftError
@@ -27,10 +28,6 @@ from framework.spark.reading.widened import as_stored
 from framework.vocabulary import SourceLayout
 from tests.support.source_lakes import adopt, hive_lake, mixed_lake, positional_lake, widened_lake
 from tests.support.tables import changed_settings
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
 pytestmark = pytest.mark.spark
 

@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyspark
 import pytest
+from pyspark.sql import SparkSession
 
 from framework.errors import PlanError
 from framework.spark.checking.places import checking_session
@@ -23,11 +24,6 @@ from tests.support.spec_sql import (
     QUERIES,
     QUERIES_OF_SPARK_4,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.timeline_service.server import EmbeddedServer
+from framework.timeline_service.server import EmbeddedServer
 
 __all__ = ["Told", "ask_server"]
 

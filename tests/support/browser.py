@@ -12,10 +12,8 @@ import subprocess
 import threading
 from dataclasses import dataclass
 from html import unescape
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 __all__ = ["NO_CHROMIUM", "Seen", "chromium", "seen"]
 

@@ -6,6 +6,7 @@ Bad rows have an `amount` below 0. What lies in a table before has `ts` 1, what 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,9 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framework.engine.events import Audited
+from framework.engine.events import Audited, Event
 from framework.engine.inspect.history import history
 from framework.engine.prepare import PlanningContext, Request, prepare
+from framework.engine.results import AuditReport
+from framework.engine.runner import RunResult
 from framework.engine.runner import run as execute_spec
 from framework.errors import AuditFailedError
 from framework.spark import read, run
@@ -30,13 +33,7 @@ from tests.support.scenes import snapshot
 from tests.support.writing import rows_of, run_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from pyspark.sql import SparkSession
-
-    from framework.engine.events import Event
-    from framework.engine.results import AuditReport
-    from framework.engine.runner import RunResult
 
 __all__ = [
     "AIMS",

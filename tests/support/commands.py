@@ -6,12 +6,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Any
 
 __all__ = ["AS_NOBODY", "WITH_SIGNALS", "Outcome", "run_pipeline"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,6 @@ from framework.plan.quality.model import Check
 from framework.vocabulary import CheckKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["EXAMPLES", "Example", "a_check", "six_rows"]

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import io
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO
 
 from framework.errors import StorageError, Where
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import BinaryIO
-
-    from framework.hudi.storage.port import Entry, Move, Storage
+from framework.hudi.storage.port import Entry, Move, Storage
 
 __all__ = ["FaultStorage", "Killed", "no_hook"]
 

@@ -6,18 +6,15 @@ import json
 import socket
 import threading
 import time
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from framework.engine.reading.table import Table
-    from framework.engine.reading.views import Views
-    from framework.hudi.view.port import FileSystemView
-    from framework.hudi.view.remote import ServiceAddress
+from framework.engine.reading.table import Table
+from framework.engine.reading.views import Views
+from framework.hudi.view.port import FileSystemView
+from framework.hudi.view.remote import ServiceAddress
 
 __all__ = ["FAULTS", "FaultyServer", "Misled", "faulty_server"]
 

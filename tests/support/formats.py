@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,9 +13,6 @@ import pyarrow.parquet as pq
 from framework.hudi.table.schema import full_record_schema, parquet_schema
 from framework.vocabulary import SourceTrait
 from tests.support.writing import run_spec
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["FORMAT_FILES", "READ", "RIGHT", "TRAITS", "adopted", "adopting", "upsert_into"]
 

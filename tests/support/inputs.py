@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framework.plan.load import InputRequest, Transform
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["an_input", "some_rows", "write_rows"]
 

@@ -9,21 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from framework.hudi.commit.segments import SegmentRef, read_segment
 from framework.hudi.storage.locations import open_storage
-from tests.support.scenes import a_document, a_scene, adopt, snapshot
+from tests.support.scenes import Scene, a_document, a_scene, adopt, snapshot
 from tests.support.stitching import pieces_of, read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from tests.support.scenes import Scene
 
 __all__ = ["FILES", "ROWS", "Lake", "a_lake", "layout"]
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
+from framework.engine.tasks import Tasks
 from framework.errors import AuditFailedError
 from framework.hudi.storage.locations import open_storage
 from framework.vocabulary import KeyScope, PartitionType, TableType, WriteOperation
 from tests.support.writing import Lake, load, rows_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from framework.engine.tasks import Tasks
 
 __all__ = ["LOADS", "Loads", "Player", "Row", "Setting", "Version", "every_setting"]
 

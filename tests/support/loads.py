@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import google_crc32c
 import pyarrow as pa
 
-from framework.hudi.commit.intent import Intent
+from framework.hudi.commit.intent import Intent, Transaction
 from framework.hudi.commit.links import check_listing, link_files
 from framework.hudi.commit.segments import SEGMENT_SCHEMA, SegmentRef, write_segment
 from framework.hudi.commit.statuses import AuditedFiles, written_files
@@ -16,17 +16,13 @@ from framework.hudi.commit.transaction import Publication, begin, finish, publis
 from framework.hudi.filegroup.log_changes import LogPart, read_changes
 from framework.hudi.filegroup.log_file import log_file_bytes
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, MetaField, join
-from framework.hudi.timeline.instant import Action
+from framework.hudi.timeline.instant import Action, Instant
 from framework.hudi.timeline.timeline import load_timeline
 from framework.hudi.view.listing_view import ListingView
 from tests.support.storage_suite import put, read
 from tests.support.transactions import a_status
-
-if TYPE_CHECKING:
-    from framework.hudi.commit.intent import Transaction
-    from framework.hudi.storage.port import Storage
-    from framework.hudi.timeline.instant import Instant
 
 __all__ = [
     "LOADER",

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from random import Random
 
 from framework.errors import FrameworkError
 from tests.support.writing import rows_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-    from random import Random
 
 __all__ = ["DAMAGES", "Mutant", "Subject", "mutants"]
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
 
 import pyarrow as pa
 import pytest
 
-from framework.errors import PlanError, SpecError
+from framework.errors import Finding, PlanError, SpecError
 from framework.hudi.bootstrap.inventory import InventoryHandle
 from framework.hudi.table.properties import TableProperties
 from framework.plan.build import Earlier, build
+from framework.plan.definition import Plan
 from framework.plan.facts import BootstrapFacts
 from framework.plan.observation import (
     Observation,
@@ -22,14 +25,7 @@ from framework.plan.observation import (
 )
 from framework.plan.target import target_of
 from framework.spec.loader import load_spec
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from framework.errors import Finding
-    from framework.plan.definition import Plan
-    from framework.spec.sections.pipeline_spec import PipelineSpec
+from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = [
     "FLIGHTS",

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from framework.engine.audit.provenance import CARRIED_FILE, CARRIED_ROW
-from framework.engine.audit.subject import Judged
+from framework.engine.audit.subject import InputRows, Judged, Looking, QuarantineWork, WrittenRows
 from framework.engine.audit.verdicts import outcome_of
 from framework.engine.places import canonical
-from framework.engine.prepare import PlanningContext, Request, prepare
+from framework.engine.prepare import PlanningContext, Prepared, Request, prepare
 from framework.engine.quarantine.datasets import waiting
 from framework.engine.quarantine.quarantined_batch import (
     QuarantinedBatch,
@@ -31,15 +32,9 @@ from framework.engine.results import CheckResult
 from framework.engine.runner import RunResult, run
 from framework.engine.tasks import InProcessTasks
 from framework.hudi.timeline.clock import SystemClock
+from framework.plan.quality.model import Check
 from framework.plan.release import FILE, INSTANT, ROW, RULES, RUN_ID
 from tests.support.writing import rows_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from framework.engine.audit.subject import InputRows, Looking, QuarantineWork, WrittenRows
-    from framework.engine.prepare import Prepared
-    from framework.plan.quality.model import Check
 
 __all__ = ["ArrowChecker", "Shop", "hand_made", "published_run", "rows_in_quarantine"]
 

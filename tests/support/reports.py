@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from framework.engine.results import (
     AuditReport,
@@ -14,9 +15,6 @@ from framework.engine.results import (
 )
 from framework.plan.quality.model import Budget, Check
 from framework.vocabulary import CheckedRows, CheckKind, OnFail, Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = [
     "HOSTILE",

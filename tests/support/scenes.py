@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from framework.engine.prepare import PlanningContext, Prepared, Request, prepare
-from framework.engine.runner import run
-from framework.engine.tasks import InProcessTasks
+from framework.engine.runner import RunResult, run
+from framework.engine.tasks import InProcessTasks, Tasks
 from framework.errors import Finding, FrameworkError, SpecError
 from framework.plan.build import Earlier
 from tests.support.sources import a_source
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import pyarrow as pa
-
-    from framework.engine.runner import RunResult
-    from framework.engine.tasks import Tasks
 
 __all__ = [
     "Refusal",

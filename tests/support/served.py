@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self
 from urllib.parse import urlencode
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from framework.hudi.filegroup.names import BaseFileName
 from framework.hudi.storage.memory import MemoryStorage
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import PARTITION_METADATA, join
 from framework.hudi.timeline.commit_metadata import CommitHead, WriteStat, write_commit
 from framework.hudi.timeline.timeline import timeline_hash
@@ -20,14 +22,8 @@ from framework.timeline_service.server import EmbeddedServer
 from framework.timeline_service.service import Service
 from framework.timeline_service.tables import ServedTable, Tables
 from framework.vocabulary import ServiceAuth
-from tests.support.asking import ask_server
+from tests.support.asking import Told, ask_server
 from tests.support.storage_suite import put
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from framework.hudi.storage.port import Storage
-    from tests.support.asking import Told
 
 __all__ = ["ServedScene", "a_table", "commit", "file_id"]
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from framework.hudi.commit.intent import AUDIT_KEY, WRITE_ID_KEY
@@ -18,16 +20,9 @@ from framework.hudi.table.layout import PARTITION_METADATA, PROPERTIES
 from framework.hudi.table.partition_metadata import PartitionMetadata
 from framework.hudi.table.properties import new_table_properties
 from framework.hudi.timeline.commit_metadata import CommitHead, WriteStat, write_commit
-from framework.timeline_service.host import ServiceOrder, serving
+from framework.timeline_service.host import Served, ServiceOrder, serving
 from framework.vocabulary import TableType
-from tests.support.asking import ask_server
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from framework.timeline_service.host import Served
-    from tests.support.asking import Told
+from tests.support.asking import Told, ask_server
 
 __all__ = ["WrittenTable", "a_file", "a_served", "ask", "file_id"]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,17 +17,11 @@ from framework.engine.tasks import InProcessTasks
 from framework.hudi.bootstrap.fingerprint import Fingerprint, read_footer
 from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.bootstrap.source_schema import encode_schema, with_partition_columns
-from framework.hudi.keygen.rule import PartitionField, choose_rule
+from framework.hudi.keygen.rule import KeyRule, PartitionField, choose_rule
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
+from framework.plan.observation import SourceInventory
 from framework.vocabulary import BloomKind, BootstrapMode, KeyScope, PartitionType, SourceLayout
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from framework.hudi.keygen.rule import KeyRule
-    from framework.hudi.storage.port import Storage
-    from framework.plan.observation import SourceInventory
 
 __all__ = [
     "SourceContext",

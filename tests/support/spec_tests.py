@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from framework.engine.spec_tests.result import Difference, SpecTestResult
-from framework.engine.spec_tests.rows import made_ready
+from framework.engine.spec_tests.rows import ReadySpecTest, made_ready
 from framework.errors import PlanError
+from framework.plan.faults import Fault
 from framework.plan.spec_tests.columns import RowColumns
 from framework.plan.spec_tests.spec_test import SpecTestRows, spec_tests_of
 from framework.spec.loader import load_spec
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from framework.engine.spec_tests.rows import ReadySpecTest
-    from framework.plan.faults import Fault
-    from framework.spec.sections.pipeline_spec import PipelineSpec
+from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = [
     "a_difference",

@@ -8,13 +8,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.support.commands import WITH_SIGNALS, Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 __all__ = ["Started", "started", "started_pipeline", "wait_until"]
 

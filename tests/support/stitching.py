@@ -8,10 +8,12 @@ code under test. What comes out are the rows of the table, skeleton and source s
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 from uuid import NAMESPACE_URL, uuid5
 
@@ -22,12 +24,7 @@ from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.codecs.bloom import BloomFilter
 from framework.hudi.storage.locations import open_storage
 from framework.vocabulary import BloomKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from tests.support.scenes import Scene
+from tests.support.scenes import Scene
 
 __all__ = ["Piece", "pieces_of", "read_table"]
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from framework.errors import StorageError
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Entry, Move, Storage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["StorageSuite", "put", "read", "tree"]
 

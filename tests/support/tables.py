@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -14,9 +16,6 @@ from framework.hudi.table.schema import avro_schema
 from framework.hudi.timeline.commit_metadata import CommitHead, WriteStat, write_commit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
 __all__ = ["changed_settings", "commit_base_file", "disown", "record_size"]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pyarrow.parquet as pq
 
 from framework.hudi.codecs.parquet_seal import chunk_start
 from framework.hudi.codecs.thrift_struct import read_struct
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["TEARS", "pages_of", "tear"]
 

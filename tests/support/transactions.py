@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 from uuid import NAMESPACE_URL, uuid5
 
 import google_crc32c
@@ -18,6 +18,7 @@ from framework.hudi.commit.staging import Staging
 from framework.hudi.commit.statuses import AuditedFiles, written_files
 from framework.hudi.commit.transaction import Publication, begin, finish, publish
 from framework.hudi.filegroup.names import BaseFileName
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import (
     BOOTSTRAP_FILEIDS_INDEX,
     BOOTSTRAP_INSTANT,
@@ -25,18 +26,11 @@ from framework.hudi.table.layout import (
     PROPERTIES,
     join,
 )
-from framework.hudi.timeline.clock import ManualClock
-from framework.hudi.timeline.instant import Action
+from framework.hudi.timeline.clock import Clock, ManualClock
+from framework.hudi.timeline.instant import Action, Instant
 from framework.hudi.timeline.timeline import load_timeline
 from framework.hudi.view.listing_view import ListingView
 from tests.support.storage_suite import put, read
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.hudi.storage.port import Storage
-    from framework.hudi.timeline.clock import Clock
-    from framework.hudi.timeline.instant import Instant
 
 __all__ = [
     "PROPERTIES_TEXT",

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from framework.hudi.table.layout import join
 from framework.hudi.timeline.instant import Action, InstantState
 from tests.support.timeline_metadata import RolledBack, clean_bytes
 from tests.support.view_services import deed_of, publish_rollback, undo
-from tests.support.view_table import Deed, Write, parsed
+from tests.support.view_table import Deed, ViewedTable, Write, parsed
 from tests.support.view_writes import fill, plan_compaction, put_plan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.support.view_table import ViewedTable
 
 __all__ = ["FAULTS"]
 

@@ -7,9 +7,10 @@ that were there, of whatever instant, when the view itself listed the partition.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from framework.hudi.bootstrap.index import BootstrapIndex
@@ -19,24 +20,19 @@ from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import load_timeline
 from framework.hudi.view.checkpoint import Refusal, reopen, write_checkpoint
+from framework.hudi.view.facts import TableFacts
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.listing_view import ListingView, partition_order
 from framework.hudi.view.port import Query, Selection
 from framework.hudi.view.selection import answer
 from framework.hudi.view.stores.memory import MemoryStore
+from framework.hudi.view.stores.port import GroupStore
 from tests.support.view_faults import FAULTS
 from tests.support.view_races import RACES
 from tests.support.view_services import SERVICES
 from tests.support.view_table import Files, ViewedTable, parsed
 from tests.support.view_watching import CompletedStorage, Listed, WatchedStorage, WatchedStore
 from tests.support.view_writes import WRITES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from framework.hudi.view.facts import TableFacts
-    from framework.hudi.view.stores.port import GroupStore
 
 __all__ = ["ACTIONS", "Lab", "Play"]
 

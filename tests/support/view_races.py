@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from framework.hudi.table.layout import join
 from framework.hudi.timeline.instant import Action
 from tests.support.timeline_metadata import Cleaned, RolledBack, clean_bytes
 from tests.support.view_services import archive_services, publish_rollback
-from tests.support.view_table import Deed, Write
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.support.view_table import ViewedTable
+from tests.support.view_table import Deed, ViewedTable, Write
 
 __all__ = ["RACES"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
 
 from framework.hudi.filegroup.names import LogFileName
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, HOODIE, join
@@ -15,12 +15,7 @@ from tests.support.timeline_metadata import (
     rollback_bytes,
     savepoint_bytes,
 )
-from tests.support.view_table import Deed, Files, Write, parsed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from tests.support.view_table import ViewedTable
+from tests.support.view_table import Deed, Files, ViewedTable, Write, parsed
 
 __all__ = ["SERVICES", "archive_services", "deed_of", "publish_rollback", "undo"]
 

@@ -8,12 +8,14 @@ nothing; only names and sizes matter to views.
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from random import Random
 
 from framework.hudi.bootstrap.index import FileMapping, IndexGroup, write_index
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
+from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import (
     BOOTSTRAP_FILEIDS_INDEX,
     BOOTSTRAP_INSTANT,
@@ -25,13 +27,7 @@ from framework.hudi.timeline.commit_metadata import CommitHead, LogAppend, Write
 from framework.hudi.timeline.instant import Action, Instant, InstantState
 from tests.support.bootstrap_index import BASE_URI, CREATED_MS, ordered
 from tests.support.storage_suite import put
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from random import Random
-
-    from framework.hudi.storage.memory import MemoryStorage
-    from tests.support.timeline_metadata import Operation
+from tests.support.timeline_metadata import Operation
 
 __all__ = ["Deed", "Files", "Slice", "ViewedTable", "Write", "parsed"]
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from framework.hudi.storage.port import Entry
+from framework.hudi.filegroup.group import FileGroup
+from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.storage.wrapped import WrappedStorage
 from framework.hudi.table.layout import HOODIE, PARTITION_METADATA, join
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from framework.hudi.filegroup.group import FileGroup
-    from framework.hudi.storage.port import Storage
-    from framework.hudi.view.facts import TableFacts
-    from framework.hudi.view.listing_view import ListingView
-    from framework.hudi.view.stores.port import GroupStore, StoreUsage
+from framework.hudi.view.facts import TableFacts
+from framework.hudi.view.listing_view import ListingView
+from framework.hudi.view.stores.port import GroupStore, StoreUsage
 
 __all__ = ["CompletedStorage", "Listed", "WatchedStorage", "WatchedStore"]
 

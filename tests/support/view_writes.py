@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.hudi.timeline.instant import Action, InstantState
@@ -11,12 +11,7 @@ from tests.support.timeline_metadata import (
     clustering_plan_bytes,
     compaction_plan_bytes,
 )
-from tests.support.view_table import Write
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.support.view_table import Slice, ViewedTable
+from tests.support.view_table import Slice, ViewedTable, Write
 
 __all__ = ["WRITES", "fill", "plan_compaction", "put_plan"]
 

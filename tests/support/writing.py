@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from framework.engine.events import silent
+from framework.engine.events import Events, silent
 from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.reading.slice_rows import SliceFiles, SliceTable, slice_rows
 from framework.engine.reading.table import open_table
-from framework.engine.reading.views import LISTED, latest_slices
+from framework.engine.reading.views import LISTED, Views, latest_slices
 from framework.engine.runner import RunResult, run
-from framework.engine.tasks import InProcessTasks
+from framework.engine.tasks import InProcessTasks, Tasks
 from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.filegroup.merge_rule import MergeRule
 from framework.hudi.keygen.rule import choose_rule
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import PROPERTIES
 from framework.hudi.table.partition_path import PartitionField, partition_values
+from framework.hudi.timeline.clock import Clock
 from framework.plan.build import Earlier
 from framework.plan.definition import Case, Plan
 from framework.plan.estimate import Estimate
@@ -42,14 +44,6 @@ from framework.vocabulary import (
     TableType,
     WriteOperation,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from framework.engine.events import Events
-    from framework.engine.reading.views import Views
-    from framework.engine.tasks import Tasks
-    from framework.hudi.timeline.clock import Clock
 
 __all__ = ["Lake", "a_load_plan", "a_target", "an_input", "load", "rows_of", "run_spec"]
 

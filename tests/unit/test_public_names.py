@@ -5,15 +5,12 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import framework
 from framework.errors import FrameworkError
 from tests.support.scenes import a_scene
 from tests.support.sources import ids
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_public_names_are_sorted_and_few() -> None:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow.compute as pc
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.commit.segments import merge_segments
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.hudi.commit.statuses import WrittenFiles
-    from framework.hudi.storage.port import Storage
+from framework.hudi.commit.statuses import WrittenFiles
+from framework.hudi.storage.port import Storage
 
 __all__ = ["Account", "Survey", "check_account"]
 

@@ -7,9 +7,10 @@ by its next bits, and repetitions are counted away as they are read.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from uuid import uuid4
 
 import numpy as np
@@ -18,10 +19,6 @@ from framework.engine.audit.spill import SpillReader
 from framework.engine.tasks import Tasks, decode, encode
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import join
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
 
 __all__ = ["BucketTask", "Candidates", "compare_buckets", "compare_task"]
 

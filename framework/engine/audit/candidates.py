@@ -6,8 +6,9 @@ rows have it and the first few of them. The driver adds up what the tasks found.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from uuid import uuid4
 
 import numpy as np
@@ -17,10 +18,6 @@ from framework.engine.audit.spill import is_among, partition_mix
 from framework.engine.tasks import Tasks, decode, encode
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import join
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 __all__ = [
     "CandidateTask",

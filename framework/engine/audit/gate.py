@@ -7,9 +7,11 @@ Only this module makes `AuditedFiles`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
 from framework.engine.audit.account import Account, check_account
@@ -30,19 +32,13 @@ from framework.engine.audit.report import (
 )
 from framework.engine.audit.verdicts import UNCHECKED, Inspection
 from framework.engine.events import Events, Note, silent
+from framework.engine.tasks import Tasks
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.commit.segments import merge_segments
 from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
+from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.storage.locations import open_storage
 from framework.vocabulary import KeyScope
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import numpy as np
-
-    from framework.engine.tasks import Tasks
-    from framework.hudi.keygen.rule import KeyRule
 
 __all__ = ["AuditPlace", "LoadPlace", "audit", "audit_load", "compare", "proof_of", "surveyed"]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,16 +17,12 @@ from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.bootstrap.source_schema import decode_schema
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.codecs.parquet_seal import UNREADABLE
-from framework.hudi.keygen.rule import KeyRule  # noqa: TC001  the codec reads the types of fields
+from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.keygen.text import NULL_PART, null_rows, record_keys
 from framework.hudi.keygen.value_hash import value_hashes
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import MetaField
 from framework.hudi.table.partition_path import PartitionValue, partition_values
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
 
 __all__ = [
     "HashedKeys",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +13,6 @@ from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import name_of, parent_of
 from framework.plan.release import FILE, ROW
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 __all__ = ["CARRIED_FILE", "CARRIED_ROW", "with_places"]
 

@@ -7,20 +7,17 @@ one partition's are held at a time.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.hudi.commit.segments import SegmentRef, merge_segments
+from framework.hudi.storage.port import Storage
 from framework.vocabulary import KeyScope
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["Survey", "survey"]
 

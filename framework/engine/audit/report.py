@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
+from framework.engine.audit.candidates import DuplicateKey
+from framework.engine.audit.keys import KeySource
 from framework.errors import AuditFailedError, Where
 from framework.hudi.bootstrap.inventory import InventoryHandle, read_files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from framework.engine.audit.candidates import DuplicateKey
-    from framework.engine.audit.keys import KeySource
-    from framework.hudi.keygen.rule import KeyRule
+from framework.hudi.keygen.rule import KeyRule
 
 __all__ = ["SAMPLES", "duplicates_error", "new_duplicates_error", "nulls_error"]
 

@@ -7,11 +7,11 @@ all the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence  # noqa: TC003  the codec reads
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -25,12 +25,10 @@ from framework.hudi.commit.placement import read_bytes
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Move, Storage
 from framework.hudi.table.layout import join, name_of, parent_of
+from framework.plan.quality.model import Check, Quality
 from framework.vocabulary import OnFail
 
-if TYPE_CHECKING:
-    from framework.plan.quality.model import Check, Quality
-
-    Duplicates = Callable[[Mapping[int, "ExcludedRows"]], pa.Table]
+Duplicates = Callable[[Mapping[int, "ExcludedRows"]], pa.Table]
 
 __all__ = [
     "DUPLICATE",

@@ -16,18 +16,15 @@ from __future__ import annotations
 import hashlib
 import struct
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 
 import numpy as np
 
 from framework.engine.tasks import decode, encode
 from framework.errors import CorruptFileError, Where
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.hudi.storage.port import Storage
+from framework.hudi.storage.port import Storage
 
 __all__ = ["Block", "SpillReader", "SpillWriter", "bucket_bits", "is_among", "partition_mix"]
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+import pyarrow as pa
 
-    import pyarrow as pa
-
-    from framework.engine.reading.slice_rows import SliceTable
-    from framework.engine.results import CheckResult, ColumnFigures
-    from framework.hudi.commit.segments import SegmentRef
-    from framework.hudi.keygen.rule import KeyRule
-    from framework.hudi.table.partition_path import PartitionField
-    from framework.plan.quality.model import Check, Quality
-    from framework.vocabulary import SourceLayout
+from framework.engine.reading.slice_rows import SliceTable
+from framework.engine.results import CheckResult, ColumnFigures
+from framework.hudi.commit.segments import SegmentRef
+from framework.hudi.keygen.rule import KeyRule
+from framework.hudi.table.partition_path import PartitionField
+from framework.plan.quality.model import Check, Quality
+from framework.vocabulary import SourceLayout
 
 __all__ = ["Checker", "InputRows", "Judged", "Looking", "QuarantineWork", "WrittenRows"]
 

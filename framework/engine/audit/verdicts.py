@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from framework.engine.audit.screen import Screened
+from framework.engine.results import CheckResult, ColumnFigures
 from framework.errors import AuditFailedError, Where
+from framework.plan.quality.model import Check
 from framework.plan.words import count_text
 from framework.vocabulary import CheckKind, OnFail, Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from framework.engine.audit.screen import Screened
-    from framework.engine.results import CheckResult, ColumnFigures
-    from framework.plan.quality.model import Check
 
 __all__ = ["UNCHECKED", "Inspection", "as_screened", "outcome_of", "refusal_of", "with_screened"]
 

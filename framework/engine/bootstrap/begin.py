@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.engine.audit.spill import SpillReader, bucket_bits
 from framework.engine.bootstrap.job import BootstrapJob, key_source, table_schemas
+from framework.engine.run.context import RunContext
+from framework.engine.run.state import RunState
 from framework.errors import CorruptFileError, StorageError
+from framework.hudi.bootstrap.inventory import InventoryHandle
 from framework.hudi.bootstrap.source_schema import encode_schema
 from framework.hudi.commit.intent import Intent, Transaction
 from framework.hudi.commit.journal import Journal
 from framework.hudi.commit.segments import SegmentRef, read_segment
+from framework.hudi.commit.staging import Staging
 from framework.hudi.storage.checksum import file_crc32c
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
 from framework.hudi.table.schema import with_meta_columns
 from framework.hudi.timeline.clock import next_instant
 from framework.hudi.timeline.instant import Action
 from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.facts import INVENTORY_FACT, SPEC_FACT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from framework.engine.run.context import RunContext
-    from framework.engine.run.state import RunState
-    from framework.hudi.bootstrap.inventory import InventoryHandle
-    from framework.hudi.commit.staging import Staging
-    from framework.hudi.storage.port import Storage
-    from framework.plan.stages import BeginBootstrap
+from framework.plan.stages import BeginBootstrap
 
 __all__ = ["Begun", "begin_bootstrap", "usable_segments"]
 

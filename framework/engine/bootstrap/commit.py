@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.engine.audit.keys import KeySource  # noqa: TC001  the codec reads the types of fields
+from framework.engine.audit.keys import KeySource
+from framework.engine.audit.screen import Screened
+from framework.engine.bootstrap.begin import Begun
 from framework.engine.bootstrap.job import (
     WorkRange,
     source_uri,
@@ -17,38 +21,30 @@ from framework.engine.bootstrap.job import (
 )
 from framework.engine.run.context import Committed
 from framework.engine.run.quarantined_rows import name_quarantined_rows
+from framework.engine.run.state import RunState
 from framework.engine.tasks import Tasks, decode, encode
 from framework.hudi.bootstrap.index import IndexOrder, write_index
 from framework.hudi.bootstrap.index_values import FileMapping, IndexGroup, fileids_key
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.bootstrap.source_file import check_unchanged
+from framework.hudi.commit.intent import Transaction
 from framework.hudi.commit.links import by_partition, check_listing, link_files, place_files
 from framework.hudi.commit.segments import SegmentRef, merge_segments
+from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
 from framework.hudi.commit.transaction import Publication, finish, publish
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import (
     BOOTSTRAP_FILEIDS_INDEX,
     BOOTSTRAP_PARTITIONS_INDEX,
     join,
 )
 from framework.hudi.table.properties import new_table_properties
+from framework.plan.definition import Plan
 from framework.plan.facts import FACTS_KEY
 from framework.plan.partitions import totals
+from framework.plan.stages import CommitBootstrap, Index
 from framework.vocabulary import BootstrapMode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    import pyarrow as pa
-
-    from framework.engine.audit.screen import Screened
-    from framework.engine.bootstrap.begin import Begun
-    from framework.engine.run.state import RunState
-    from framework.hudi.commit.intent import Transaction
-    from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
-    from framework.hudi.storage.port import Storage
-    from framework.plan.definition import Plan
-    from framework.plan.stages import CommitBootstrap, Index
 
 __all__ = [
     "DriftTask",

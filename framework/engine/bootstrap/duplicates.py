@@ -7,8 +7,8 @@ where there is no ordering, the first in the source.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
@@ -19,6 +19,7 @@ from framework.engine.audit.buckets import compare_buckets
 from framework.engine.audit.keys import KeySource, key_batches
 from framework.engine.audit.screen import ExcludedRows, excluded_rows
 from framework.engine.audit.spill import partition_mix
+from framework.engine.bootstrap.job import WorkRange
 from framework.engine.bootstrap.key_proof import hash_texts
 from framework.engine.tasks import Tasks, decode, encode
 from framework.hudi.bootstrap.inventory import read_files
@@ -30,15 +31,10 @@ from framework.hudi.bootstrap.source_schema import (
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.keygen.text import record_keys
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
+from framework.hudi.table.partition_path import PartitionValue
 from framework.vocabulary import KeyScope
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from framework.engine.bootstrap.job import WorkRange
-    from framework.hudi.storage.port import Storage
-    from framework.hudi.table.partition_path import PartitionValue
 
 __all__ = ["LosersTask", "losers", "losers_task"]
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import uuid4
 
 import pyarrow as pa
 
 from framework.engine.tasks import decode, encode
+from framework.hudi.bootstrap.discovery import SourceFile
 from framework.hudi.bootstrap.fingerprint import read_footer
 from framework.hudi.bootstrap.inventory import INVENTORY_SCHEMA
 from framework.hudi.bootstrap.source_schema import SchemaCache, SchemaFacts, encode_schema
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
 from framework.vocabulary import SourceTrait
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from framework.hudi.bootstrap.discovery import SourceFile
-    from framework.hudi.storage.port import Storage
 
 __all__ = [
     "LISTING_BATCH",

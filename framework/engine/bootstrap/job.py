@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from framework.engine.audit.keys import KeySource
+from framework.hudi.bootstrap.inventory import InventoryHandle
 from framework.hudi.bootstrap.key_pass import BloomChoice, key_columns
 from framework.hudi.bootstrap.source_schema import encode_schema, with_partition_columns
+from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.table.properties import table_names
 from framework.hudi.table.schema import avro_schema
+from framework.plan.definition import Plan
+from framework.plan.partitions import PartitionPlan
 from framework.vocabulary import BootstrapMode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from framework.hudi.bootstrap.inventory import InventoryHandle
-    from framework.hudi.keygen.rule import KeyRule
-    from framework.plan.definition import Plan
-    from framework.plan.partitions import PartitionPlan
 
 __all__ = [
     "BootstrapJob",

@@ -6,13 +6,15 @@ hashes wherever equal texts surely have equal values (`framework.hudi.keygen.val
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from framework.engine.audit.gate import AuditPlace, compare, proof_of, surveyed
+from framework.engine.audit.keys import KeySource
 from framework.engine.audit.spill import bucket_bits
 from framework.engine.bootstrap.job import WorkRange
 from framework.engine.bootstrap.packing import pack_scans
@@ -36,11 +38,6 @@ from framework.hudi.keygen.value_hash import has_value_hashes
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import join
 from framework.vocabulary import BootstrapMode, KeyScope
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from framework.engine.audit.keys import KeySource
 
 __all__ = ["hash_texts", "may_be_ordered", "prove_keys"]
 

@@ -5,20 +5,17 @@ Costs are modelled, in units of one file opened and written: rows count by the t
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
+from framework.engine.bootstrap.job import WorkRange
 from framework.engine.shares import stretches
 from framework.hudi.bootstrap.inventory import InventoryHandle, read_batches
 from framework.vocabulary import BootstrapMode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from framework.engine.bootstrap.job import WorkRange
 
 __all__ = ["FOOTER_FILES_PER_TASK", "footer_shares", "pack", "pack_scans", "without"]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from framework.engine.bootstrap.job import WorkRange  # noqa: TC001  the codec reads the types of fields
+from framework.engine.bootstrap.job import WorkRange
 from framework.engine.bootstrap.packing import pack
 from framework.engine.events import Events, Progress, silent
 from framework.engine.tasks import Tasks, decode, encode
@@ -14,10 +15,6 @@ from framework.hudi.bootstrap.inventory import InventoryHandle, read_files
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.storage.locations import open_storage
 from framework.vocabulary import BootstrapMode
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 __all__ = ["BadFile", "PageShare", "PageTask", "check_pages", "check_pages_task"]
 

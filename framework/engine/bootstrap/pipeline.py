@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from framework.engine.bootstrap.audit import audit_bootstrap
 from framework.engine.bootstrap.begin import begin_bootstrap
 from framework.engine.bootstrap.commit import commit_bootstrap, write_index_files
 from framework.engine.bootstrap.screen import screen_source
 from framework.engine.bootstrap.write import write_base_files
+from framework.engine.run.context import Committed, RunContext
 from framework.engine.run.lifecycle import lifecycle, recover
 from framework.hudi.commit.statuses import written_files
-
-if TYPE_CHECKING:
-    from framework.engine.run.context import Committed, RunContext
-    from framework.plan.stages import BootstrapStages
+from framework.plan.stages import BootstrapStages
 
 __all__ = ["run_bootstrap"]
 

@@ -6,16 +6,17 @@ hashed while order may be enough; whoever compares their ranges says so.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import uuid4
 
 import numpy as np
 
 from framework.engine.audit.keys import KeySource, hash_keys
 from framework.engine.audit.spill import SpillWriter, partition_mix
-from framework.engine.bootstrap.job import WorkRange  # noqa: TC001  the codec reads the types of fields
+from framework.engine.bootstrap.job import WorkRange
 from framework.engine.tasks import decode, encode
 from framework.hudi.bootstrap.folder_values import check_folder_values
 from framework.hudi.bootstrap.inventory import InventoryFile, read_files
@@ -27,14 +28,10 @@ from framework.hudi.commit.segments import SegmentRef, write_segment
 from framework.hudi.commit.statuses import SourceFileStatus, Statuses
 from framework.hudi.keygen.ordering import FollowedOrder
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, join
 from framework.hudi.table.partition_path import PartitionValue, partition_values
 from framework.vocabulary import KeyScope
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["ProofJob", "ProofShare", "ProofTask", "prove_files_task"]
 

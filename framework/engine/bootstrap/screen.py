@@ -6,31 +6,27 @@ instant.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from framework.engine.audit.screen import NOTHING, ExcludedRows, Screened, ScreenPlace, screen
 from framework.engine.audit.subject import InputRows
+from framework.engine.bootstrap.begin import Begun
 from framework.engine.bootstrap.duplicates import KeyedFiles, losers
 from framework.engine.bootstrap.job import WorkRange, table_schemas, work_ranges
+from framework.engine.run.context import RunContext
 from framework.engine.run.inspection import needed_checker, understand_checks
 from framework.engine.run.quarantined_rows import quarantine_place
+from framework.engine.run.state import RunState
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.table.layout import join
+from framework.plan.definition import Plan
+from framework.plan.stages import Screen
 from framework.plan.words import count_text
 from framework.vocabulary import BootstrapMode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    import pyarrow as pa
-
-    from framework.engine.bootstrap.begin import Begun
-    from framework.engine.run.context import RunContext
-    from framework.engine.run.state import RunState
-    from framework.plan.definition import Plan
-    from framework.plan.stages import Screen
 
 __all__ = ["screen_source", "with_gone"]
 

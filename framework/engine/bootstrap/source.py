@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -28,6 +29,7 @@ from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.bootstrap.source_schema import decode_schema
 from framework.hudi.keygen.rule import KeyRule, key_faults
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.partition_path import partition_values
 from framework.hudi.table.schema import unify
 from framework.plan.observation import (
@@ -37,11 +39,6 @@ from framework.plan.observation import (
     SourceSchema,
 )
 from framework.vocabulary import SourceTrait
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["sampled_key_bytes", "take_inventory"]
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
+import pyarrow as pa
 
 from framework.engine.audit.screen import Screened, excluded_rows
 from framework.engine.audit.spill import SpillWriter, partition_mix
+from framework.engine.bootstrap.begin import Begun
 from framework.engine.bootstrap.job import BootstrapJob, WorkRange, WriteTask, work_ranges
 from framework.engine.bootstrap.packing import pack, without
 from framework.engine.bootstrap.screen import with_gone
 from framework.engine.events import Events, Progress, silent
 from framework.engine.run.durable_files import FileStore
+from framework.engine.run.state import RunState
 from framework.engine.tasks import LimitedTasks, Tasks, decode, encode
 from framework.hudi.bootstrap.folder_values import check_folder_values
 from framework.hudi.bootstrap.full_record import write_full_record
@@ -34,19 +37,11 @@ from framework.hudi.commit.journal import Journal
 from framework.hudi.commit.segments import SegmentRef, merge_segments, write_segment
 from framework.hudi.commit.statuses import SourceFileStatus, Statuses, WrittenFiles, written_files
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
 from framework.hudi.table.partition_path import partition_values
+from framework.plan.stages import FullRecords, Skeletons
 from framework.vocabulary import BootstrapMode, KeyScope
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import pyarrow as pa
-
-    from framework.engine.bootstrap.begin import Begun
-    from framework.engine.run.state import RunState
-    from framework.hudi.storage.port import Storage
-    from framework.plan.stages import FullRecords, Skeletons
 
 __all__ = ["Ledger", "write_base_files", "write_files", "write_files_task"]
 

@@ -5,21 +5,18 @@ Nothing is opened but the bootstrap index; the fingerprints in skeletons are for
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.hudi.bootstrap.discovery import Ignored, SourceFile, discover
+from framework.hudi.bootstrap.index import BootstrapIndex, FileMapping
 from framework.hudi.bootstrap.skeleton import file_id
+from framework.hudi.storage.port import Storage
+from framework.hudi.view.port import FileSystemView
 from framework.plan.observation import SourceDrift
 from framework.vocabulary import BootstrapMode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from framework.hudi.bootstrap.index import BootstrapIndex, FileMapping
-    from framework.hudi.storage.port import Storage
-    from framework.hudi.view.port import FileSystemView
 
 __all__ = ["Adoption", "find_drift"]
 

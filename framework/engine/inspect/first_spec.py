@@ -6,21 +6,18 @@ Folders are listed, and one footer is read; no data.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow.parquet as pq
 
 from framework.errors import CorruptFileError, PlanError, Where
 from framework.hudi.bootstrap.discovery import is_hidden
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.table.partition_path import HIVE_DEFAULT, unescape
 from framework.vocabulary import PartitionType, SourceLayout
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from framework.hudi.storage.port import Entry, Storage
 
 __all__ = ["FirstLook", "look"]
 

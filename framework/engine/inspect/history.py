@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from framework.hudi.commit.intent import AUDIT_KEY, WRITE_ID_KEY
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.timeline.commit_body import read_commit
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS, Instant
 from framework.hudi.timeline.timeline import load_timeline
-
-if TYPE_CHECKING:
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["Event", "history"]
 

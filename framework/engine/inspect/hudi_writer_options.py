@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -13,6 +14,7 @@ from framework.engine.reading.table import open_table
 from framework.errors import PlanError, Where
 from framework.hudi.keygen.rule import KeyGenerator, KeyRule
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.properties import TableProperties, read_properties
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
@@ -22,11 +24,6 @@ from framework.plan.readers.exceptions import EXCEPTIONS, Trait
 from framework.plan.readers.gate import gate
 from framework.plan.readers.versions import Ability
 from framework.vocabulary import KeyScope
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["OptionsForm", "hudi_options", "table_ddl"]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from framework.engine.bootstrap.source import sampled_key_bytes, take_inventory
 from framework.engine.events import Events, StageFinished, StageStarted, silent
@@ -12,6 +13,7 @@ from framework.engine.load.listing_input import list_input
 from framework.engine.places import canonical, obstacle
 from framework.engine.reading.load_history import read_load
 from framework.engine.run.memory import lean_arrow
+from framework.engine.tasks import Tasks
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.commit.journal import Journal
@@ -19,6 +21,7 @@ from framework.hudi.commit.lease import current_lease
 from framework.hudi.commit.pending import Pending, PendingKind, find_pending
 from framework.hudi.commit.staging import Staging
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import HOODIE, LAKESTRAP, METADATA_TABLE, PROPERTIES, name_of
 from framework.hudi.table.properties import read_properties
 from framework.hudi.timeline.clock import SystemClock
@@ -27,6 +30,7 @@ from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import Timeline, load_timeline
 from framework.hudi.view.listing_view import ListingView
 from framework.plan.facts import FACTS_KEY, INVENTORY_FACT, SPEC_FACT, BootstrapFacts
+from framework.plan.load import LoadRequest
 from framework.plan.observation import (
     Observation,
     PendingRun,
@@ -34,14 +38,7 @@ from framework.plan.observation import (
     SourceInventory,
     TableState,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from framework.engine.tasks import Tasks
-    from framework.hudi.storage.port import Storage
-    from framework.plan.load import LoadRequest
-    from framework.plan.target import Target
+from framework.plan.target import Target
 
 __all__ = ["observe", "observe_table"]
 

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.engine.inspect.observe import observe_table
 from framework.engine.quarantine.datasets import waiting
+from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.commit.lease import current_lease
 from framework.hudi.commit.pending import Pending, PendingKind, find_pending
+from framework.hudi.filegroup.group import FileGroup
+from framework.hudi.filegroup.slices import FileSlice
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import HOODIE, TABLE_VERSION
+from framework.hudi.table.properties import TableProperties
 from framework.hudi.timeline.clock import SystemClock
 from framework.hudi.timeline.timeline import load_timeline
 from framework.hudi.view.listing_view import ListingView
 from framework.hudi.view.port import Query, Selection
 from framework.hudi.view.recorded import Damage, RecordedFiles
 from framework.hudi.view.selection import select
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
-    from framework.hudi.filegroup.group import FileGroup
-    from framework.hudi.filegroup.slices import FileSlice
-    from framework.hudi.storage.port import Storage
-    from framework.hudi.table.properties import TableProperties
-    from framework.plan.observation import SourceDrift, TableState
+from framework.plan.observation import SourceDrift, TableState
 
 __all__ = [
     "Danger",

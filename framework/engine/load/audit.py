@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
+from framework.engine.audit.account import Account
 from framework.engine.audit.gate import LoadPlace, audit_load
 from framework.engine.audit.subject import WrittenRows
 from framework.engine.load.begin import load_plan
 from framework.engine.load.values import AuditedLoad, Opened, WrittenLoad
 from framework.engine.reading.patterns import choose_partitions
-from framework.engine.reading.views import latest_slices
+from framework.engine.reading.table import Table
+from framework.engine.reading.views import Views, latest_slices
+from framework.engine.run.context import RunContext
 from framework.engine.run.inspection import inspect_rows, report_passed
+from framework.engine.run.state import RunState
 from framework.errors import CorruptFileError, Where
 from framework.hudi.table.layout import join
+from framework.plan.load import LoadPlan
+from framework.plan.stages import AuditLoad
 from framework.vocabulary import WriteOperation
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.engine.audit.account import Account
-    from framework.engine.reading.table import Table
-    from framework.engine.reading.views import Views
-    from framework.engine.run.context import RunContext
-    from framework.engine.run.state import RunState
-    from framework.plan.load import LoadPlan
-    from framework.plan.stages import AuditLoad
 
 __all__ = ["audit_rows", "replaced_groups"]
 

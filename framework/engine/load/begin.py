@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from framework.engine.load.values import Opened
 from framework.engine.reading.load_history import load_state
 from framework.engine.reading.table import Table, open_table
+from framework.engine.run.context import RunContext
+from framework.engine.run.state import RunState
 from framework.errors import CommitConflictError, Where
 from framework.hudi.commit.intent import Intent
 from framework.hudi.timeline.clock import next_instant
 from framework.hudi.timeline.instant import Action
 from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.facts import SPEC_FACT
-
-if TYPE_CHECKING:
-    from framework.engine.run.context import RunContext
-    from framework.engine.run.state import RunState
-    from framework.plan.load import LoadPlan
-    from framework.plan.stages import BeginLoad
+from framework.plan.load import LoadPlan
+from framework.plan.stages import BeginLoad
 
 __all__ = ["begin_load", "load_plan"]
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.engine.load.dedup import Bucket  # noqa: TC001  the codec reads the types of fields
-from framework.engine.load.job import LoadJob  # noqa: TC001  likewise
+from framework.engine.load.dedup import Bucket
+from framework.engine.load.job import LoadJob
 from framework.engine.load.tag_task import HITS_SCHEMA, read_hits
 from framework.engine.tasks import decode, encode
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
 from framework.vocabulary import WriteOperation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["ClassifiedRows", "ClassifyTask", "classify_task", "read_inserts"]
 

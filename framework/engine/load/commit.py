@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from framework.engine.load.begin import load_plan
+from framework.engine.load.values import AuditedLoad, Opened
 from framework.engine.reading.load_history import load_facts
 from framework.engine.run.context import Committed, RunContext
 from framework.engine.run.quarantined_rows import name_quarantined_rows
+from framework.engine.run.state import RunState
 from framework.hudi.commit.links import check_listing, link_files
 from framework.hudi.commit.transaction import Publication, finish, publish
 from framework.hudi.table.properties import new_table_properties, table_names
 from framework.hudi.table.schema import avro_schema
-
-if TYPE_CHECKING:
-    from framework.engine.load.values import AuditedLoad, Opened
-    from framework.engine.run.state import RunState
-    from framework.plan.stages import CommitLoad
+from framework.plan.stages import CommitLoad
 
 __all__ = ["commit_load"]
 

@@ -8,8 +8,9 @@ are written again only where some of a batch give way to others with their key.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 import numpy as np
@@ -17,18 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.engine.audit.spill import partition_mix
-from framework.engine.load.job import LoadJob  # noqa: TC001  the codec reads the types of fields
+from framework.engine.load.job import LoadJob
 from framework.engine.load.key_input import FILE, KEY, PATH, ROW, Part, incoming_schema
 from framework.engine.tasks import decode, encode
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.filegroup.merge import ranks
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
 from framework.vocabulary import KeyScope, WriteOperation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["Bucket", "GatherTask", "RepeatedKey", "gather_task", "read_parts"]
 

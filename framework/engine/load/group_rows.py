@@ -5,14 +5,17 @@ Pure. Unchanged rows keep their commit time and sequence number; all rows get th
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from framework.engine.load.job import LoadJob
 from framework.engine.load.key_input import KEY
+from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.codecs.bloom import BloomBuilder
 from framework.hudi.filegroup.base_file import META_FIELDS, BaseFileBytes, constant, varied
 from framework.hudi.filegroup.key_footer import BLOOM, BLOOM_TYPE, MAX_KEY, MIN_KEY
@@ -20,12 +23,6 @@ from framework.hudi.filegroup.merge import ranks
 from framework.hudi.filegroup.read_back import check_keys, key_digest
 from framework.hudi.table.calendar import GREGORIAN
 from framework.hudi.table.layout import MetaField
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from framework.engine.load.job import LoadJob
-    from framework.hudi.bootstrap.row_numbers import RowNumbers
 
 __all__ = [
     "KEPT_META",

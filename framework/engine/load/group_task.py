@@ -7,9 +7,9 @@ segment of statuses, and a spill with the hashes of the keys that are new to the
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 
 from framework.engine.audit.spill import SpillWriter, partition_mix
 from framework.engine.load.classify import read_inserts
-from framework.engine.load.dedup import Bucket  # noqa: TC001  the codec reads the types of fields
+from framework.engine.load.dedup import Bucket
 from framework.engine.load.group_rows import KEPT_META, Changes, NewFile, base_bytes, combined
-from framework.engine.load.job import LoadJob  # noqa: TC001  likewise
+from framework.engine.load.job import LoadJob
 from framework.engine.load.key_input import KEY
 from framework.engine.load.patch import patched
 from framework.engine.load.tag_task import HITS_SCHEMA, read_hits, taken_rows
@@ -33,14 +33,10 @@ from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.commit.segments import SegmentRef, write_segment
 from framework.hudi.commit.statuses import FileStatus, Statuses
 from framework.hudi.filegroup.log_file import log_file_bytes
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import MetaField, join
 from framework.hudi.table.partition_path import partition_values
 from framework.vocabulary import KeyScope, WriteOperation
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["GroupTask", "GroupWork", "GroupsWritten", "group_task"]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
 
+from framework.engine.load.input_footers import InputFooters
 from framework.engine.load.schema_evolution import (
     Following,
     InputSchema,
@@ -15,22 +17,17 @@ from framework.engine.load.schema_evolution import (
     narrowed,
     united,
 )
+from framework.engine.reading.table import Table
+from framework.engine.run.context import PinnedInput
 from framework.errors import PlanError, Where
 from framework.hudi.bootstrap.source_schema import partition_type
 from framework.hudi.filegroup.merge_rule import MergeRule
 from framework.hudi.keygen.rule import KeyFault, KeyRule, key_faults
 from framework.hudi.table.layout import MetaField
 from framework.hudi.table.schema import with_absent_fields
+from framework.plan.load import LoadPlan
+from framework.plan.target import Target
 from framework.vocabulary import KeyScope, MissingColumns, SchemaEvolution, WriteOperation
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from framework.engine.load.input_footers import InputFooters
-    from framework.engine.reading.table import Table
-    from framework.engine.run.context import PinnedInput
-    from framework.plan.load import LoadPlan
-    from framework.plan.target import Target
 
 __all__ = ["InputColumns", "input_columns", "merge_rule"]
 

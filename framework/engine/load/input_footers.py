@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,13 +14,9 @@ from framework.engine.load.schema_evolution import InputSchema
 from framework.errors import CorruptFileError, SourceDriftError, Where
 from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Entry
 from framework.hudi.table.layout import name_of, parent_of
 from framework.hudi.table.schema import parquet_schema, unify
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from framework.hudi.storage.port import Entry
 
 __all__ = ["InputFooters", "input_footers"]
 

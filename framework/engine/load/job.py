@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from framework.engine.reading.slice_rows import SliceTable  # noqa: TC001  the codec reads types
-from framework.hudi.bootstrap.key_pass import BloomChoice  # noqa: TC001  likewise
+import pyarrow as pa
+
+from framework.engine.reading.slice_rows import SliceTable
+from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.bootstrap.source_schema import decode_schema
 from framework.hudi.commit.fenced import FencedStorage
-from framework.hudi.keygen.rule import KeyRule  # noqa: TC001  likewise
+from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.view.remote import ServiceAddress  # noqa: TC001  likewise
+from framework.hudi.storage.port import Storage
+from framework.hudi.view.remote import ServiceAddress
 from framework.vocabulary import WriteOperation
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["BUCKET_ROWS", "InputFile", "LoadJob"]
 

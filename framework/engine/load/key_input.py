@@ -8,9 +8,10 @@ an Arrow file.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 import numpy as np
@@ -19,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from framework.engine.audit.screen import excluded_rows
-from framework.engine.load.job import InputFile, LoadJob  # noqa: TC001  the codec reads these
+from framework.engine.load.job import InputFile, LoadJob
 from framework.engine.tasks import decode, encode
 from framework.errors import CorruptFileError, SourceDriftError, Where
 from framework.hudi.bootstrap.row_numbers import RowNumbers
@@ -33,9 +34,6 @@ from framework.hudi.table.calendar import LegacyCalendar
 from framework.hudi.table.layout import MetaField, join, name_of, parent_of
 from framework.hudi.table.schema_fit import fitted_column
 from framework.vocabulary import KeyScope, WriteOperation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = [
     "FILE",

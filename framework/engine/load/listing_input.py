@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.engine.places import canonical
 from framework.engine.reading.load_history import file_hash, load_state
 from framework.errors import PlanError, Where
 from framework.hudi.bootstrap.discovery import Ignored, SourceFile, discover
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import name_of, parent_of
 from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.load import InputListing, LoadRequest
-
-if TYPE_CHECKING:
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["list_input"]
 

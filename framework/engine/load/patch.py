@@ -7,8 +7,9 @@ the last one has many enough. Rows and their order are those of `combined`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,7 @@ from framework.engine.load.group_rows import (
     wins_of,
     written_rows,
 )
+from framework.engine.load.job import LoadJob
 from framework.engine.load.key_input import KEY
 from framework.hudi.codecs.bloom_growth import grown
 from framework.hudi.codecs.parquet_seal import UNREADABLE
@@ -44,11 +46,6 @@ from framework.hudi.filegroup.column_chunks import ChunkFile, RowGroup, assemble
 from framework.hudi.filegroup.key_footer import KeyFooter, key_footer
 from framework.hudi.table.calendar import LegacyCalendar
 from framework.hudi.table.layout import MetaField
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from framework.engine.load.job import LoadJob
 
 __all__ = ["Patched", "patched"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from framework.engine.load.audit import audit_rows
 from framework.engine.load.begin import begin_load
 from framework.engine.load.commit import commit_load
@@ -11,11 +9,9 @@ from framework.engine.load.read_input import read_input
 from framework.engine.load.screen_input import screen_deletion, screen_input
 from framework.engine.load.tag import tag_rows
 from framework.engine.load.write import write_rows
+from framework.engine.run.context import Committed, RunContext
 from framework.engine.run.lifecycle import lifecycle, recover
-
-if TYPE_CHECKING:
-    from framework.engine.run.context import Committed, RunContext
-    from framework.plan.stages import LoadStages
+from framework.plan.stages import LoadStages
 
 __all__ = ["run_load"]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from framework.engine.audit.spill import bucket_bits
 from framework.engine.load.begin import load_plan
@@ -13,21 +14,17 @@ from framework.engine.load.job import BUCKET_ROWS, LoadJob
 from framework.engine.load.values import Opened, Pinned
 from framework.engine.reading.slice_rows import SliceTable
 from framework.engine.run.context import InputReader, PinnedInput, RunContext
+from framework.engine.run.state import RunState
 from framework.errors import NotYetBuiltError
 from framework.hudi.bootstrap.source_schema import encode_schema
+from framework.hudi.commit.intent import Transaction
 from framework.hudi.table.layout import join
 from framework.hudi.table.properties import table_names
 from framework.hudi.table.schema import avro_schema, with_meta_columns
 from framework.hudi.timeline.timeline import Timeline
+from framework.plan.stages import ReadInput
 from framework.plan.words import count_text
 from framework.vocabulary import KeyScope
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from framework.engine.run.state import RunState
-    from framework.hudi.commit.intent import Transaction
-    from framework.plan.stages import ReadInput
 
 __all__ = ["read_input"]
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
+from framework.engine.load.dedup import Bucket
+from framework.engine.load.job import InputFile, LoadJob
+from framework.engine.load.key_input import NullKeys
 from framework.errors import AuditFailedError, Where
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from framework.engine.load.dedup import Bucket
-    from framework.engine.load.job import InputFile, LoadJob
-    from framework.engine.load.key_input import NullKeys
 
 __all__ = ["TakenKey", "refuse_duplicates", "refuse_nulls", "refuse_taken"]
 

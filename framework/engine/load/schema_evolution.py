@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -19,9 +20,6 @@ from framework.hudi.table.schema import (
     unify,
 )
 from framework.vocabulary import MissingColumns, SchemaEvolution
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 __all__ = ["Following", "InputSchema", "check_holds", "evolved", "narrowed", "united"]
 

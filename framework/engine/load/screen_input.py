@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from framework.engine.audit.account import Account
 from framework.engine.audit.screen import NOTHING, Screened, ScreenPlace, screen
 from framework.engine.audit.subject import InputRows
 from framework.engine.load.begin import load_plan
 from framework.engine.load.values import Opened, Pinned, WrittenLoad
+from framework.engine.run.context import RunContext
 from framework.engine.run.inspection import Intake, needed_checker, understand_checks
 from framework.engine.run.quarantined_rows import quarantine_place
+from framework.engine.run.state import RunState
 from framework.errors import AuditFailedError, Where
 from framework.hudi.commit.statuses import written_files
 from framework.hudi.table.layout import join
+from framework.plan.stages import Screen
 from framework.plan.words import count_text
-
-if TYPE_CHECKING:
-    from framework.engine.run.context import RunContext
-    from framework.engine.run.state import RunState
-    from framework.plan.stages import Screen
 
 __all__ = ["screen_deletion", "screen_input"]
 

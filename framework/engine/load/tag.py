@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.engine.events import Events, Note
 from framework.engine.load.assignment import SliceFacts
@@ -22,22 +23,18 @@ from framework.engine.load.tag_task import (
     read_hits,
     tag_task,
 )
+from framework.engine.load.values import Opened, Pinned
+from framework.engine.reading.table import Table
 from framework.engine.reading.views import Views, asked, latest_slices
+from framework.engine.run.state import RunState
 from framework.engine.shares import shared
 from framework.engine.tasks import InProcessTasks, Tasks, decode, encode
 from framework.errors import PlanError, Where
+from framework.hudi.filegroup.slices import FileSlice
+from framework.hudi.storage.port import Storage
+from framework.plan.stages import TagRows
 from framework.plan.words import count_text
 from framework.vocabulary import KeyScope, WriteOperation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from framework.engine.load.values import Opened, Pinned
-    from framework.engine.reading.table import Table
-    from framework.engine.run.state import RunState
-    from framework.hudi.filegroup.slices import FileSlice
-    from framework.hudi.storage.port import Storage
-    from framework.plan.stages import TagRows
 
 __all__ = [
     "Compared",

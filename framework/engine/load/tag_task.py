@@ -7,8 +7,9 @@ existing row and an incoming one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from uuid import uuid4
 
 import numpy as np
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.engine.load.dedup import Bucket, read_parts
-from framework.engine.load.job import LoadJob  # noqa: TC001  the codec reads the types of fields
+from framework.engine.load.job import LoadJob
 from framework.engine.load.key_input import KEY, Part
 from framework.engine.reading.slice_rows import SliceFiles, slice_columns
 from framework.engine.reading.views import AskedSlice, looked_up
@@ -24,13 +25,9 @@ from framework.engine.tasks import decode, encode
 from framework.hudi.filegroup.key_footer import KeyFooter, read_key_footer
 from framework.hudi.filegroup.merge import ranks
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
 from framework.vocabulary import KeyScope, WriteOperation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = [
     "HITS_SCHEMA",

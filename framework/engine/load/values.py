@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from framework.engine.audit.account import Account
 from framework.engine.audit.screen import NOTHING, Screened
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pyarrow as pa
-
-    from framework.engine.audit.account import Account
-    from framework.engine.load.job import InputFile, LoadJob
-    from framework.engine.reading.table import Table
-    from framework.engine.run.inspection import Intake
-    from framework.hudi.commit.intent import Intent, Transaction
-    from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
+from framework.engine.load.job import InputFile, LoadJob
+from framework.engine.reading.table import Table
+from framework.engine.run.inspection import Intake
+from framework.hudi.commit.intent import Intent, Transaction
+from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
 
 __all__ = ["AuditedLoad", "Opened", "Pinned", "WrittenLoad"]
 

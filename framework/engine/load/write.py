@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 from uuid import NAMESPACE_URL, uuid5
 
 from framework.engine.audit.account import Account
 from framework.engine.events import Events, Progress, silent
 from framework.engine.load.assignment import GroupShare, Sizing, assign
 from framework.engine.load.group_task import GroupsWritten, GroupTask, GroupWork, group_task
+from framework.engine.load.job import LoadJob
+from framework.engine.load.tag import Compared
 from framework.engine.load.values import Pinned, WrittenLoad
 from framework.engine.reading.views import asked
 from framework.engine.run.inspection import Intake
+from framework.engine.run.state import RunState
 from framework.engine.shares import shared
 from framework.engine.tasks import LimitedTasks, Tasks, decode, encode
 from framework.hudi.commit.statuses import written_files
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
+from framework.hudi.filegroup.slices import FileSlice
+from framework.plan.stages import WriteRows
 from framework.plan.words import count_text
 from framework.vocabulary import TableType, WriteOperation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from framework.engine.load.job import LoadJob
-    from framework.engine.load.tag import Compared
-    from framework.engine.run.state import RunState
-    from framework.hudi.filegroup.slices import FileSlice
-    from framework.plan.stages import WriteRows
 
 __all__ = ["group_works", "write_groups", "write_rows"]
 

@@ -8,8 +8,8 @@ of another table are never touched.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from framework.engine.quarantine.quarantined_batch import (
     GATHERED,
@@ -25,12 +25,8 @@ from framework.errors import CorruptFileError
 from framework.hudi.commit.lease import Owner, acquire, keep, release
 from framework.hudi.commit.staging import new_write_id
 from framework.hudi.storage.locations import open_storage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from framework.hudi.storage.port import Storage
-    from framework.hudi.timeline.clock import Clock
+from framework.hudi.storage.port import Storage
+from framework.hudi.timeline.clock import Clock
 
 __all__ = ["clear_place", "datasets", "drop", "leased", "remove", "sweep", "waiting"]
 

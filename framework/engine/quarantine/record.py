@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from framework.engine.places import canonical
+from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
 from framework.engine.reading.load_history import read_load
 from framework.errors import CorruptFileError, Where
 from framework.hudi.commit.intent import AUDIT_KEY, WRITE_ID_KEY
@@ -16,11 +18,6 @@ from framework.hudi.table.layout import ARCHIVED
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import Timeline, load_timeline
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
 
 __all__ = ["PLACE", "Record", "read_record"]
 

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import base64
 import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
 from framework.engine.results import REDACTED
 from framework.errors import CorruptFileError, Where
 from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import name_of, parent_of
 from framework.plan.release import FILE, PLACE_COLUMNS, ROW, RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
 
 __all__ = ["QuarantinedRow", "rows_of"]
 

@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from framework.engine.tasks import decode, encode
 from framework.errors import CorruptFileError, Where
-from framework.hudi.keygen.rule import KeyRule  # noqa: TC001  the codec reads the types of fields
+from framework.hudi.keygen.rule import KeyRule
+from framework.hudi.storage.port import Storage
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from framework.hudi.storage.port import Storage
-    from framework.hudi.timeline.timeline import Timeline
-    from framework.plan.load import LoadPlan
-    from framework.plan.target import Target
+from framework.hudi.timeline.timeline import Timeline
+from framework.plan.load import LoadPlan
+from framework.plan.target import Target
 
 __all__ = [
     "LOAD_KEY",

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from framework.errors import PlanError, Where
 from framework.spec.sections.patterns import Pattern, PatternError, compile_pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 __all__ = ["choose_partitions"]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
+import numpy as np
 import pyarrow as pa
 
 from framework.errors import CorruptFileError, SourceDriftError, Where
@@ -15,21 +17,15 @@ from framework.hudi.filegroup.base_file import repeating
 from framework.hudi.filegroup.log_changes import LogPart, read_changes
 from framework.hudi.filegroup.merge import IS_DELETED, merged, replaced
 from framework.hudi.filegroup.merge_rule import MergeRule
-from framework.hudi.filegroup.slices import FileSlice, SourceFile  # noqa: TC001  the codec reads
+from framework.hudi.filegroup.slices import FileSlice, SourceFile
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.calendar import LegacyCalendar
 from framework.hudi.table.layout import META_COLUMNS, MetaField, name_of, parent_of
+from framework.hudi.table.partition_path import PartitionValue
 from framework.hudi.table.schema_fit import fitted
 from framework.hudi.timeline.instant import Instant
 from framework.hudi.timeline.timeline import Timeline
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    import numpy as np
-
-    from framework.hudi.storage.port import Storage
-    from framework.hudi.table.partition_path import PartitionValue
 
 __all__ = [
     "SliceFiles",

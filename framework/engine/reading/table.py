@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
 
 from framework.errors import CorruptFileError, UnsupportedTableError, Where
 from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, META_COLUMNS, TABLE_VERSION
 from framework.hudi.table.partition_path import PartitionField
 from framework.hudi.table.properties import TableProperties, read_properties
@@ -25,11 +27,6 @@ from framework.hudi.timeline.timeline import Timeline, load_timeline
 from framework.plan.facts import FACTS_KEY, BootstrapFacts
 from framework.plan.readers.exceptions import Trait
 from framework.vocabulary import PartitionType, SourceLayout
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["Table", "open_table"]
 

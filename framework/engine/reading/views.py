@@ -6,25 +6,22 @@ in `framework.spark.views`. Tasks know neither: they get an address, or nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from framework.engine.reading.slice_rows import SliceFiles, SliceTable
+from framework.engine.reading.table import Table
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.filegroup.log_changes import LogPart
-from framework.hudi.filegroup.slices import Extent, FileGroupId, FileSlice  # noqa: TC001  the codec reads these
+from framework.hudi.filegroup.slices import Extent, FileGroupId, FileSlice
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.view.listing_view import ListingView
+from framework.hudi.view.port import FileSystemView
 from framework.hudi.view.recorded import CheckableView, CheckedView, Damage, RecordedFiles
 from framework.hudi.view.remote import FallbackView, RemoteView, ServiceAddress
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from framework.engine.reading.table import Table
-    from framework.hudi.view.port import FileSystemView
 
 __all__ = [
     "LISTED",

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from framework.engine.reporting.words import VerdictWord, meaning, plain_mapping, verdict
-from framework.engine.results import AuditReport, CheckResult, ColumnFigures, FailedRow, Fate  # noqa: TC001 - pydantic reads them
-from framework.plan.quality.model import Budget  # noqa: TC001 - pydantic reads it
+from framework.engine.results import AuditReport, CheckResult, ColumnFigures, FailedRow, Fate
+from framework.plan.quality.model import Budget
 from framework.plan.render.json_values import json_members, json_schema
-from framework.vocabulary import CheckedRows, CheckKind, OnFail, Outcome  # noqa: TC001 - likewise
+from framework.vocabulary import CheckedRows, CheckKind, OnFail, Outcome
 
 __all__ = [
     "CheckDocument",

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from framework.engine.reporting.document import report_text
 from framework.engine.reporting.gx import gx_text
 from framework.engine.reporting.html import html_text
 from framework.engine.reporting.junit import junit_text
 from framework.engine.reporting.markdown import markdown_text
+from framework.engine.results import AuditReport
 from framework.vocabulary import ReportForm
-
-if TYPE_CHECKING:
-    from framework.engine.results import AuditReport
 
 __all__ = ["render"]
 

@@ -12,16 +12,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from framework.engine.reporting.document import report_members
 from framework.engine.reporting.keys import key_rule_text, keys_refused
 from framework.engine.reporting.words import line_text, meaning, plain
+from framework.engine.results import AuditReport, CheckResult
+from framework.plan.quality.model import Check
 from framework.vocabulary import CheckKind, OnFail, Outcome
-
-if TYPE_CHECKING:
-    from framework.engine.results import AuditReport, CheckResult
-    from framework.plan.quality.model import Check
 
 __all__ = ["gx_text"]
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
@@ -32,14 +33,10 @@ from framework.engine.reporting.words import (
     tally_text,
     verdict,
 )
+from framework.engine.results import AuditReport, CheckResult, ColumnFigures, FailedRow, Fate
+from framework.plan.quality.model import Check
 from framework.plan.words import count_text, number_text
 from framework.vocabulary import CheckedRows, CheckKind, Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from framework.engine.results import AuditReport, CheckResult, ColumnFigures, FailedRow, Fate
-    from framework.plan.quality.model import Check
 
 __all__ = ["PAGE", "ShownCell", "ShownCheck", "ShownRow", "html_text", "shown_checks"]
 

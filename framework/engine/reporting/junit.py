@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 from xml.etree import ElementTree as ET
 
 from framework.engine.reporting.keys import key_rule_text, key_samples, keys_refused, proof_text
@@ -19,12 +20,8 @@ from framework.engine.reporting.words import (
     sample_text,
     verdict,
 )
+from framework.engine.results import AuditReport, CheckResult
 from framework.vocabulary import Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.engine.results import AuditReport, CheckResult
 
 __all__ = ["junit_text"]
 

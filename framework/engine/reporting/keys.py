@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from framework.engine.reporting.words import line_text
+from framework.engine.results import AuditReport
 from framework.plan.words import count_text, listing, number_text
-
-if TYPE_CHECKING:
-    from framework.engine.results import AuditReport
 
 __all__ = ["KeySample", "key_rule_text", "key_samples", "keys_refused", "proof_text"]
 

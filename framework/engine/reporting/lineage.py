@@ -10,21 +10,18 @@ import time
 import urllib.error
 import urllib.request
 import uuid
+from collections.abc import Mapping, Sequence
 from enum import StrEnum, unique
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from framework.engine.events import Note
 from framework.engine.reporting.keys import key_rule_text, keys_refused
 from framework.engine.reporting.words import allowed_text, cut, line_text, meaning, plain_mapping
+from framework.engine.results import AuditReport, CheckResult
 from framework.plan.words import listing, number_text
 from framework.vocabulary import CheckKind, OnFail, Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from framework.engine.results import AuditReport, CheckResult
 
 __all__ = ["RunState", "emit", "run_event", "run_uuid"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from framework.engine.reporting.keys import key_rule_text, key_samples, keys_refused, proof_text
 from framework.engine.reporting.words import (
@@ -20,13 +21,9 @@ from framework.engine.reporting.words import (
     tally_text,
     verdict,
 )
+from framework.engine.results import AuditReport, CheckResult
 from framework.plan.words import count_text, number_text
 from framework.vocabulary import Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from framework.engine.results import AuditReport, CheckResult
 
 __all__ = ["markdown_text"]
 

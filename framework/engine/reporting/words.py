@@ -8,14 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
+from framework.engine.results import AuditReport, CheckResult, FailedRow, Fate
+from framework.plan.quality.model import Check
 from framework.plan.words import count_text, listing, number_text
 from framework.vocabulary import CheckKind, OnFail, Outcome
-
-if TYPE_CHECKING:
-    from framework.engine.results import AuditReport, CheckResult, FailedRow, Fate
-    from framework.plan.quality.model import Check
 
 __all__ = [
     "BY_GRAVITY",

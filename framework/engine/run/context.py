@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
+import pyarrow as pa
+
+from framework.engine.audit.subject import Checker
+from framework.engine.events import Events
 from framework.engine.reading.views import LISTED, Views
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from framework.engine.audit.subject import Checker
-    from framework.engine.events import Events
-    from framework.engine.tasks import Tasks
-    from framework.hudi.commit.statuses import AuditedFiles
-    from framework.hudi.storage.port import Storage
-    from framework.hudi.timeline.clock import Clock
-    from framework.plan.definition import Plan
-    from framework.plan.load import InputRequest
+from framework.engine.tasks import Tasks
+from framework.hudi.commit.statuses import AuditedFiles
+from framework.hudi.storage.port import Storage
+from framework.hudi.timeline.clock import Clock
+from framework.plan.definition import Plan
+from framework.plan.load import InputRequest
 
 __all__ = ["SECONDS", "Committed", "InputReader", "PinnedInput", "RunContext"]
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final, Self
+from types import TracebackType
+from typing import Final, Self
 
 import google_crc32c
 
-if TYPE_CHECKING:
-    from types import TracebackType
-
-    from framework.hudi.storage.port import Storage
+from framework.hudi.storage.port import Storage
 
 __all__ = ["FileStore"]
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import pyarrow as pa
 
 from framework.engine.audit.screen import NOTHING, Screened
 from framework.engine.audit.subject import Checker, Judged, Looking, WrittenRows
@@ -14,18 +16,14 @@ from framework.engine.events import Audited
 from framework.engine.quarantine.record import PLACE
 from framework.engine.reporting.summary import commit_summary
 from framework.engine.results import AuditReport, CheckResult, Fate
+from framework.engine.run.context import RunContext
+from framework.engine.run.state import RunState
 from framework.errors import AuditFailedError, FrameworkError, NotYetBuiltError, Where
+from framework.hudi.commit.statuses import AuditedFiles
 from framework.hudi.storage.locations import open_storage
 from framework.plan.faults import refuse
 from framework.plan.quality.contract import quality_faults
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from framework.engine.run.context import RunContext
-    from framework.engine.run.state import RunState
-    from framework.hudi.commit.statuses import AuditedFiles
-    from framework.plan.quality.model import Quality
+from framework.plan.quality.model import Quality
 
 __all__ = [
     "CHECK_NOT_RUN",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING
 
 from framework.engine.places import missing_parents, remove_empty
+from framework.engine.run.context import RunContext
 from framework.engine.run.inspection import CHECK_NOT_RUN, report_refusal
 from framework.engine.run.state import RunState
 from framework.errors import (
@@ -23,11 +24,6 @@ from framework.hudi.commit.staging import new_write_id
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.stages import Recover, Recovery
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from framework.engine.run.context import RunContext
 
 __all__ = ["Interruption", "interruption", "lifecycle", "recover"]
 

@@ -5,13 +5,10 @@ At 100,000 files that was 40 MB in a driver of 200.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["lean_arrow"]
 

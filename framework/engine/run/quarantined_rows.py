@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from framework.engine.audit.screen import Screened
 from framework.engine.places import canonical
 from framework.engine.quarantine.datasets import clear_place
 from framework.engine.quarantine.quarantined_batch import (
@@ -14,12 +15,9 @@ from framework.engine.quarantine.quarantined_batch import (
     name_batch,
     withdraw,
 )
+from framework.engine.run.context import RunContext
 from framework.errors import FrameworkError
-
-if TYPE_CHECKING:
-    from framework.engine.audit.screen import Screened
-    from framework.engine.run.context import RunContext
-    from framework.hudi.commit.intent import Intent
+from framework.hudi.commit.intent import Intent
 
 __all__ = ["name_quarantined_rows", "quarantine_place", "withdraw_quarantined_rows"]
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from framework.engine.events import StageFinished, StageStarted
+from framework.engine.run.context import RunContext
 from framework.engine.run.memory import lean_arrow
 from framework.engine.run.quarantined_rows import withdraw_quarantined_rows
 from framework.errors import (
@@ -21,11 +23,6 @@ from framework.hudi.commit.recovery import roll_back
 from framework.hudi.commit.staging import Staging, new_write_id
 from framework.hudi.commit.transaction import begin
 from framework.plan.stages import Stage, stage_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from framework.engine.run.context import RunContext
 
 __all__ = ["RunState", "StageReport"]
 

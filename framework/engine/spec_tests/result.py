@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 
 from framework.engine.results import CheckResult
 from framework.engine.spec_tests.rows import fitted_rows
+from framework.errors import AuditFailedError, FrameworkError
 from framework.hudi.keygen.paths import partition_paths
+from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.keygen.text import null_rows, record_keys
+from framework.plan.faults import Fault
+from framework.plan.spec_tests.spec_test import SpecTest, SpecTestRows
 from framework.vocabulary import KeyScope, Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from framework.errors import AuditFailedError, FrameworkError
-    from framework.hudi.keygen.rule import KeyRule
-    from framework.plan.faults import Fault
-    from framework.plan.spec_tests.spec_test import SpecTest, SpecTestRows
 
 __all__ = [
     "NO_ROWS",

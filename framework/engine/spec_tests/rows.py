@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,12 +15,8 @@ from framework.engine.spec_tests.values import UnfitError, arrow_type, fitted, i
 from framework.hudi.table.partition_path import PartitionField, PartitionValue, render_partition
 from framework.plan.faults import Fault
 from framework.plan.spec_tests.columns import RowColumns
+from framework.plan.spec_tests.spec_test import SpecTest, SpecTestRows
 from framework.vocabulary import SourceLayout
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from framework.plan.spec_tests.spec_test import SpecTest, SpecTestRows
 
 __all__ = [
     "ReadySpecTest",

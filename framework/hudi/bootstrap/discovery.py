@@ -7,15 +7,12 @@ order. At most one partition's names are held at a time (all of them where there
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.errors import PlanError, Where
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.hudi.storage.port import Entry, Storage
+from framework.hudi.storage.port import Entry, Storage
 
 __all__ = ["Ignored", "SourceFile", "discover", "is_hidden"]
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,11 +18,7 @@ from framework.errors import CorruptFileError, FrameworkError, SourceDriftError,
 from framework.hudi.bootstrap.footer_facts import FooterFacts, read_facts
 from framework.hudi.bootstrap.source_traits import calendar_traits, format_traits
 from framework.hudi.codecs.parquet_seal import UNREADABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.vocabulary import SourceTrait
+from framework.vocabulary import SourceTrait
 
 __all__ = ["Fingerprint", "Footer", "drift", "read_footer"]
 

@@ -6,18 +6,15 @@ row would be found in one partition and its next version written to another.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.errors import CorruptFileError, Where
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.hudi.bootstrap.source_file import SourceReader
-    from framework.hudi.table.partition_path import PartitionValue
+from framework.hudi.bootstrap.source_file import SourceReader
+from framework.hudi.table.partition_path import PartitionValue
 
 __all__ = ["check_folder_values"]
 

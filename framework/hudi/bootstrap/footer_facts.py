@@ -7,11 +7,9 @@ but the schema. Structs are in Thrift's compact protocol; field ids are those of
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 __all__ = ["FooterFacts", "SchemaElement", "read_facts"]
 

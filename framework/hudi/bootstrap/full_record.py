@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from framework.hudi.bootstrap.key_pass import KeyPass
 from framework.hudi.bootstrap.skeleton import BaseFileTarget, WrittenBaseFile, key_footers
+from framework.hudi.bootstrap.source_file import SourceReader
 from framework.hudi.filegroup.base_file import BaseFileBytes, constant
 from framework.hudi.filegroup.read_back import KeyDigest, check_keys, key_digest
 from framework.hudi.table.calendar import GREGORIAN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from framework.hudi.bootstrap.source_file import SourceReader
 
 __all__ = ["write_full_record"]
 

@@ -13,8 +13,9 @@ which partitions stand differently:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Self, TypeAlias
+from typing import Any, BinaryIO, Literal, Self, TypeAlias
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.index_values import (
@@ -33,12 +34,8 @@ from framework.hudi.bootstrap.index_values import (
 from framework.hudi.codecs.avro import read_container
 from framework.hudi.codecs.hfile import HFileWriter
 from framework.hudi.codecs.hfile_reader import HFileReader
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import BOOTSTRAP_FILEIDS_INDEX, BOOTSTRAP_PARTITIONS_INDEX
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = [
     "BootstrapIndex",

@@ -7,16 +7,14 @@ is the number of its branch (0 null, 1 set) and the value. A test holds the resu
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from framework.errors import CorruptFileError, PlanError, Where
 from framework.hudi.codecs.avro import ContainerFormat, read_container
 from framework.hudi.codecs.varint import read_uvarint, zigzag
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 __all__ = [
     "FILE_PARTITION_INFO",

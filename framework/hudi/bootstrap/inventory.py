@@ -7,17 +7,15 @@ frozen for a run. Batches have a fixed number of rows, so any range can be read 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.fingerprint import Fingerprint
 from framework.hudi.storage.locations import open_storage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = [
     "BATCH_ROWS",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -13,19 +14,15 @@ import pyarrow.parquet as pq
 from framework.errors import CorruptFileError
 from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.bootstrap.skeleton_bytes import SkeletonBytes
+from framework.hudi.bootstrap.source_file import SourceReader
 from framework.hudi.codecs.bloom import BloomBuilder, BloomSpec
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.keygen.ordering import FollowedOrder, is_injective
+from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.keygen.text import null_rows, record_keys
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, MetaField
+from framework.hudi.table.partition_path import PartitionValue
 from framework.vocabulary import BloomKind
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.hudi.bootstrap.source_file import SourceReader
-    from framework.hudi.keygen.rule import KeyRule
-    from framework.hudi.table.partition_path import PartitionValue
 
 __all__ = [
     "SAMPLE_ROWS",

@@ -7,25 +7,23 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
+
+import numpy as np
 
 from framework.hudi.bootstrap.key_pass import BloomChoice, KeyFacts, KeyPass
 from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.bootstrap.skeleton_bytes import SkeletonBytes
+from framework.hudi.bootstrap.source_file import SourceReader
+from framework.hudi.codecs.bloom import BloomSpec
 from framework.hudi.filegroup.key_footer import BLOOM, BLOOM_TYPE, MAX_KEY, MIN_KEY
 from framework.hudi.filegroup.names import BaseFileName
 from framework.hudi.filegroup.read_back import check_keys, key_digest
+from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.table.layout import META_COLUMNS
+from framework.hudi.table.partition_path import PartitionValue
 from framework.vocabulary import BootstrapMode
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from framework.hudi.bootstrap.source_file import SourceReader
-    from framework.hudi.codecs.bloom import BloomSpec
-    from framework.hudi.keygen.rule import KeyRule
-    from framework.hudi.table.partition_path import PartitionValue
 
 __all__ = [
     "SKELETON_SCHEMA",

@@ -11,12 +11,14 @@ There are no statistics: whoever prunes by key reads the footer's `hoodie_min_re
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from framework.hudi.bootstrap.row_numbers import RowNumbers
 from framework.hudi.bootstrap.seqno_pages import PAGE_ROWS, seqno_page
 from framework.hudi.codecs.parquet_seal import blank_seal, sealed_footer
 from framework.hudi.codecs.thrift_struct import (
@@ -30,11 +32,6 @@ from framework.hudi.codecs.thrift_struct import (
 )
 from framework.hudi.codecs.varint import uvarint, zigzag
 from framework.hudi.table.layout import META_COLUMNS, MetaField
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from framework.hudi.bootstrap.row_numbers import RowNumbers
 
 __all__ = ["SkeletonBytes"]
 

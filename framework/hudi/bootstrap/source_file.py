@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,13 +14,9 @@ from framework.errors import CorruptFileError, StorageError, Where
 from framework.hudi.bootstrap.fingerprint import Fingerprint, drift, read_footer
 from framework.hudi.codecs.bad_chunks import naming_bad_chunks
 from framework.hudi.codecs.parquet_seal import UNREADABLE
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.calendar import LegacyCalendar
 from framework.hudi.table.schema_fit import fitted_column
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["SourceReader", "check_unchanged", "open_source"]
 

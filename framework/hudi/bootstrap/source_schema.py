@@ -9,20 +9,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 
 from framework.hudi.table.layout import META_COLUMNS
+from framework.hudi.table.partition_path import PartitionField
 from framework.hudi.table.schema import parquet_schema
 from framework.vocabulary import PartitionType, SourceTrait
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from framework.hudi.table.partition_path import PartitionField
 
 __all__ = [
     "SchemaCache",

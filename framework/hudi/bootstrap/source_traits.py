@@ -7,9 +7,11 @@ Numbers are those of `parquet.thrift`. What each engine makes of a trait is in
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from framework.hudi.bootstrap.footer_facts import FooterFacts, SchemaElement
 from framework.hudi.table.calendar import (
     FIRST_SAFE_DAY,
     SPARK_FAILS_BEFORE,
@@ -17,11 +19,6 @@ from framework.hudi.table.calendar import (
     legacy_marks,
 )
 from framework.vocabulary import SourceTrait
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from framework.hudi.bootstrap.footer_facts import FooterFacts, SchemaElement
 
 __all__ = ["calendar_traits", "format_traits"]
 

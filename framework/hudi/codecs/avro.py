@@ -14,16 +14,14 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import fastavro
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.codecs.varint import read_uvarint, zigzag
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = [
     "AVRO_FAULTS",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import pyarrow.parquet as pq
 
 from framework.hudi.codecs.parquet_seal import UNREADABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    import pyarrow.parquet as pq
 
 __all__ = ["naming_bad_chunks"]
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import base64
 import struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from framework.errors import CorruptFileError
-from framework.hudi.codecs.bloom import ONE_FILTER, ROWS, Positions, read_header
+from framework.hudi.codecs.bloom import ONE_FILTER, ROWS, BloomSpec, Positions, read_header
 from framework.hudi.codecs.murmur import KeyColumn, key_words
 from framework.vocabulary import BloomKind
-
-if TYPE_CHECKING:
-    from framework.hudi.codecs.bloom import BloomSpec
 
 __all__ = ["grown"]
 

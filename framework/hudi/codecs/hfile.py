@@ -7,7 +7,8 @@ index, some 100 bytes per block.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, BinaryIO, Final
+from collections.abc import Mapping
+from typing import BinaryIO, Final
 
 from framework.errors import CorruptFileError
 from framework.hudi.codecs.hfile_blocks import (
@@ -21,9 +22,6 @@ from framework.hudi.codecs.hfile_blocks import (
     full_key,
 )
 from framework.hudi.codecs.hfile_trailer import NO_BLOCK, Trailer, encode_file_info, encode_trailer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["HFileWriter"]
 

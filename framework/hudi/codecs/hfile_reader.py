@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from framework.errors import CorruptFileError, UnsupportedTableError, Where
 from framework.hudi.codecs.hfile_blocks import (
@@ -30,9 +31,6 @@ from framework.hudi.codecs.hfile_trailer import (
     decode_file_info,
     decode_trailer,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["HFileReader"]
 

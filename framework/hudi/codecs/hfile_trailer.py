@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.hudi.codecs.varint import read_uvarint, uvarint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 __all__ = [
     "NO_BLOCK",

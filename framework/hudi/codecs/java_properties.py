@@ -7,12 +7,10 @@ U+FFFF. What others wrote is read by Java as Latin-1; decode files that way befo
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from framework.errors import CorruptFileError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = ["parse", "parse_pairs", "render"]
 

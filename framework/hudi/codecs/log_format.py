@@ -8,15 +8,13 @@ there; a torn tail is skipped by every reader and repaired by none.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, unique
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from framework.errors import CorruptFileError, Where
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 __all__ = ["BlockKind", "HeaderKey", "LogBlock", "encode_block", "read_blocks", "read_content"]
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import io
 import struct
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import fastavro
 
 from framework.errors import CorruptFileError, UnsupportedTableError, Where
 from framework.hudi.codecs.avro import AVRO_FAULTS, parsed_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 __all__ = [
     "ALWAYS",

@@ -21,14 +21,12 @@ The tail needs no prefix: keys without one xor 0 and multiply by 1.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 __all__ = ["BLOCK_KEYS", "KeyColumn", "KeyWords", "key_hashes", "key_words"]
 

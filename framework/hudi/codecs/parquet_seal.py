@@ -12,18 +12,16 @@ from __future__ import annotations
 import re
 import struct
 import zlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 import google_crc32c
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framework.hudi.codecs.thrift_struct import read_struct
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 __all__ = [
     "SEAL",

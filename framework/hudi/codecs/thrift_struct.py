@@ -5,12 +5,10 @@ Nothing is known of what the fields mean, so fields of later versions of a forma
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
 
 from framework.hudi.codecs.varint import read_uvarint, uvarint, zigzag
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 __all__ = [
     "BINARY",

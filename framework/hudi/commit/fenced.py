@@ -7,16 +7,13 @@ published, would bring the folder of a run that nobody remembers back to life.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Iterator
+from typing import BinaryIO
 
 from framework.errors import CommitConflictError, Where
+from framework.hudi.storage.port import Storage
 from framework.hudi.storage.wrapped import WrappedStorage
 from framework.hudi.table.layout import HOODIE, parent_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["FencedStorage"]
 

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.codecs.avro import write_container
+from framework.hudi.commit.lease import Lease
 from framework.hudi.commit.placement import read_bytes
 from framework.hudi.commit.staging import Staging
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
+from framework.hudi.timeline.clock import Clock
 from framework.hudi.timeline.commit_metadata import CommitHead, write_commit
 from framework.hudi.timeline.instant import Action, Instant, InstantState
 from framework.hudi.timeline.transitions import advance
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.hudi.commit.lease import Lease
-    from framework.hudi.storage.port import Storage
-    from framework.hudi.timeline.clock import Clock
 
 __all__ = [
     "AUDIT_KEY",

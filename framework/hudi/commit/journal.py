@@ -6,16 +6,13 @@ A record appears whole or not at all, and is durable before the driver continues
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from framework.errors import CorruptFileError, StorageError, Where
+from framework.hudi.commit.staging import Staging
 from framework.hudi.storage.port import Move, Storage
 from framework.hudi.table.layout import join
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from framework.hudi.commit.staging import Staging
 
 __all__ = ["Journal"]
 

@@ -15,21 +15,18 @@ import contextlib
 import json
 import os
 import socket
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Event, RLock, Thread
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import uuid4
 
 from framework.errors import FrameworkError, LeaseHeldError, StorageError, Where
 from framework.hudi.commit.staging import Staging
 from framework.hudi.storage.port import Entry, Move, Storage
 from framework.hudi.table.layout import HOODIE, LAKESTRAP, LEASE, join
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.hudi.timeline.clock import Clock
+from framework.hudi.timeline.clock import Clock
 
 __all__ = [
     "DEFAULT_TTL_MS",

@@ -6,16 +6,18 @@ its first file has a name. Nothing here is visible to readers, as long as the in
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.errors import CommitConflictError, CorruptFileError, Where
+from framework.hudi.commit.intent import Transaction
 from framework.hudi.commit.lease import require
 from framework.hudi.commit.markers import MarkerType, marker_type, read_markers, write_markers
 from framework.hudi.commit.own_logs import is_own_log
@@ -23,14 +25,9 @@ from framework.hudi.commit.placement import Placement, place, place_bytes
 from framework.hudi.commit.segments import SEGMENT_SCHEMA, SegmentRef, merge_segments
 from framework.hudi.filegroup.names import LogFileName, instant_of
 from framework.hudi.storage.checksum import file_crc32c
+from framework.hudi.storage.port import Entry
 from framework.hudi.table.layout import PARTITION_METADATA, crc_sidecar, join, name_of, parent_of
 from framework.hudi.table.partition_metadata import PartitionMetadata
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from framework.hudi.commit.intent import Transaction
-    from framework.hudi.storage.port import Entry
 
 T = TypeVar("T")
 

@@ -9,19 +9,15 @@ They also lead our own recovery to log files, whose names have another instant t
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.errors import CorruptFileError, StorageError, Where
+from framework.hudi.commit.staging import Staging
 from framework.hudi.filegroup.names import LogFileName
 from framework.hudi.storage.port import Entry, Move, Storage
 from framework.hudi.table.layout import join, temp_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from framework.hudi.commit.staging import Staging
-    from framework.hudi.storage.port import Storage
 
 __all__ = [
     "MarkerType",

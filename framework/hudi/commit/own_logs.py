@@ -7,16 +7,12 @@ writer may have taken. A file that we made was linked whole, so each of its bloc
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from framework.errors import CorruptFileError, UnsupportedTableError, Where
 from framework.hudi.codecs.log_format import HeaderKey, read_blocks
 from framework.hudi.commit.markers import read_markers
 from framework.hudi.filegroup.names import LogFileName
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import name_of
-
-if TYPE_CHECKING:
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["is_own_log", "own_logs"]
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.errors import StorageError
 from framework.hudi.commit.intent import WRITE_ID_KEY, Intent, read_intent
 from framework.hudi.commit.staging import dead_folders, staging_ids
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import PROPERTIES, PROPERTIES_BACKUP, name_of, write_folder
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS, Instant
 from framework.hudi.timeline.timeline import Timeline, load_timeline
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["Pending", "PendingKind", "find_pending"]
 

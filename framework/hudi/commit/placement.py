@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from framework.errors import CommitConflictError, StorageError, Where
 from framework.hudi.commit.fenced import FencedStorage
+from framework.hudi.commit.staging import Staging
 from framework.hudi.storage.checksum import file_crc32c
 from framework.hudi.storage.port import Move, Storage
 from framework.hudi.table.layout import crc_sidecar
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from framework.hudi.commit.staging import Staging
 
 __all__ = ["Placement", "place", "place_bytes", "read_bytes"]
 

@@ -8,8 +8,8 @@ instant nobody remembers becomes visible when the timeline has moved past it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from framework.errors import CommitConflictError, CorruptFileError, UnsupportedTableError, Where
 from framework.hudi.commit.intent import PROPERTIES_KEY, WRITE_ID_KEY, read_intent
@@ -19,6 +19,7 @@ from framework.hudi.commit.pending import Pending, PendingKind
 from framework.hudi.commit.placement import place_bytes, read_bytes
 from framework.hudi.commit.staging import Staging, dead_folders
 from framework.hudi.filegroup.names import instant_of
+from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.table.layout import (
     AUX,
     BOOTSTRAP_FILEIDS_INDEX,
@@ -38,11 +39,6 @@ from framework.hudi.table.partition_metadata import PartitionMetadata
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import Instant
 from framework.hudi.timeline.timeline import load_timeline
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from framework.hudi.storage.port import Entry, Storage
 
 __all__ = ["roll_back", "roll_forward"]
 

@@ -7,19 +7,16 @@ A segment is an Arrow IPC stream of `SEGMENT_SCHEMA`, sorted by `number`. The dr
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.storage.checksum import Crc32cOutput, file_crc32c
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from framework.hudi.storage.port import Storage
+from framework.hudi.storage.port import Storage
 
 __all__ = [
     "SEGMENT_SCHEMA",

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 import pyarrow as pa
 
+from framework.hudi.bootstrap.inventory import InventoryFile
+from framework.hudi.bootstrap.key_pass import KeyFacts
 from framework.hudi.commit.segments import SEGMENT_SCHEMA, SegmentRef
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from framework.hudi.bootstrap.inventory import InventoryFile
-    from framework.hudi.bootstrap.key_pass import KeyFacts
-    from framework.vocabulary import BootstrapMode
+from framework.vocabulary import BootstrapMode
 
 __all__ = [
     "AuditedFiles",

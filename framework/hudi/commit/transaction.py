@@ -11,9 +11,12 @@ paused in between, and fenced meanwhile, finds its staged file gone.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import pyarrow as pa
 
 from framework.errors import (
     AfterCommitError,
@@ -31,6 +34,7 @@ from framework.hudi.commit.lease import release, renew, require
 from framework.hudi.commit.links import by_partition
 from framework.hudi.commit.placement import place_bytes, read_bytes
 from framework.hudi.commit.segments import merge_segments
+from framework.hudi.commit.statuses import AuditedFiles
 from framework.hudi.filegroup.names import LogFileName
 from framework.hudi.storage.port import Move
 from framework.hudi.table.layout import (
@@ -52,15 +56,6 @@ from framework.hudi.timeline.commit_metadata import (
 )
 from framework.hudi.timeline.instant import Action, Instant
 from framework.hudi.timeline.timeline import load_timeline
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    import pyarrow as pa
-
-    from framework.hudi.commit.intent import Transaction
-    from framework.hudi.commit.statuses import AuditedFiles
-    from framework.hudi.timeline.instant import Instant
 
 __all__ = [
     "Publication",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +13,6 @@ import pyarrow.parquet as pq
 
 from framework.hudi.codecs.parquet_seal import blank_seal, sealed
 from framework.hudi.table.layout import META_COLUMNS, MetaField
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
 
 __all__ = [
     "META_FIELDS",

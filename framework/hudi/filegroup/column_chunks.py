@@ -7,8 +7,9 @@ that are taken from and again in the file that was made.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,9 +32,6 @@ from framework.hudi.codecs.thrift_struct import (
     write_struct,
 )
 from framework.hudi.filegroup.read_back import differs
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 __all__ = ["Chunk", "ChunkFile", "RowGroup", "assembled"]
 

@@ -15,8 +15,9 @@ not say; so the slice of a group with one base file and no log is the group's re
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.filegroup.names import BASE_REST, BaseFileName, LogFileName, is_file_id
@@ -29,10 +30,6 @@ from framework.hudi.filegroup.slices import (
     SourceFile,
 )
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, join
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 __all__ = [
     "FileGroup",

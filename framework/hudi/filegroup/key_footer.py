@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.codecs.bloom import BloomFilter
 from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter
+from framework.hudi.storage.port import Storage
 from framework.vocabulary import BloomKind
-
-if TYPE_CHECKING:
-    import pyarrow.parquet as pq
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = [
     "BLOOM",

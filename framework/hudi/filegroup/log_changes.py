@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
@@ -33,16 +34,12 @@ from framework.hudi.codecs.log_records import (
     decode_records,
 )
 from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter
-from framework.hudi.filegroup.slices import Extent  # noqa: TC001  codecs read the types of `LogPart`
+from framework.hudi.filegroup.slices import Extent
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.calendar import LegacyCalendar
 from framework.hudi.table.layout import MetaField
 from framework.hudi.table.schema import arrow_schema
 from framework.hudi.table.schema_fit import fitted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["LogChange", "LogPart", "read_changes"]
 

@@ -8,7 +8,7 @@ on. Who wants a late delete to lose decides so before it gets here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,9 +19,6 @@ from framework.hudi.codecs.parquet_seal import blank_seal, sealed
 from framework.hudi.filegroup.base_file import leaf_paths
 from framework.hudi.table.calendar import GREGORIAN
 from framework.hudi.table.layout import META_COLUMNS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["log_file_bytes"]
 

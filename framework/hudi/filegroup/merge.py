@@ -7,22 +7,19 @@ that follows it is compared with the base file's row as if the delete had not be
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.errors import CorruptFileError
+from framework.hudi.codecs.log_records import DeletedRecord
+from framework.hudi.filegroup.log_changes import LogChange
+from framework.hudi.filegroup.merge_rule import MergeRule
 from framework.hudi.table.layout import MetaField
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from framework.hudi.codecs.log_records import DeletedRecord
-    from framework.hudi.filegroup.log_changes import LogChange
-    from framework.hudi.filegroup.merge_rule import MergeRule
 
 __all__ = ["IS_DELETED", "merged", "ranks", "replaced"]
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from framework.errors import UnsupportedTableError, Where
 from framework.hudi.table.layout import PROPERTIES
-
-if TYPE_CHECKING:
-    from framework.hudi.table.properties import TableProperties
+from framework.hudi.table.properties import TableProperties
 
 __all__ = ["MergeRule"]
 

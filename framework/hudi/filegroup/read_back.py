@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import google_crc32c
 import numpy as np
@@ -11,9 +12,6 @@ import pyarrow.parquet as pq
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.table.layout import MetaField
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["KeyDigest", "check_keys", "differs", "key_digest"]
 

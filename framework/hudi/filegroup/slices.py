@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from framework.hudi.filegroup.names import BaseFileName, LogFileName
+from framework.hudi.filegroup.names import BaseFileName, LogFileName
 
 __all__ = ["BaseFile", "Extent", "FileGroupId", "FileSlice", "LogFile", "SourceFacts", "SourceFile"]
 

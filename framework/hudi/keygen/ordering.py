@@ -14,26 +14,22 @@ must hold it whole. The placeholder of null never stands, as null parts are refu
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.hudi.keygen.paths import Columns, KeyPart, key_parts
+from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.keygen.text import EMPTY_PART
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from framework.hudi.keygen.rule import KeyRule
-    from framework.hudi.table.partition_path import PartitionValue
+from framework.hudi.table.partition_path import PartitionValue
 
 __all__ = ["FollowedOrder", "OrderedKeys", "is_injective", "order_bytes"]
 

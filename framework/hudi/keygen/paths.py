@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.errors import CorruptFileError, PlanError, Where
+from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.table.partition_path import (
     PartitionField,
     PartitionValue,
     parse_partition,
     render_partition,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.hudi.keygen.rule import KeyRule
 
 __all__ = ["Columns", "KeyPart", "key_parts", "partition_paths"]
 

@@ -7,10 +7,11 @@ column is the bare value (format sheet, section 7).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 import pyarrow as pa
 
@@ -18,9 +19,6 @@ from framework.errors import CorruptFileError, PlanError
 from framework.hudi.table.layout import META_COLUMNS
 from framework.hudi.table.partition_path import PartitionField
 from framework.vocabulary import KeyScope, PartitionType, SourceLayout
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 __all__ = [
     "KeyFault",

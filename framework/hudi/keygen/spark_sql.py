@@ -6,16 +6,14 @@ mode and outside it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
 
 from framework.errors import PlanError
+from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.keygen.text import EMPTY_PART, NULL_PART
 from framework.vocabulary import PartitionType
-
-if TYPE_CHECKING:
-    from framework.hudi.keygen.rule import KeyRule
 
 __all__ = ["key_sql", "quote_literal", "quote_name"]
 

@@ -8,23 +8,19 @@ Golden vectors of Apache Hudi pin the text (`tests/golden`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.errors import CorruptFileError
 from framework.hudi.keygen.paths import Columns, KeyPart, key_parts
+from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.table.partition_path import PartitionValue, value_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from framework.hudi.keygen.rule import KeyRule
 
 __all__ = ["EMPTY_PART", "NULL_PART", "day_text", "null_rows", "record_keys", "texts_of"]
 

@@ -19,8 +19,9 @@ have different hashes.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -28,13 +29,9 @@ import pyarrow.compute as pc
 
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.keygen.paths import Columns, KeyPart, key_parts
+from framework.hudi.keygen.rule import KeyRule
+from framework.hudi.table.partition_path import PartitionValue
 from framework.vocabulary import PartitionType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from framework.hudi.keygen.rule import KeyRule
-    from framework.hudi.table.partition_path import PartitionValue
 
 __all__ = ["has_value_hashes", "value_hashes"]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 import google_crc32c
 
+from framework.hudi.storage.port import Storage
+
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["Crc32cOutput", "file_crc32c"]
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from framework.errors import StorageError, Where
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["exists_error", "not_found_error", "storage_error"]
 

@@ -13,6 +13,7 @@ import io
 import os
 import shutil
 import stat as modes
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -22,8 +23,6 @@ from framework.hudi.storage.faults import exists_error, storage_error
 from framework.hudi.storage.port import Entry, Move
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from typing_extensions import Buffer
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from framework.errors import NotYetBuiltError, PlanError, Where
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.memory import MemoryStorage
-
-if TYPE_CHECKING:
-    from framework.hudi.storage.port import Storage
+from framework.hudi.storage.port import Storage
 
 __all__ = ["open_storage", "open_unlinked"]
 

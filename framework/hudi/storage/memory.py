@@ -10,18 +10,15 @@ import contextlib
 import errno
 import io
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 import pyarrow as pa
 
 from framework.hudi.storage.faults import exists_error, not_found_error, storage_error
 from framework.hudi.storage.port import Entry, Move
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 __all__ = ["MemoryStorage"]
 

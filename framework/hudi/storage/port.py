@@ -9,12 +9,10 @@ in place, but may not survive a power loss), and whose `where.file` is the full 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, runtime_checkable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
+from typing import Any, BinaryIO, NamedTuple, Protocol, runtime_checkable
 
 __all__ = ["Entry", "Move", "Storage"]
 

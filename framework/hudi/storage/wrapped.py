@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, BinaryIO
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
-
-    from framework.hudi.storage.port import Entry, Move, Storage
+from framework.hudi.storage.port import Entry, Move, Storage
 
 __all__ = ["WrappedStorage"]
 

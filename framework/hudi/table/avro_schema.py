@@ -9,16 +9,14 @@ called `fixed` in the namespace `<enclosing full name>.<field>`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 
 from framework.errors import UnsupportedTableError
 from framework.hudi.table.layout import META_COLUMNS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 __all__ = ["arrow_schema", "avro_schema", "sanitize_name", "with_meta_columns"]
 

@@ -9,15 +9,13 @@ to another folder and double its keys (design.md, section 5).
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.errors import PlanError, Where
 from framework.vocabulary import PartitionType, SourceLayout
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = [
     "HIVE_DEFAULT",

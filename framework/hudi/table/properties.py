@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from framework.errors import (
     CorruptFileError,
@@ -20,6 +21,7 @@ from framework.errors import (
     Where,
 )
 from framework.hudi.codecs.java_properties import parse, render
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import (
     LAYOUT_VERSION,
     PROPERTIES,
@@ -29,11 +31,6 @@ from framework.hudi.table.layout import (
 )
 from framework.hudi.table.schema import sanitize_name
 from framework.vocabulary import TableType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = [
     "TableProperties",

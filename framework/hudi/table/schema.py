@@ -6,10 +6,11 @@ and Avro's, which commits and footers have (`avro_schema`, `arrow_schema`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto, unique
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,9 +34,6 @@ from framework.hudi.table.schema_union import (
     unify,
     widenings,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 __all__ = [
     "Difference",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pyarrow as pa
 
 from framework.errors import CorruptFileError, Where
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["fitted", "fitted_column"]
 

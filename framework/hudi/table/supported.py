@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.hudi.table.properties import TableProperties
+from framework.hudi.table.properties import TableProperties
 
 __all__ = ["META_FIELDS", "Unsupported", "unsupported_entries"]
 

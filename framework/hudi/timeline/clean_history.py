@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.errors import UnsupportedTableError, Where
 from framework.hudi.codecs.avro import read_container
+from framework.hudi.storage.port import Storage
 from framework.hudi.timeline.instant import Action, Instant
-
-if TYPE_CHECKING:
-    from framework.hudi.storage.port import Storage
-    from framework.hudi.timeline.timeline import Timeline
+from framework.hudi.timeline.timeline import Timeline
 
 __all__ = ["check_not_cleaned"]
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from framework.errors import CommitConflictError, Where
-
-if TYPE_CHECKING:
-    from framework.hudi.timeline.timeline import Timeline
+from framework.hudi.timeline.timeline import Timeline
 
 __all__ = ["Clock", "ManualClock", "SystemClock", "instant_at", "next_instant"]
 

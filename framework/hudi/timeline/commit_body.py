@@ -6,20 +6,17 @@ into them, and a partition is decoded when it is asked for: memory holds the tex
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from framework.errors import CorruptFileError, Where
+from framework.hudi.storage.port import Storage
 from framework.hudi.timeline.commit_metadata import LogAppend, WriteStat
 from framework.hudi.timeline.instant import Instant
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["CommitBody", "FileStat", "read_commit", "read_commit_body"]
 

@@ -8,22 +8,19 @@ what a requested replacecommit holds instead is described in `requested_replace`
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import google_crc32c
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.codecs.avro import AVRO_MAGIC, read_container
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import name_of
 from framework.hudi.timeline.instant import Instant
 from framework.hudi.timeline.json_stream import JsonStream
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = [
     "CommitHead",

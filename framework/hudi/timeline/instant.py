@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum, unique
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.errors import UnsupportedTableError, Where
 from framework.hudi.table.layout import HOODIE, join
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["COMPACTIONS", "DATA_ACTIONS", "LATEST", "Action", "Instant", "InstantState"]
 

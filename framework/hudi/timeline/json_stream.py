@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import codecs
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from framework.errors import CorruptFileError, Where
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["JsonStream"]
 

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.errors import PlanError
-
-if TYPE_CHECKING:
-    from framework.hudi.timeline.timeline import Timeline
+from framework.hudi.timeline.timeline import Timeline
 
 __all__ = ["Moment", "instant_of"]
 

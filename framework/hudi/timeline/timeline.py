@@ -9,17 +9,14 @@ is never archived, so whatever does not lie before it was not archived either.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import HOODIE
 from framework.hudi.timeline.instant import COMPACTIONS, DATA_ACTIONS, Action, Instant, InstantState
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = [
     "Timeline",

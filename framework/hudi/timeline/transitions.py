@@ -10,14 +10,11 @@ see ordinary commits from then on. Nothing leaves `completed`: a commit is undon
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from framework.errors import CommitConflictError, Where
 from framework.hudi.timeline.instant import Action, Instant, InstantState
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["TRANSITIONS", "advance"]
 

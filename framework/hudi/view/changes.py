@@ -9,22 +9,19 @@ again.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.codecs.avro import AVRO_MAGIC, read_container
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.hudi.filegroup.slices import BaseFile, LogFile
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import name_of, parent_of
 from framework.hudi.timeline.commit_body import read_commit
 from framework.hudi.timeline.instant import Action, Instant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["InstantChanges", "PartitionChanges", "read_changes"]
 

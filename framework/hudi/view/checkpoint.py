@@ -19,18 +19,16 @@ import tempfile
 from dataclasses import dataclass
 from enum import StrEnum, unique
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
 
 from framework.hudi.storage.faults import storage_error
+from framework.hudi.storage.port import Storage
 from framework.hudi.timeline.timeline import timeline_of
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.known import Known, look, step
-
-if TYPE_CHECKING:
-    from framework.hudi.storage.port import Storage
-    from framework.hudi.view.stores.port import GroupStore
+from framework.hudi.view.stores.port import GroupStore
 
 __all__ = ["Refusal", "Reopened", "reopen", "write_checkpoint"]
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 from framework.hudi.filegroup.group import FileGroup, encode_group, encode_plain
 from framework.hudi.filegroup.names import BaseFileName, LogFileName, group_and_instant_of
 from framework.hudi.filegroup.slices import BaseFile, LogFile
+from framework.hudi.storage.port import Entry
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.hudi.timeline.instant import DATA_ACTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from framework.hudi.storage.port import Entry
-    from framework.hudi.view.facts import TableFacts
-    from framework.hudi.view.listing_view import ListingView
+from framework.hudi.view.facts import TableFacts
+from framework.hudi.view.listing_view import ListingView
 
 __all__ = ["file_id_of", "is_skeleton", "load_records"]
 

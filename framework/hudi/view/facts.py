@@ -7,25 +7,22 @@ only instants that are new are read.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from framework.hudi.filegroup.slices import FileGroupId
+from framework.hudi.storage.port import Storage
 from framework.hudi.timeline.commit_body import read_commit_body
 from framework.hudi.timeline.instant import COMPACTIONS, Action, Instant, InstantState
+from framework.hudi.timeline.timeline import Timeline
 from framework.hudi.view.plans import (
     CompactionOperation,
     read_clustered_groups,
     read_compaction_plan,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.hudi.filegroup.slices import FileGroupId
-    from framework.hudi.storage.port import Storage
-    from framework.hudi.timeline.timeline import Timeline
 
 __all__ = ["TableFacts", "read_facts"]
 

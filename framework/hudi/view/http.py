@@ -9,13 +9,12 @@ from __future__ import annotations
 import io
 import socket
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from typing_extensions import Buffer
 
 __all__ = ["CallFailedError", "Reply", "ServiceConnection"]

@@ -11,31 +11,28 @@ All of it happens under one lock: a question is answered as of before a sync or 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import RLock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.errors import CorruptFileError, StorageError
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.filegroup.group import FileGroup, decode_group, encode_group
 from framework.hudi.filegroup.slices import FileGroupId, FileSlice
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import PARTITION_METADATA, join
+from framework.hudi.timeline.instant import Instant
 from framework.hudi.view.changes import InstantChanges, PartitionChanges, read_changes
 from framework.hudi.view.counted import file_id_of, is_skeleton, load_records
 from framework.hudi.view.facts import TableFacts, read_facts
 from framework.hudi.view.known import Known, Step, look, step
 from framework.hudi.view.listing_view import ListingView, partition_order
 from framework.hudi.view.port import Query, Selection
+from framework.hudi.view.recorded import Damage
 from framework.hudi.view.selection import answer, select
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from framework.hudi.storage.port import Storage
-    from framework.hudi.timeline.instant import Instant
-    from framework.hudi.view.recorded import Damage
-    from framework.hudi.view.stores.port import GroupStore, StoreUsage
+from framework.hudi.view.stores.port import GroupStore, StoreUsage
 
 __all__ = ["IncrementalView", "ViewCounts"]
 

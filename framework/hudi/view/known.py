@@ -15,17 +15,14 @@ one. So nothing was missed where one of the look before is left, or where the fi
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import HOODIE
 from framework.hudi.timeline.instant import COMPACTIONS, DATA_ACTIONS, LATEST, Action, Instant
 from framework.hudi.timeline.timeline import Timeline, timeline_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["Known", "Step", "look", "step"]
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from framework.hudi.filegroup.group import FileGroup, base_order, log_order
 from framework.hudi.filegroup.names import BaseFileName, LogFileName, instant_of
@@ -16,17 +17,13 @@ from framework.hudi.filegroup.slices import (
     SourceFacts,
     SourceFile,
 )
+from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, HOODIE, PARTITION_METADATA
+from framework.hudi.timeline.timeline import Timeline
 from framework.hudi.view.facts import TableFacts, read_facts
 from framework.hudi.view.port import Query, Selection
 from framework.hudi.view.recorded import Damage, lost_partition
 from framework.hudi.view.selection import answer, select
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from framework.hudi.storage.port import Entry, Storage
-    from framework.hudi.timeline.timeline import Timeline
 
 __all__ = ["ListingView", "SourceMappings", "partition_order"]
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from framework.errors import CorruptFileError, StorageError, Where
 from framework.hudi.codecs.avro import AVRO_MAGIC, read_container
 from framework.hudi.filegroup.slices import FileGroupId
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from framework.hudi.storage.port import Storage
+from framework.hudi.storage.port import Storage
 
 __all__ = ["CompactionOperation", "read_clustered_groups", "read_compaction_plan"]
 

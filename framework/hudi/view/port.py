@@ -6,13 +6,11 @@ of routes serves it over HTTP, and one conformance suite asks every view all of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from framework.hudi.filegroup.slices import FileSlice
+from framework.hudi.filegroup.slices import FileSlice
 
 __all__ = ["FileSystemView", "Query", "Selection"]
 

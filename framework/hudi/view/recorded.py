@@ -9,23 +9,20 @@ archived ones are not known here.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from framework.errors import CorruptFileError, RetryableError, Where
 from framework.hudi.filegroup.names import LogFileName, group_and_instant_of
 from framework.hudi.filegroup.slices import Extent, FileSlice
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import PARTITION_METADATA, join, name_of
 from framework.hudi.timeline.commit_body import CommitBody, FileStat, read_commit_body
 from framework.hudi.timeline.instant import DATA_ACTIONS, Action
 from framework.hudi.timeline.timeline import Timeline, load_timeline
 from framework.hudi.view.changes import read_changes
 from framework.hudi.view.port import FileSystemView, Query
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["CheckableView", "CheckedView", "Damage", "RecordedFiles", "lost_partition"]
 

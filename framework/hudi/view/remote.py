@@ -11,19 +11,16 @@ import gc
 import json
 import logging
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from framework.errors import CorruptFileError
 from framework.hudi.filegroup.group import decode_slice
 from framework.hudi.filegroup.slices import FileGroupId, FileSlice
 from framework.hudi.view.http import CallFailedError, Reply, ServiceConnection
 from framework.hudi.view.port import FileSystemView, Query, Selection
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
 
 __all__ = ["FallbackView", "Patience", "RemoteView", "ServiceAddress", "ServiceUnreachableError"]
 

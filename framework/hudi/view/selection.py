@@ -6,19 +6,16 @@ clients get from us what its own server would answer.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from framework.hudi.filegroup.group import FileGroup, base_order, log_order
 from framework.hudi.filegroup.slices import BaseFile, FileSlice, LogFile, SourceFile
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.hudi.timeline.instant import LATEST
+from framework.hudi.view.facts import TableFacts
 from framework.hudi.view.port import Query, Selection
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from framework.hudi.view.facts import TableFacts
 
 __all__ = ["GroupSource", "answer", "latest_slice", "select"]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from framework.hudi.bootstrap.source_schema import with_partition_columns
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
@@ -21,6 +22,7 @@ from framework.plan.checks import (
 )
 from framework.plan.definition import Case, Plan
 from framework.plan.faults import Fault, refuse
+from framework.plan.observation import Observation, PartitionSummary, SourceInventory
 from framework.plan.partitions import PartitionPlan, plan_partitions, totals
 from framework.plan.quality.contract import quality_faults
 from framework.plan.reader_demands import reader_faults, unproven_notes
@@ -41,13 +43,8 @@ from framework.plan.stages import (
 )
 from framework.plan.target import Target, mode_rules
 from framework.plan.words import count_text, listing
+from framework.spec.sections.pipeline_spec import PipelineSpec
 from framework.vocabulary import BootstrapMode, OnDuplicate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from framework.plan.observation import Observation, PartitionSummary, SourceInventory
-    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["format_faults", "plan_begin"]
 

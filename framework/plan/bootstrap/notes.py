@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from framework.plan.bootstrap.traits import partitions_with
 from framework.plan.definition import PlanNote
 from framework.plan.estimate import commit_bytes
+from framework.plan.observation import SourceInventory
 from framework.plan.partitions import PartitionPlan, totals
+from framework.plan.target import Target
 from framework.plan.words import count_text, listing, size_text
 from framework.vocabulary import BloomKind, BootstrapMode, PartitionType, SourceTrait
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.plan.observation import SourceInventory
-    from framework.plan.target import Target
 
 __all__ = ["notes_of"]
 

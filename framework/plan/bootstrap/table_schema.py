@@ -6,19 +6,16 @@ Spark reads. Skipped partitions have no say. The Parquet schema is the authority
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from framework.hudi.table.schema import SchemaIssue, check_schema, full_record_schema, unify
 from framework.plan.faults import Fault
 from framework.plan.observation import SchemaConflict, SourceInventory
+from framework.plan.partitions import PartitionPlan
 from framework.plan.words import listing
 from framework.vocabulary import BootstrapMode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from framework.plan.partitions import PartitionPlan
 
 __all__ = ["TableSchema", "schema_faults", "table_schema"]
 

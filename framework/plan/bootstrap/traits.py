@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from framework.hudi.keygen.rule import KeyGenerator
 from framework.hudi.table.partition_path import HIVE_DEFAULT
 from framework.hudi.table.schema import Widening, widenings
+from framework.plan.observation import SourceInventory
+from framework.plan.partitions import PartitionPlan
 from framework.plan.readers.exceptions import Trait
 from framework.plan.readers.source_formats import FORMATS
+from framework.plan.target import Target
 from framework.plan.words import count_text, listing
 from framework.vocabulary import BootstrapMode, PartitionType, SourceTrait, TableType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from framework.plan.observation import SourceInventory
-    from framework.plan.partitions import PartitionPlan
-    from framework.plan.target import Target
 
 __all__ = ["partitions_with", "traits_of"]
 

@@ -6,7 +6,8 @@ the file of columns or in the project file.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -18,10 +19,6 @@ from framework.spec.rules.check_semantics import expectations, scanned
 from framework.spec.sql.predicates import META_COLUMNS, text_faults, unknown_columns
 from framework.spec.sql.spark_types import field_text
 from framework.vocabulary import CheckKind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
 
 __all__ = [
     "column_faults",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.vocabulary import CheckedRows, CheckKind, OnFail
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["MAX_SPLITTING", "Budget", "Check", "ColumnContract", "Quality"]
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.hudi.keygen.spark_sql import quote_literal, quote_name
 from framework.plan.quality.model import Budget, Check, ColumnContract, Quality
 from framework.spec.document.nodes import child_path
+from framework.spec.sections.contract_spec import ColumnSpec
+from framework.spec.sections.pipeline_spec import PipelineSpec
 from framework.spec.sections.quality_spec import (
     QUARANTINE_SUFFIX,
     PlacedCheck,
@@ -17,12 +20,6 @@ from framework.spec.sections.quality_spec import (
     parse_share,
 )
 from framework.vocabulary import CheckKind, OnDuplicate, OnFail
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.spec.sections.contract_spec import ColumnSpec
-    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["quality_of", "quarantine_of"]
 

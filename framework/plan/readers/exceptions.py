@@ -7,16 +7,14 @@ encodings and types of columns come from `plan.readers.source_formats`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.plan.readers.source_formats import FORMATS, Engine, Use
 from framework.plan.readers.versions import Ability
 from framework.vocabulary import ReaderName
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["EXCEPTIONS", "ReaderException", "Trait"]
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.plan.readers.exceptions import EXCEPTIONS, ReaderException, Trait
 from framework.plan.readers.versions import ANY_VERSION, READERS, Ability, Reader
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from framework.vocabulary import ReaderName
+from framework.vocabulary import ReaderName
 
 __all__ = ["Exemption", "ReaderGate", "ReaderVerdict", "gate", "reader_groups", "reader_word"]
 

@@ -9,14 +9,12 @@ and `tests/interop/test_source_formats.py` Apache Hudi, which gets the options t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.vocabulary import SourceTrait
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["FORMATS", "Engine", "SourceFormat", "Use"]
 

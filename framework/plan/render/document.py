@@ -8,12 +8,13 @@ begin with `estimated_`. A member that does not apply is null, never absent.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from framework.plan.definition import PLAN_VERSION, Adopted, Case, Plan, PlanNote
-from framework.plan.observation import SourceDrift  # noqa: TC001 - pydantic reads it
+from framework.plan.load import LoadPlan
+from framework.plan.observation import SourceDrift
 from framework.plan.partitions import PartitionPlan, Totals, totals
-from framework.plan.readers.versions import Ability  # noqa: TC001 - pydantic reads it
+from framework.plan.readers.versions import Ability
 from framework.plan.render.json_values import json_schema
 from framework.plan.render.stage_document import StageDocument, stage_document
 from framework.plan.render.text import result_text
@@ -25,9 +26,6 @@ from framework.vocabulary import (
     TableType,
     WriteOperation,
 )
-
-if TYPE_CHECKING:
-    from framework.plan.load import LoadPlan
 
 __all__ = ["PlanDocument", "plan_document", "plan_schema"]
 

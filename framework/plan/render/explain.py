@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from framework.plan.definition import Plan
 from framework.plan.render.document import plan_document
 from framework.plan.render.json_values import json_text
 from framework.plan.render.markdown import markdown_text
 from framework.plan.render.text import Line, LineKind, text_lines
-
-if TYPE_CHECKING:
-    from framework.plan.definition import Plan
 
 __all__ = ["Line", "LineKind", "explain", "explain_json", "explain_markdown", "explain_text"]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from framework.errors import FrameworkError, SpecError
+from framework.plan.definition import Plan
 from framework.plan.partitions import PartitionPlan, totals
 from framework.plan.readers.gate import reader_groups
 from framework.plan.render.stage_text import key_text, stage_text, stage_words
@@ -12,11 +14,6 @@ from framework.plan.render.text import diff_lines, result_text
 from framework.plan.stages import BeginBootstrap, BeginLoad
 from framework.plan.words import count_text, number_text, seconds_text, size_text
 from framework.vocabulary import BootstrapMode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.plan.definition import Plan
 
 __all__ = ["cell", "failure_text", "markdown_text"]
 

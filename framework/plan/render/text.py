@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import Final, assert_never
 
 from framework.plan.definition import Adopted, Case, Plan
+from framework.plan.load import LoadPlan
+from framework.plan.observation import SourceDrift
 from framework.plan.partitions import totals
 from framework.plan.readers.gate import reader_groups
 from framework.plan.render.stage_text import stage_text, stage_words
 from framework.plan.stages import BeginBootstrap, BeginLoad
 from framework.plan.words import count_text, listing, number_text, seconds_text, size_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.plan.load import LoadPlan
-    from framework.plan.observation import SourceDrift
-    from framework.vocabulary import BootstrapMode
+from framework.vocabulary import BootstrapMode
 
 __all__ = [
     "Line",

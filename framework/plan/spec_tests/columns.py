@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from framework.spec.sections.pipeline_spec import PipelineSpec
 from framework.spec.sql.spark_types import TypeTextError, normal_type
 from framework.vocabulary import PartitionType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["RowColumns", "ddl_columns", "given_columns", "table_columns"]
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.plan.spec_tests.columns import RowColumns, given_columns, table_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.spec.sections.pipeline_spec import PipelineSpec
-    from framework.spec.sections.tests_spec import ExpectedSpec, TestSpec
+from framework.spec.sections.pipeline_spec import PipelineSpec
+from framework.spec.sections.tests_spec import ExpectedSpec, TestSpec
 
 __all__ = ["EXPECTED", "SpecTest", "SpecTestRows", "spec_tests_of"]
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.spec.document.secret import Secret
+from framework.spec.sections.pipeline_spec import PipelineSpec
 from framework.spec.sections.quality_spec import MAX_SAMPLES
 from framework.spec.sections.source_spec import FILE_FORMATS, SourceLoad, SourceSpec
 from framework.spec.sections.write_spec import WriteSpec
 from framework.vocabulary import SchemaEvolution, WriteOperation
-
-if TYPE_CHECKING:
-    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["StandIn", "plain_conf", "stand_in"]
 

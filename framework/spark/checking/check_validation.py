@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
+from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
 from framework.errors import PlanError
+from framework.plan.quality.model import Check
 from framework.spark.checking.predicates import bad_sql, observed_sql
 from framework.spark.reading.jvm import Jvm
 from framework.spark.spec_sql import check_expression, check_frame, check_query
 from framework.spark.task_faults import SPARK_REFUSES, first_line, typed
 from framework.vocabulary import CheckKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from pyspark.sql import DataFrame
-
-    from framework.plan.quality.model import Check
 
 __all__ = ["VIEW", "query_frame", "refuse_unclear"]
 

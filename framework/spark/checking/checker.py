@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 from pyspark.sql.functions import broadcast, coalesce, col, expr, lit
 
 from framework.engine.audit.provenance import CARRIED_FILE, CARRIED_ROW
 from framework.engine.audit.subject import InputRows, Judged, Looking, QuarantineWork, WrittenRows
+from framework.engine.results import CheckResult, ColumnFigures
 from framework.hudi.keygen.spark_sql import quote_literal
+from framework.plan.quality.model import Check
 from framework.plan.release import INSTANT, RULES, RUN_ID
 from framework.spark.checking.check_validation import refuse_unclear
 from framework.spark.checking.evaluation import judge_frame, naming_checks
@@ -24,14 +28,6 @@ from framework.spark.reading.columns import META_SCHEMA, constants, quoted, stru
 from framework.spark.reading.jvm import Jvm
 from framework.spark.task_faults import typed
 from framework.vocabulary import CheckedRows
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import pyarrow as pa
-
-    from framework.engine.results import CheckResult, ColumnFigures
-    from framework.plan.quality.model import Check
 
 __all__ = ["SparkChecker"]
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import Any, Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from framework.spark.checking import great_expectations as gx
 from framework.spark.task_faults import SPARK_REFUSES, from_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pyspark.sql import SparkSession
 
 __all__ = ["SparkDFExecutionEngine", "SuiteStoppedError"]
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
+from pyspark import SparkContext
+from pyspark.sql import DataFrame, Row
 from pyspark.sql.functions import col, expr, lit
 
 from framework.engine.audit.subject import Judged, Looking
@@ -16,22 +19,15 @@ from framework.engine.audit.verdicts import outcome_of
 from framework.engine.results import REDACTED, CheckResult, ColumnFigures, FailedRow
 from framework.errors import FrameworkError, TaskError
 from framework.hudi.table.layout import META_COLUMNS, MetaField
+from framework.plan.quality.model import Check
 from framework.spark.checking.check_validation import query_frame
+from framework.spark.checking.places import Placed
 from framework.spark.checking.predicates import Counted, Pass, bad_sql, counting
 from framework.spark.jobs import run_job
 from framework.spark.reading.adopted import FILE, ROW
 from framework.spark.reading.columns import quoted
 from framework.spark.reading.jvm import Jvm
 from framework.vocabulary import CheckKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from pyspark import SparkContext
-    from pyspark.sql import DataFrame, Row
-
-    from framework.plan.quality.model import Check
-    from framework.spark.checking.places import Placed
 
 __all__ = ["bad_rows", "judge_frame", "naming_checks", "place_in_source", "query_rows"]
 

@@ -7,12 +7,16 @@ that a context would make are made here, and are gone after the call.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import types
+from pyspark.sql import DataFrame, types
+from pyspark.sql.types import DataType
 
+from framework.engine.results import CheckResult
 from framework.errors import TaskError
+from framework.plan.quality.model import Check
 from framework.spark.checking import great_expectations as gx
 from framework.spark.checking.engine import SparkDFExecutionEngine, SuiteStoppedError
 from framework.spark.checking.gx_results import (
@@ -25,15 +29,6 @@ from framework.spark.checking.gx_results import (
 from framework.spark.jobs import run_job
 from framework.spark.reading.jvm import Jvm
 from framework.spec.rules.argument_values import moment
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from pyspark.sql import DataFrame
-    from pyspark.sql.types import DataType
-
-    from framework.engine.results import CheckResult
-    from framework.plan.quality.model import Check
 
 __all__ = ["incomparable", "run_expectations"]
 

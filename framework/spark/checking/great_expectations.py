@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of packages that GX imports

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from framework.engine.results import CheckResult, FailedRow
+from framework.plan.quality.model import Check
+from framework.spark.checking.great_expectations import ExpectationValidationResult
 from framework.spec.rules.expectations import checks_rows, column_arguments
 from framework.vocabulary import OnFail, Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from framework.plan.quality.model import Check
-    from framework.spark.checking.great_expectations import ExpectationValidationResult
 
 __all__ = ["HIDDEN", "columns_of", "has_bad_rows", "is_hidden", "reason_of", "result_of"]
 

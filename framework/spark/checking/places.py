@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 from pyspark.sql.functions import col, lit
 
+from framework.engine.audit.subject import InputRows
 from framework.hudi.table.partition_path import PartitionField, parse_partition
 from framework.spark.loading.staging import WRITING
 from framework.spark.reading.adopted import FILE, ROW
@@ -22,11 +24,6 @@ from framework.spark.reading.scan import EarlyListing, Scanner, private_settings
 from framework.spark.reading.widened import stored_types, widens
 from framework.spark.task_faults import typed
 from framework.vocabulary import SourceLayout
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from framework.engine.audit.subject import InputRows
 
 __all__ = [
     "Placed",

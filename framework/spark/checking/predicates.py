@@ -7,22 +7,18 @@ once, and counted by its bits. Counting conditions takes a third more time.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import expr
 
 from framework.engine.results import ColumnFigures
 from framework.hudi.keygen.spark_sql import quote_name
+from framework.plan.quality.model import Check
 from framework.spark.reading.jvm import Jvm
 from framework.vocabulary import CheckKind
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pyspark.sql import Column, DataFrame
-
-    from framework.plan.quality.model import Check
 
 __all__ = ["Counted", "Pass", "bad_sql", "counting", "holds_sql", "looks_at_sql", "observed_sql"]
 

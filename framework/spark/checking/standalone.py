@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
 
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.functions import expr
 
 from framework.engine.audit.subject import InputRows, Looking
@@ -14,6 +15,7 @@ from framework.engine.audit.verdicts import as_screened, refusal_of
 from framework.engine.bootstrap.job import table_schemas, work_ranges
 from framework.engine.load.input_columns import input_columns
 from framework.engine.load.input_footers import input_footers
+from framework.engine.prepare import PlanningContext, Prepared
 from framework.engine.reading.table import open_table
 from framework.engine.results import AuditReport
 from framework.engine.run.context import PinnedInput
@@ -22,6 +24,8 @@ from framework.errors import AuditFailedError, PlanError, Where
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.commit.staging import new_write_id
 from framework.hudi.table.layout import META_COLUMNS, MetaField
+from framework.plan.definition import Plan
+from framework.plan.target import Target
 from framework.spark.checking.check_validation import refuse_unclear
 from framework.spark.checking.evaluation import judge_frame
 from framework.spark.checking.places import Placed, checking_session, input_frame, without_places
@@ -31,15 +35,6 @@ from framework.spark.reading.adopted import FILE, ROW
 from framework.spark.reading.columns import quoted
 from framework.spark.reading.snapshot import Reading, rows_of
 from framework.vocabulary import KeyScope, WriteOperation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from pyspark.sql import DataFrame, Row, SparkSession
-
-    from framework.engine.prepare import PlanningContext, Prepared
-    from framework.plan.definition import Plan
-    from framework.plan.target import Target
 
 __all__ = ["check_source", "check_table"]
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import types as t
 from pyspark.sql.functions import col
 
+from framework.engine.audit.subject import WrittenRows
 from framework.engine.reading.table import Table, open_table
 from framework.engine.reading.views import checked
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.commit.segments import merge_segments
 from framework.hudi.filegroup.names import LogFileName
 from framework.hudi.filegroup.slices import FileGroupId, FileSlice, LogFile
+from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import MetaField, join
 from framework.hudi.table.partition_path import parse_partition
 from framework.hudi.timeline.instant import Instant
@@ -35,19 +40,10 @@ from framework.spark.reading.files import (
     local_path,
 )
 from framework.spark.reading.merged import merged_frames
+from framework.spark.reading.scan import Scanner
 from framework.spark.reading.snapshot import frame_of
 from framework.spark.reading.widened import stored_types, widens
 from framework.vocabulary import BootstrapMode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    import pyarrow as pa
-
-    from framework.engine.audit.subject import WrittenRows
-    from framework.hudi.keygen.rule import KeyRule
-    from framework.hudi.storage.port import Storage
-    from framework.spark.reading.scan import Scanner
 
 __all__ = ["WrittenFrames"]
 

@@ -7,8 +7,9 @@ from the schema of the source. The files' own schemas say which of them lack wha
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -18,12 +19,8 @@ from framework.engine.load.input_footers import input_footers
 from framework.errors import CorruptFileError, PlanError, Where
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import name_of, parent_of
+from framework.plan.load import InputRequest
 from framework.vocabulary import MissingColumns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from framework.plan.load import InputRequest
 
 __all__ = ["FileColumns", "Names", "file_columns", "refuse_absent"]
 

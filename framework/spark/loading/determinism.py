@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from framework.spark.reading.jvm import Jvm
 from framework.spark.task_faults import typed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import DataFrame
 
 __all__ = ["nondeterministic"]

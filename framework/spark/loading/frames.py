@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -10,6 +11,7 @@ from urllib.parse import unquote
 
 from framework.errors import PlanError, Where
 from framework.hudi.keygen.spark_sql import quote_name
+from framework.plan.load import InputRequest
 from framework.spark.loading.absent_columns import FileColumns, file_columns, refuse_absent
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.scan import private_settings
@@ -17,13 +19,9 @@ from framework.spark.spec_sql import check_frame, check_query
 from framework.spark.task_faults import SPARK_REFUSES, first_line, typed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame, SparkSession
-
-    from framework.plan.load import InputRequest
 
 __all__ = ["open_input", "reading_source", "running_sql", "taking_schema"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from framework.plan.load import InputRequest
 from framework.spark.loading.column_types import refuse_columns
 from framework.spark.loading.determinism import nondeterministic
 from framework.spark.loading.frames import open_input
@@ -14,8 +15,6 @@ from framework.spark.task_faults import typed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from framework.plan.load import InputRequest
 
 __all__ = ["Preview", "PreviewColumn", "preview_rows"]
 

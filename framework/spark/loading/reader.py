@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from framework.engine.events import Events, Note, silent
 from framework.engine.run.context import PinnedInput
+from framework.plan.load import InputRequest
 from framework.spark.loading.staging import stage_input
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from framework.plan.load import InputRequest
 
 __all__ = ["SparkInput"]
 

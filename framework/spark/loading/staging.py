@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -16,19 +18,13 @@ from pyspark.sql.functions import count, lit
 
 from framework.errors import EngineError, PlanError, Where
 from framework.hudi.storage.faults import exists_error, storage_error
+from framework.plan.load import InputRequest
 from framework.spark.jobs import run_job
 from framework.spark.loading.column_types import refuse_columns
 from framework.spark.loading.determinism import nondeterministic
 from framework.spark.loading.frames import open_input
 from framework.spark.reading.jvm import Jvm
 from framework.spark.task_faults import first_line, typed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import pyarrow as pa
-
-    from framework.plan.load import InputRequest
 
 __all__ = ["WRITING", "StagedFile", "StagedInput", "name_staged_files", "stage_input"]
 

@@ -9,24 +9,20 @@ finds no constants raises; it never gives NULL.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
 
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import types as t
 from pyspark.sql.functions import broadcast, col
 
+from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.keygen.spark_sql import key_sql, quote_literal, quote_name
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, MetaField
 from framework.spark.reading.columns import META_SCHEMA, constants, quoted, struct_of
 from framework.spark.reading.files import Adopted, FileSet
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import pyarrow as pa
-    from pyspark.sql import Column, DataFrame, SparkSession
-    from pyspark.sql import types as t
-
-    from framework.hudi.keygen.rule import KeyRule
-    from framework.spark.reading.scan import Scan, Scanner
+from framework.spark.reading.scan import Scan, Scanner
 
 __all__ = [
     "FILE",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
@@ -13,12 +14,8 @@ from pyspark.sql import types as t
 from framework.errors import UnsupportedTableError
 from framework.hudi.keygen.spark_sql import quote_name
 from framework.hudi.table.layout import META_COLUMNS
+from framework.hudi.table.partition_path import PartitionField
 from framework.vocabulary import PartitionType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from framework.hudi.table.partition_path import PartitionField
 
 __all__ = [
     "META_SCHEMA",

@@ -5,23 +5,20 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow.parquet as pq
 
+from framework.engine.reading.table import Table
 from framework.errors import CorruptFileError, NotYetBuiltError, Where
 from framework.hudi.bootstrap.discovery import is_hidden
+from framework.hudi.filegroup.slices import FileSlice
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, META_COLUMNS, join, name_of, parent_of
 from framework.hudi.table.partition_path import PartitionValue, parse_partition
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from framework.engine.reading.table import Table
-    from framework.hudi.filegroup.slices import FileSlice
-    from framework.hudi.view.port import FileSystemView
+from framework.hudi.view.port import FileSystemView
 
 __all__ = [
     "Adopted",

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from framework.engine.reading.table import Table, open_table
 from framework.errors import PlanError
+from framework.hudi.filegroup.slices import FileSlice
 from framework.hudi.table.layout import MetaField
 from framework.hudi.timeline.moments import Moment, instant_of
 from framework.spark.reading.snapshot import Reading, absolute, rows_of
 from framework.vocabulary import Verify
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import DataFrame, SparkSession
-
-    from framework.hudi.filegroup.slices import FileSlice
 
 __all__ = ["read_incremental"]
 

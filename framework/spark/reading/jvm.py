@@ -5,21 +5,18 @@ They are the same in Spark 3.5 and 4.1. Everything that is private in PySpark is
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JError
 from pyspark import RDD
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from framework.errors import NotYetBuiltError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pyspark.sql.types import StructType
 
 __all__ = ["Jvm"]
 

@@ -8,9 +8,10 @@ for that to be sent to every task, slices are merged whole instead, one task eac
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -24,6 +25,7 @@ from framework.engine.reading.slice_rows import (
     slice_gone,
     slice_rows,
 )
+from framework.engine.reading.table import Table
 from framework.engine.tasks import decode, encode
 from framework.errors import FrameworkError
 from framework.hudi.filegroup.merge_rule import MergeRule
@@ -36,19 +38,14 @@ from framework.spark.reading.adopted import (
     without,
 )
 from framework.spark.reading.columns import META_SCHEMA, constants, quoted, struct_of
+from framework.spark.reading.files import Logged, LoggedSlice
+from framework.spark.reading.scan import Scanner
 from framework.spark.reading.widened import as_stored, whole_as_stored
 from framework.spark.task_faults import FaultInTaskError
-from framework.vocabulary import SourceLayout  # noqa: TC001  likewise
+from framework.vocabulary import SourceLayout
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from framework.engine.reading.table import Table
-    from framework.spark.reading.files import Logged, LoggedSlice
-    from framework.spark.reading.scan import Scanner
-
-    _Values = Mapping[str, PartitionValue]
-    _Work = Callable[[SliceTable, "MergedSlice", _Values], Iterator[Any]]
+_Values = Mapping[str, PartitionValue]
+_Work = Callable[[SliceTable, "MergedSlice", _Values], Iterator[Any]]
 
 __all__ = ["MergeContext", "MergedSlice", "merged_frames"]
 

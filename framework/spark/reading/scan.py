@@ -9,9 +9,11 @@ values of all others.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Self
+from types import TracebackType
+from typing import Any, Final, Self
 from urllib.parse import unquote
 
 from py4j.protocol import Py4JError
@@ -22,13 +24,8 @@ from framework.errors import SourceDriftError, Where
 from framework.hudi.keygen.spark_sql import quote_name
 from framework.hudi.table.partition_path import PartitionValue, value_text
 from framework.spark.reading.columns import constants
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import TracebackType
-
-    from framework.spark.reading.files import FileSet
-    from framework.spark.reading.jvm import Jvm
+from framework.spark.reading.files import FileSet
+from framework.spark.reading.jvm import Jvm
 
 __all__ = ["GREGORIAN_READS", "EarlyListing", "Scan", "Scanner", "private_settings"]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,14 +17,10 @@ from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.codecs.bad_chunks import naming_bad_chunks
 from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter
 from framework.hudi.storage.local import LocalStorage
+from framework.hudi.storage.port import Entry
 from framework.hudi.table.layout import parent_of
+from framework.spark.reading.files import Adopted
 from framework.vocabulary import Verify
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from framework.hudi.storage.port import Entry
-    from framework.spark.reading.files import Adopted
 
 __all__ = [
     "DeepCheck",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
@@ -17,8 +17,11 @@ from framework.engine.reading.table import Table, open_table
 from framework.engine.reading.views import checked
 from framework.errors import PlanError
 from framework.hudi.bootstrap.index import BootstrapIndex
+from framework.hudi.filegroup.slices import FileSlice
 from framework.hudi.storage.local import LocalStorage
+from framework.hudi.storage.port import Entry
 from framework.hudi.table.layout import join
+from framework.hudi.timeline.moments import Moment
 from framework.hudi.view.listing_view import ListingView
 from framework.spark.reading.adopted import in_table_types, scan_adopted
 from framework.spark.reading.columns import META_SCHEMA, partition_schema, struct_of
@@ -30,13 +33,6 @@ from framework.spark.reading.sealed import verify_seals, verify_sources
 from framework.spark.reading.widened import as_stored, whole_as_stored
 from framework.spark.tasks import SparkTasks
 from framework.vocabulary import SourceLayout, Verify
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from framework.hudi.filegroup.slices import FileSlice
-    from framework.hudi.storage.port import Entry
-    from framework.hudi.timeline.moments import Moment
 
 __all__ = ["Reading", "absolute", "frame_of", "read", "read_optimized", "rows_of"]
 

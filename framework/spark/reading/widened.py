@@ -7,15 +7,17 @@ is scanned in the types that its footers have, and cast.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import types as t
 
 from framework.engine.reading.slice_rows import drifted
+from framework.engine.reading.table import Table
 from framework.errors import CorruptFileError, FrameworkError, Where
 from framework.hudi.bootstrap.source_schema import SchemaCache
 from framework.hudi.codecs.parquet_seal import UNREADABLE
@@ -23,14 +25,9 @@ from framework.hudi.table.layout import ARCHIVED
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.spark.reading.columns import struct_of
+from framework.spark.reading.files import Adopted
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from framework.engine.reading.table import Table
-    from framework.spark.reading.files import Adopted
-
-    _Fault = Callable[[str, str], FrameworkError]
+_Fault = Callable[[str, str], FrameworkError]
 
 __all__ = ["as_stored", "stored_types", "whole_as_stored", "widens"]
 

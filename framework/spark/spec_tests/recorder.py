@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,6 +11,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from framework.engine.audit.subject import (
+    Checker,
+    InputRows,
+    Judged,
+    Looking,
+    QuarantineWork,
+    WrittenRows,
+)
+from framework.engine.results import CheckResult
+from framework.engine.run.context import InputReader, PinnedInput
+from framework.plan.load import InputRequest
+from framework.plan.quality.model import Check
 from framework.spark.checking.check_validation import query_frame
 from framework.spark.checking.places import checking_session
 from framework.spark.checking.predicates import bad_sql
@@ -18,22 +31,6 @@ from framework.spark.jobs import run_job
 from framework.spark.reading.adopted import FILE, ROW
 from framework.spark.reading.columns import quoted
 from framework.vocabulary import CheckedRows, CheckKind, Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from framework.engine.audit.subject import (
-        Checker,
-        InputRows,
-        Judged,
-        Looking,
-        QuarantineWork,
-        WrittenRows,
-    )
-    from framework.engine.results import CheckResult
-    from framework.engine.run.context import InputReader, PinnedInput
-    from framework.plan.load import InputRequest
-    from framework.plan.quality.model import Check
 
 __all__ = ["WatchedChecker", "WatchedInput", "arrow_rows"]
 

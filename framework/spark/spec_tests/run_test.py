@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from framework.engine.quarantine.record import read_record
 from framework.engine.runner import run
 from framework.engine.spec_tests.result import (
     NO_ROWS,
+    Difference,
     Happened,
     Refusal,
     SpecTestResult,
@@ -37,6 +39,7 @@ from framework.engine.spec_tests.values import arrow_type
 from framework.engine.tasks import InProcessTasks
 from framework.errors import AuditFailedError, FrameworkError, PlanError
 from framework.hudi.table.layout import META_COLUMNS, PROPERTIES, MetaField
+from framework.plan.definition import Plan
 from framework.plan.faults import Fault, refuse
 from framework.plan.load_stages import load_request
 from framework.plan.spec_tests.stand_in import StandIn, stand_in
@@ -48,15 +51,10 @@ from framework.spark.loading.reader import SparkInput
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.snapshot import read
 from framework.spark.spec_tests.recorder import WatchedChecker, WatchedInput, arrow_rows
+from framework.spec.sections.pipeline_spec import PipelineSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from pyspark.sql import DataFrame, SparkSession
-
-    from framework.engine.spec_tests.result import Difference
-    from framework.plan.definition import Plan
-    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["run_spec_test", "write_source"]
 

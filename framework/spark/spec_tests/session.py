@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from framework.spark.reading.jvm import Jvm
 from framework.spark.task_faults import typed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from pyspark.sql import SparkSession
 
 __all__ = ["MASTER", "session_of", "start_settings"]

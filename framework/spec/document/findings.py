@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from framework.errors import Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from framework.spec.document.source import Span
+from framework.spec.document.source import Span
 
 __all__ = ["MAX_FINDINGS", "FindingList", "finding_at", "nearest", "sort_findings"]
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.spec.document.scalars import ScalarValue
-    from framework.spec.document.source import Span
+from framework.spec.document.scalars import ScalarValue
+from framework.spec.document.source import Span
 
 __all__ = ["Entry", "ListNode", "MapNode", "Node", "ScalarNode", "child_path", "children"]
 

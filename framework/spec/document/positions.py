@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+from framework.errors import Finding, Where
 from framework.spec.document.findings import finding_at
 from framework.spec.document.nodes import ListNode, MapNode, Node, ScalarNode, child_path, children
 from framework.spec.document.source import SourceText, Span
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from framework.errors import Finding, Where
 
 __all__ = ["Positions"]
 

@@ -12,14 +12,11 @@ but one reference takes the type of its value; inside other text the value becom
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from framework.spec.document.findings import nearest
 from framework.spec.document.scalars import ScalarValue, core_scalar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 __all__ = ["KINDS", "BadReference", "LooseText", "Reference", "Variable", "split_references"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from framework.spec.document.findings import FindingList, nearest
 from framework.spec.document.nodes import ListNode, Node, ScalarNode, children
@@ -23,10 +23,6 @@ from framework.spec.document.references import (
 from framework.spec.document.scalars import ScalarValue, scalar_text
 from framework.spec.document.secret import Secret, SecretName, secret_is_known
 from framework.spec.document.source import MAX_BYTES, Span
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 __all__ = ["Resolver", "Scope", "text_within"]
 

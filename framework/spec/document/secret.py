@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from framework.errors import PlanError, Where
 from framework.spec.document.regular_file import read_regular
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["NOT_ALLOWED_HERE", "SECRETS_FOLDER", "Secret", "SecretName", "secret_is_known"]
 

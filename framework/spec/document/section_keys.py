@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from framework.spec.document.findings import FindingList
 from framework.spec.document.nodes import Entry, ListNode, MapNode, Node, ScalarNode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from framework.spec.document.findings import FindingList
 
 __all__ = ["SECTIONS_NOT_BUILT", "in_current_names", "with_options_as_text", "without_unbuilt"]
 

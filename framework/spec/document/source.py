@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from framework.errors import Finding, SpecError, Where
 from framework.spec.document.regular_file import TooBigError, read_regular
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["MAX_BYTES", "SourceText", "Span", "one_finding", "read_source"]
 

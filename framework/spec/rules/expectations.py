@@ -8,17 +8,15 @@ run and prove nothing, such as a range without bounds.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from framework.spec.document.findings import nearest
 from framework.spec.rules.argument_values import misfits, moment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 __all__ = ["ArgumentFault", "argument_faults", "checks_rows", "column_arguments", "expectations"]
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pydantic_core import PydanticCustomError
 
+from framework.spec.document.findings import FindingList
+from framework.spec.document.positions import Positions
 from framework.spec.document.references import LooseText
 from framework.spec.sections.locations import resolve_location
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from framework.spec.document.findings import FindingList
-    from framework.spec.document.positions import Positions
 
 __all__ = ["Lookup"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from framework.spec.document.findings import nearest
 from framework.spec.document.nodes import ScalarNode, child_path
 from framework.spec.document.references import LooseText
 from framework.spec.document.scalars import quoted, scalar_text
+from framework.spec.document.source import Span
 from framework.spec.rules.check_semantics import expectations, scanned
 from framework.spec.rules.inclusions import COLUMNS_PATH, PROFILES
 from framework.spec.rules.lookup import Lookup
@@ -27,9 +27,6 @@ from framework.spec.sql.predicates import (
 )
 from framework.spec.sql.spark_types import TypeTextError, normal_type
 from framework.vocabulary import CheckedRows, CheckKind, OnFail, PartitionType, WriteOperation
-
-if TYPE_CHECKING:
-    from framework.spec.document.source import Span
 
 __all__ = ["ContractSemantics", "QualitySemantics"]
 

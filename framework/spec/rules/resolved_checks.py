@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from framework.spec.document.nodes import child_path
+from framework.spec.document.references import Variable
 from framework.spec.rules.inclusions import COLUMNS_PATH, PROFILES
+from framework.spec.rules.transforms import SqlFinisher
 from framework.spec.sections.contract_spec import ColumnSpec
+from framework.spec.sections.faults import Judge
 from framework.spec.sections.fields import SpecModel
 from framework.spec.sections.quality_spec import Checks, CheckSpec, PlacedCheck, QualitySpec
+from framework.spec.sections.transform_spec import TransformSpec
 from framework.spec.sql.statement import words_of
-
-if TYPE_CHECKING:
-    from framework.spec.document.references import Variable
-    from framework.spec.rules.transforms import SqlFinisher
-    from framework.spec.sections.faults import Judge
-    from framework.spec.sections.transform_spec import TransformSpec
 
 __all__ = ["CHECKED_VIEW", "CheckFinisher", "models_by_name", "placed", "running"]
 

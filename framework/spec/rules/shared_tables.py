@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from framework.errors import Finding
 from framework.spec.document.findings import finding_at
 from framework.spec.sections.locations import nested
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from framework.errors import Finding
-    from framework.spec.sections.pipeline_spec import PipelineSpec
+from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["shared_tables"]
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.spec.document.findings import FindingList, nearest
+from framework.spec.document.positions import Positions
 from framework.spec.rules.lookup import Lookup
+from framework.spec.sections.pipeline_spec import PipelineDocument
+from framework.spec.sections.quality_spec import PlacedCheck
 from framework.vocabulary import WriteOperation
-
-if TYPE_CHECKING:
-    from framework.spec.document.positions import Positions
-    from framework.spec.sections.pipeline_spec import PipelineDocument
-    from framework.spec.sections.quality_spec import PlacedCheck
 
 __all__ = ["SpecTestSemantics", "note_unknown_checks"]
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic_core import PydanticCustomError
 
 from framework.errors import SpecError
 from framework.spec.document.findings import FindingList, nearest
+from framework.spec.document.positions import Positions
 from framework.spec.document.source import read_source
 from framework.spec.sections.locations import resolve_location
-
-if TYPE_CHECKING:
-    from framework.spec.document.positions import Positions
 
 __all__ = ["SqlFiles"]
 

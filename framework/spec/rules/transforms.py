@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from framework.spec.document.findings import MAX_FINDINGS
 from framework.spec.document.nodes import ScalarNode
@@ -19,14 +18,12 @@ from framework.spec.document.references import LooseText, Reference, Variable, s
 from framework.spec.document.resolve import Resolver, Scope, text_within
 from framework.spec.document.scalars import ScalarValue, scalar_text
 from framework.spec.document.secret import Secret
+from framework.spec.rules.sql_files import SqlFiles
 from framework.spec.sections.transform_spec import MAX_TRANSFORMS, SOURCE_VIEW, TransformSpec
 from framework.spec.sql.allowed_sql import SqlFault, query_faults
 from framework.spec.sql.statement import StatementError, finished_statement
 from framework.spec.templates.template_check import MARK
 from framework.spec.templates.template_engine import MAX_RENDERED, Rendered, as_template, render
-
-if TYPE_CHECKING:
-    from framework.spec.rules.sql_files import SqlFiles
 
 __all__ = ["SqlFinisher"]
 

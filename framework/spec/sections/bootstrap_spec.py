@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence  # noqa: TC003  pydantic reads the types of fields
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictStr, WithJsonSchema
 
 from framework.spec.document.scalars import scalar_text
 from framework.spec.sections.comparisons import Comparison, parse_comparisons
 from framework.spec.sections.fields import ColumnName, Flag, PositiveNumber, SpecModel, Text, fault
-from framework.spec.sections.locations import Location  # noqa: TC001 - pydantic reads it
+from framework.spec.sections.locations import Location
 from framework.spec.sections.patterns import PatternError, compile_pattern
+from framework.spec.sections.table_spec import PartitionColumn
 from framework.vocabulary import BootstrapMode, OnDuplicate, SourceLayout, SourceTrait
-
-if TYPE_CHECKING:
-    from framework.spec.sections.table_spec import PartitionColumn
 
 __all__ = ["MAX_PATTERN", "BootstrapSpec", "RuleSpec"]
 

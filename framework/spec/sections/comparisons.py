@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from framework.spec.sections.fields import fault
 from framework.vocabulary import PartitionType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["OPERATORS", "Comparison", "PartitionValue", "parse_comparisons"]
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from framework.spec.sections.fields import ColumnName, Flag, SpecModel, Text, distinct, fault
-from framework.spec.sections.free_values import ScalarField  # noqa: TC001 - pydantic reads it
+from framework.spec.sections.free_values import ScalarField
 from framework.spec.sql.spark_types import TypeTextError, normal_type
 from framework.vocabulary import OnFail
 

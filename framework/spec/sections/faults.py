@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
+from framework.errors import Finding
 from framework.spec.document.findings import FindingList, nearest
 from framework.spec.document.nodes import ListNode, MapNode, Node, ScalarNode
+from framework.spec.document.positions import Positions
 from framework.spec.document.scalars import core_scalar, quoted
 from framework.spec.document.secret import NOT_ALLOWED_HERE, Secret
 from framework.spec.sections.fields import SpecModel, written_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pydantic_core import ErrorDetails
-
-    from framework.errors import Finding
-    from framework.spec.document.positions import Positions
 
 __all__ = ["Judge"]
 

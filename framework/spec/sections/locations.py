@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, StrictStr, ValidationInfo
 
 from framework.spec.sections.fields import fault
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["SCHEMES_NOT_BUILT", "Location", "nested", "resolve_location"]
 

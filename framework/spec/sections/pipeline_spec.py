@@ -6,10 +6,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
+from framework.errors import Finding
+from framework.spec.document.positions import Positions
 from framework.spec.document.secret import Secret
 from framework.spec.sections.bootstrap_spec import BootstrapSpec, RuleSpec
 from framework.spec.sections.fields import SpecModel, Text, WholeNumber, fault, written_fields
@@ -35,12 +38,6 @@ from framework.spec.sections.tests_spec import ExpectedSpec, Tests, TestSpec
 from framework.spec.sections.timeline_service_spec import TimelineServiceSpec
 from framework.spec.sections.transform_spec import TransformFields, Transforms, TransformSpec
 from framework.spec.sections.write_spec import WriteSpec
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from framework.errors import Finding
-    from framework.spec.document.positions import Positions
 
 __all__ = ["MODELS", "SPEC_VERSION", "PipelineDocument", "PipelineSpec", "SparkSpec", "SpecVersion"]
 

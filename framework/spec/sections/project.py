@@ -39,7 +39,7 @@ from framework.spec.document.source import read_source
 from framework.spec.document.walker import parse
 from framework.spec.sections.faults import Judge
 from framework.spec.sections.fields import SpecModel, fault
-from framework.spec.sections.pipeline_spec import SpecVersion  # noqa: TC001 - pydantic reads it
+from framework.spec.sections.pipeline_spec import SpecVersion
 
 __all__ = [
     "PROJECT_FILE",

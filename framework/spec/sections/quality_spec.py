@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping  # noqa: TC003 - pydantic reads it
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -20,8 +20,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from framework.spec.sections.fields import Flag, SpecModel, Text, decimal, distinct, fault, typed
-from framework.spec.sections.free_values import FreeValue  # noqa: TC001 - pydantic reads it
-from framework.spec.sections.locations import Location  # noqa: TC001 - pydantic reads it
+from framework.spec.sections.free_values import FreeValue
+from framework.spec.sections.locations import Location
 from framework.vocabulary import CheckedRows, CheckKind, OnFail
 
 __all__ = [

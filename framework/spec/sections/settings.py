@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import Annotated
 
 from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from framework.spec.document.scalars import scalar_text
 from framework.spec.document.secret import Secret
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["SettingValue", "revealed"]
 

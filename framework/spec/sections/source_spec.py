@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from framework.spec.sections.fields import SpecModel, distinct, fault
-from framework.spec.sections.locations import Location  # noqa: TC001 - pydantic reads it
+from framework.spec.sections.locations import Location
 from framework.spec.sections.settings import SettingValue, revealed
 
 __all__ = ["FILE_FORMATS", "SourceLoad", "SourceSpec"]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from framework.spec.document.references import LooseText
-from framework.spec.sections.contract_spec import Columns  # noqa: TC001 - pydantic reads it
+from framework.spec.sections.contract_spec import Columns
 from framework.spec.sections.fields import (
     ColumnName,
     PositiveNumber,
@@ -18,7 +18,7 @@ from framework.spec.sections.fields import (
     distinct,
     fault,
 )
-from framework.spec.sections.locations import Location  # noqa: TC001 - pydantic reads it
+from framework.spec.sections.locations import Location
 from framework.vocabulary import BloomKind, KeyScope, PartitionType, ReaderName, TableType
 
 __all__ = [

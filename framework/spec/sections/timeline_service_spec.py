@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from framework.spec.sections.fields import Flag, SpecModel, Text, WholeNumber
-from framework.spec.sections.sizes import Size  # noqa: TC001 - pydantic reads it
+from framework.spec.sections.sizes import Size
 from framework.vocabulary import ServiceAuth, ViewStore
 
 __all__ = ["TimelineServiceSpec"]

@@ -8,17 +8,14 @@ before anything is analysed, so that a text which the two read differently does 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from framework.spec.document.findings import nearest
 from framework.spec.sql.expression_parts import is_name, is_string, name_of
 from framework.spec.sql.functions import function_fault, nearest_function, refused_functions
 from framework.spec.sql.statement import StatementError, Token, tokens_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
 
 __all__ = ["SqlFault", "expression_faults", "query_faults"]
 

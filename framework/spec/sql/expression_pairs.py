@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from framework.spec.sql.expression_parts import NULL, Operand, TextComparison
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from framework.spec.sql.statement import Token
+from framework.spec.sql.statement import Token
 
 __all__ = ["pairs"]
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.spec.sql.statement import StatementError, Token
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = [
     "NULL",

@@ -7,8 +7,8 @@ What has a syntax of its own (CASE, INTERVAL, EXTRACT, TRIM, casts, lambdas, win
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from framework.spec.sql.expression_pairs import pairs
 from framework.spec.sql.expression_parts import (
@@ -26,11 +26,7 @@ from framework.spec.sql.expression_parts import (
     name_of,
     plain_text,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from framework.spec.sql.statement import Token
+from framework.spec.sql.statement import Token
 
 __all__ = ["Walk"]
 

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from framework.spec.sql.expression_parts import (
+    Call,
+    ColumnReference,
+    LiteralCast,
+    TextComparison,
+)
 from framework.spec.sql.expression_walk import Walk
 from framework.spec.sql.functions import AGGREGATES, OF_THEIR_ROW
 from framework.spec.sql.statement import StatementError, tokens_of
-
-if TYPE_CHECKING:
-    from framework.spec.sql.expression_parts import (
-        Call,
-        ColumnReference,
-        LiteralCast,
-        TextComparison,
-    )
 
 __all__ = ["MAX_EXPRESSION", "Scanned", "scan"]
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING
 
 from framework.spec.document.findings import nearest
+from framework.spec.sql.expressions import Scanned
 from framework.spec.sql.spark_types import INTEGER_BITS, TypeTextError, normal_type
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from framework.spec.sql.expressions import Scanned
 
 __all__ = [
     "META_COLUMNS",

@@ -9,12 +9,9 @@ gate; that is why the word after the last common table expression is looked at.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["StatementError", "Token", "finished_statement", "tokens_of", "words_of"]
 

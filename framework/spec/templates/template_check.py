@@ -12,16 +12,13 @@ does a node twice, and the nodes that they run are counted while they do (`templ
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from jinja2 import nodes
 
 from framework.spec.document.findings import nearest
 from framework.spec.templates.template_words import FILTERS, TESTS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
 
 __all__ = ["MARK", "MAX_NODES", "REFERENCE_INSIDE", "TemplateFault", "TreeCheck"]
 

@@ -9,12 +9,13 @@ counted here: turns of loops, length of what gets a name, length of what comes o
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, UndefinedError, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from framework.spec.document.scalars import ScalarValue
 from framework.spec.templates.template_check import MARK, REFERENCE_INSIDE, TemplateFault, TreeCheck
 from framework.spec.templates.template_words import (
     FILTERS,
@@ -25,11 +26,6 @@ from framework.spec.templates.template_words import (
     bounded,
     shown,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-
-    from framework.spec.document.scalars import ScalarValue
 
 __all__ = ["MAX_RENDERED", "MAX_STEPS", "MAX_TEMPLATE", "Rendered", "as_template", "render"]
 

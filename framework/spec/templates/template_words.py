@@ -6,14 +6,11 @@ make a text that is too long, and give the same text on every machine and day.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from jinja2 import Undefined
 
 from framework.spec.document.scalars import ScalarValue, scalar_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 __all__ = [
     "FILTERS",

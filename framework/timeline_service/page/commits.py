@@ -6,25 +6,22 @@ says how much is left; the page asks again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from framework.errors import FrameworkError
 from framework.hudi.commit.intent import WRITE_ID_KEY
+from framework.hudi.storage.port import Storage
 from framework.hudi.timeline.commit_body import CommitBody, read_commit_body
 from framework.hudi.timeline.commit_metadata import CommitHead, WriteStat, read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant
+from framework.hudi.view.known import Identity, Known
 from framework.timeline_service.page.gate import gate_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from framework.hudi.storage.port import Storage
-    from framework.hudi.view.known import Identity, Known
 
 __all__ = ["CommitFacts", "CommitReading", "Growth", "Size", "Written"]
 

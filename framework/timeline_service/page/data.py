@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from framework.timeline_service.messages import (
     JSON,
@@ -23,11 +24,7 @@ from framework.timeline_service.messages import (
 )
 from framework.timeline_service.page.parameters import Part
 from framework.timeline_service.page.table_summary import TableSummary
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from framework.timeline_service.tables import Tables
+from framework.timeline_service.tables import Tables
 
 __all__ = ["PAGE_PREFIX", "PageData"]
 

@@ -6,20 +6,16 @@ from this service, and nothing else; so the page works without a network.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from framework.timeline_service.access import Access
 from framework.timeline_service.messages import RequestRefusedError
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from starlette.requests import Request
-
-    from framework.timeline_service.access import Access
 
 __all__ = ["page_routes"]
 

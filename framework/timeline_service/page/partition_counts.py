@@ -7,17 +7,14 @@ of any; who asks for a partition's slices makes the view load it, as every other
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
+from framework.hudi.filegroup.slices import FileSlice
+from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.port import Query, Selection
 from framework.timeline_service.messages import RequestRefusedError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from framework.hudi.filegroup.slices import FileSlice
-    from framework.hudi.view.incremental import IncrementalView
-    from framework.timeline_service.page.parameters import Part
+from framework.timeline_service.page.parameters import Part
 
 __all__ = ["PartitionCounts"]
 

@@ -6,26 +6,23 @@ view: while one lists a partition, the page keeps showing what happens.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Any, Final
 
 from framework.errors import FrameworkError
 from framework.hudi.commit.lease import current_lease
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.properties import read_properties
 from framework.hudi.timeline.clock import SystemClock
 from framework.hudi.timeline.instant import DATA_ACTIONS, Instant, InstantState
 from framework.hudi.view.known import Known, look
 from framework.timeline_service.page.commits import CommitFacts, CommitReading
 from framework.timeline_service.page.gate import gate_of
+from framework.timeline_service.page.parameters import Part
 from framework.timeline_service.page.partition_counts import PartitionCounts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from concurrent.futures import Executor
-
-    from framework.hudi.storage.port import Storage
-    from framework.timeline_service.page.parameters import Part
-    from framework.timeline_service.tables import ServedTable
+from framework.timeline_service.tables import ServedTable
 
 __all__ = ["TableSummary"]
 

@@ -14,8 +14,8 @@ import shutil
 import sys
 import tarfile
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,9 +23,6 @@ import pyarrow.parquet as pq
 from tests.golden.tables.opening import GOLDEN_HOME, HERE
 from tests.interop.differences import RELEASES
 from tests.interop.judge import KEEP_VERSION_6, Judge
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 __all__ = ["main"]
 

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from framework.engine.results import CheckResult
 from framework.errors import TaskError
-from framework.plan.quality.model import Budget
+from framework.plan.quality.model import Budget, Check
 from framework.spec.rules.expectations import checks_rows
 from framework.vocabulary import OnFail, Outcome
 from tests.support.expectations import EXAMPLES, a_check, six_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import SparkSession
 
-    from framework.engine.results import CheckResult
-    from framework.plan.quality.model import Check
-
-    Run = Callable[..., tuple[CheckResult, ...]]
+Run = Callable[..., tuple[CheckResult, ...]]
 
 pytestmark = pytest.mark.spark
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from framework.errors import AuditFailedError
 from tests.support.checks import AIMS, DELETES, Gate, good_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from framework.errors import AuditFailedError
 
 pytestmark = pytest.mark.spark
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
+from _pytest.tmpdir import TempPathFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
 from framework.spark.checking.evaluation import place_in_source
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from _pytest.tmpdir import TempPathFactory
 
 pytestmark = pytest.mark.property
 

@@ -11,12 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from framework.engine.results import AuditReport
 from framework.errors import PlanError
 from framework.spark import read, run
 from framework.vocabulary import Outcome
@@ -24,11 +26,7 @@ from tests.support.checks import Gate, gate_report, good_rows, quarantined_in
 from tests.support.source_lakes import LAKES, SourceLake, hive_lake, mixed_lake, things
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from framework.engine.results import AuditReport
 
 pytestmark = pytest.mark.spark
 

@@ -8,25 +8,23 @@ import sys
 import threading
 import time
 import weakref
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from framework.engine.results import CheckResult
 from framework.errors import EngineError, TaskError
 from tests.support.expectations import a_check, six_rows
 from tests.support.session_state import session_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
-    from framework.engine.results import CheckResult
-
-    Run = Callable[..., tuple[CheckResult, ...]]
+Run = Callable[..., tuple[CheckResult, ...]]
 
 pytestmark = pytest.mark.spark
 SOUND = a_check("expect_column_values_to_not_be_null", column="a")

@@ -16,10 +16,11 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -29,14 +30,10 @@ from pyspark.sql import SparkSession
 from framework.engine.load import tag
 from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.runner import run
+from framework.engine.tasks import Tasks
 from framework.spark.loading.reader import SparkInput
 from framework.spark.tasks import SparkTasks
 from tests.spark.faults.unreported import LosingTasks, carried_out
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.engine.tasks import Tasks
 
 __all__ = ["DAYS", "IDS", "executors", "history", "main", "session_on_executors"]
 

@@ -9,20 +9,16 @@ import contextlib
 import json
 import os
 import signal
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from pyspark import TaskContext
 
 from framework.engine.bootstrap.write import write_files_task
 from framework.engine.run.durable_files import FileStore
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from framework.engine.tasks import Tasks
+from framework.engine.tasks import Tasks
 
 __all__ = ["Fault", "FaultyTasks", "faulty_write"]
 

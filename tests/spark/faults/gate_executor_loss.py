@@ -14,12 +14,13 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from framework.engine.events import StageStarted
+from framework.engine.events import Event, StageStarted
 from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.runner import run
 from framework.spark.checking.checker import SparkChecker
@@ -29,11 +30,7 @@ from tests.spark.faults.executor_loss import executors, history, session_on_exec
 from tests.support.checks import Gate, good_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import SparkSession
-
-    from framework.engine.events import Event
 
 __all__ = ["BAD", "ROWS", "SLOW"]
 

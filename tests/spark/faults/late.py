@@ -9,20 +9,16 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from framework.engine.bootstrap import write
 from framework.engine.bootstrap.write import write_files_task
+from framework.engine.tasks import Tasks
 from framework.errors import FrameworkError
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from tests.support.fault_storage import FaultStorage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from framework.engine.tasks import Tasks
-    from framework.hudi.storage.port import Storage
 
 __all__ = ["DONE", "Shadowed", "attempt"]
 

@@ -12,22 +12,17 @@ import random
 import sys
 import time
 import traceback
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.runner import run
-from framework.engine.tasks import InProcessTasks
+from framework.engine.tasks import InProcessTasks, Tasks
 from framework.errors import FrameworkError
 from framework.plan.build import Earlier
 from tests.support.lakes import a_lake
 from tests.support.meddling import WRITING, Meddling
-
-if TYPE_CHECKING:
-    from multiprocessing.synchronize import Barrier
-
-    from framework.engine.tasks import Tasks
 
 FORK = multiprocessing.get_context("fork")
 RACERS = 3

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,6 @@ from tests.support.checks import Gate, good_rows, quarantined_in
 from tests.support.commands import AS_NOBODY, run_pipeline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import signal
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -13,10 +14,6 @@ from framework.hudi.commit.lease import current_lease
 from framework.hudi.storage.locations import open_storage
 from tests.support.lakes import FILES, Lake
 from tests.support.started import Started, started_pipeline
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 pytestmark = pytest.mark.spark
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import Event, Thread, current_thread
 from typing import TYPE_CHECKING
@@ -14,26 +15,21 @@ import pytest
 from framework.engine.bootstrap import write
 from framework.engine.bootstrap.write import write_files_task
 from framework.engine.inspect.status import table_status
-from framework.engine.tasks import InProcessTasks
+from framework.engine.tasks import InProcessTasks, Tasks
 from framework.errors import SourceDriftError
 from framework.hudi.commit.staging import Staging, new_write_id
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.plan.build import Earlier
 from framework.spark.tasks import SparkTasks
 from tests.spark.faults.late import Shadowed, attempt
 from tests.support.fault_storage import FaultStorage
-from tests.support.lakes import layout
+from tests.support.lakes import Lake, layout
 from tests.support.scenes import adopt
 from tests.support.started import Started, started
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from pyspark.sql import SparkSession
-
-    from framework.engine.tasks import Tasks
-    from framework.hudi.storage.port import Storage
-    from tests.support.lakes import Lake
 
 PROGRAM = Path(__file__).with_name("late.py")
 ENDS = {"commit/fenced", "storage/not-found"}

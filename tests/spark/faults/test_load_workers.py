@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from framework.engine.load import tag
+from framework.engine.tasks import Tasks
 from framework.errors import TaskError
 from framework.hudi.storage.locations import open_storage
 from framework.spark.tasks import SparkTasks
@@ -16,12 +19,7 @@ from tests.support.storage_suite import tree
 from tests.support.writing import Lake, load, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from framework.engine.tasks import Tasks
 
 pytestmark = pytest.mark.spark
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import signal
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from framework.hudi.commit.lease import current_lease
 from framework.hudi.storage.locations import open_storage
+from tests.support.commands import Outcome
+from tests.support.lakes import Lake
 from tests.support.started import started_pipeline
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.support.commands import Outcome
-    from tests.support.lakes import Lake
 
 pytestmark = pytest.mark.crash
 

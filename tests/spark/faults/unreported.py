@@ -6,16 +6,13 @@ import importlib
 import json
 import os
 import signal
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from pyspark import TaskContext
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from framework.engine.tasks import Tasks
+from framework.engine.tasks import Tasks
 
 __all__ = ["LosingTasks", "carried_out", "work_and_die"]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,17 +13,13 @@ import pytest
 from pyarrow import orc
 
 from framework.errors import PlanError
+from framework.plan.load import InputRequest
 from framework.spark.loading.frames import open_input
 from framework.vocabulary import MissingColumns
 from tests.support.inputs import an_input
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from framework.plan.load import InputRequest
 
 pytestmark = pytest.mark.spark
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
 
 from framework.spark.loading.determinism import nondeterministic
 from framework.spark.loading.frames import open_input
 from tests.support.inputs import an_input, write_rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 

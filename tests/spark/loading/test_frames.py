@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from pyarrow import orc
 from pyspark import RDD
+from pyspark.sql import SparkSession
 
 from framework.spark.loading.frames import open_input
 from tests.support.inputs import an_input, some_rows, write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from framework.errors import EngineError
 from framework.spark.loading.staging import name_staged_files
 from tests.support.inputs import write_rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 JOB = "0b9a1e5c-7d53-4a90-b1b1-0c36a7f1c001"
 

@@ -9,23 +9,20 @@ import threading
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
 
 from framework.errors import PlanError, StorageError, TaskError
+from framework.plan.load import InputRequest
 from framework.spark.loading.frames import open_input
 from framework.spark.loading.staging import StagedInput, stage_input
 from tests.support.inputs import an_input, write_rows
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from framework.plan.load import InputRequest
 
 pytestmark = pytest.mark.spark
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from framework.engine.spec_tests.result import SpecTestOutcome
+from framework.engine.spec_tests.result import SpecTestOutcome, SpecTestResult
 from framework.errors import SpecError
 from framework.spark.spec_tests.run_test import run_spec_test
 from tests.support.spec_tests import a_spec, a_test, ready_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from framework.engine.spec_tests.result import SpecTestResult
 
 pytestmark = pytest.mark.spark
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import signal
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +17,6 @@ from framework.hudi.timeline.clock import SystemClock
 from tests.support.scenes import Scene, a_document, a_scene, adopt, snapshot
 from tests.support.sources import ids
 from tests.support.stitching import pieces_of, read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 FILES = {"p=1/a.parquet": ids(1, 2), "p=2/b.parquet": ids(3)}

@@ -6,7 +6,8 @@ import os
 import resource
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -18,10 +19,6 @@ from tests.support.commands import run_pipeline
 from tests.support.scenes import a_document, a_scene, adopt, plan, snapshot, with_spec
 from tests.support.sources import ids
 from tests.support.stitching import pieces_of, read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 FILES = {f"p={p}/a.parquet": ids(*range(p * 1000, p * 1000 + 900)) for p in range(3)}
 PAGE = 4096

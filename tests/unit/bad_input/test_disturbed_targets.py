@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import shutil
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
 from framework.errors import FrameworkError
+from framework.plan.definition import Plan
 from tests.support.meddling import WRITING, Meddling
 from tests.support.scenes import Scene, a_document, a_scene, adopt, plan, snapshot
 from tests.support.sources import ids
 from tests.support.stitching import pieces_of, read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from framework.plan.definition import Plan
 
 FILES = {f"p={p}/a.parquet": ids(p) for p in range(4)}
 STRAY = "p=0/11111111-1111-1111-1111-111111111111_0-0-0_00000000000001.parquet"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,10 +27,6 @@ from tests.support.meddling import WRITING, Meddling
 from tests.support.scenes import Scene, a_scene, adopt, plan, refusal, with_spec
 from tests.support.sources import ids
 from tests.support.stitching import pieces_of, read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 FILES = {"p=1/a.parquet": ids(1, 2), "p=2/b.parquet": ids(3)}
 PROPERTIES = ".hoodie/hoodie.properties"

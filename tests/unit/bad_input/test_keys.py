@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -13,10 +15,6 @@ from framework.errors import AuditFailedError, PlanError
 from tests.support.scenes import Scene, a_document, a_scene, adopt, refusal, snapshot, with_spec
 from tests.support.sources import ids
 from tests.support.stitching import pieces_of, read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 NO_STABLE_TEXT: Mapping[str, pa.Array] = {
     "float": pa.array([1.5], pa.float32()),

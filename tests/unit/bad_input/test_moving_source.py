@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -15,10 +16,6 @@ from tests.support.meddling import FOOTERS, WRITING, Meddling
 from tests.support.scenes import Scene, a_document, a_scene, adopt, plan, refusal
 from tests.support.sources import a_source, ids
 from tests.support.stitching import pieces_of, read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 FILES = {f"p={p}/a.parquet": ids(*range(p * 100, p * 100 + 50)) for p in range(3)}
 MODES = ("metadata_only", "full_record")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -10,10 +12,6 @@ import pytest
 from framework.errors import PlanError
 from tests.support.scenes import Refusal, a_document, a_scene, refusal
 from tests.support.sources import a_source, ids
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 TWO: Mapping[str, str] = {"a": "int", "b": "string"}
 

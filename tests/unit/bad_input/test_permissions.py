@@ -6,9 +6,9 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,9 +17,6 @@ from tests.support.commands import AS_NOBODY, run_pipeline
 from tests.support.scenes import Scene, a_scene, adopt, plan, refusal, snapshot, with_spec
 from tests.support.sources import ids
 from tests.support.stitching import pieces_of, read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FILES = {f"p={p}/a.parquet": ids(p) for p in range(3)}
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from framework.errors import PlanError
-from tests.support.scenes import a_scene, refusal, with_spec
+from tests.support.scenes import Scene, a_scene, refusal, with_spec
 from tests.support.sources import ids
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.support.scenes import Scene
 
 ROWS = {"p=1/a.parquet": ids(1, 2)}
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from framework.errors import PlanError
 from tests.support.scenes import a_document, a_scene, adopt, refusal
 from tests.support.sources import ids
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FILES = {f"p={month}/a.parquet": ids(month) for month in (1, 2, 12)}
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -24,10 +26,6 @@ from framework.plan.saved import save_plan
 from tests.support.scenes import Scene, a_scene, adopt, plan, snapshot
 from tests.support.sources import ids
 from tests.support.stitching import pieces_of, read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 FILES = {"p=1/a.parquet": ids(1, 2), "p=2/b.parquet": ids(3)}
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,9 +16,6 @@ from framework.plan.render.text import text_lines
 from tests.support.scenes import Scene, a_document, a_scene, adopt, plan, refusal
 from tests.support.sources import a_source, ids
 from tests.support.stitching import pieces_of, read_table
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOON = dt.datetime(2024, 5, 6, 12, 30, 1, 123456, tzinfo=dt.UTC)
 UNREADABLE = {

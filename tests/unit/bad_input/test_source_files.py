@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,14 +15,8 @@ from pyarrow.parquet import encryption
 from framework.errors import CorruptFileError, PlanError, StorageError
 from framework.hudi.bootstrap.fingerprint import read_footer
 from framework.hudi.bootstrap.source_schema import SchemaCache
-from tests.support.scenes import a_document, a_scene, plan, refusal
+from tests.support.scenes import Scene, a_document, a_scene, plan, refusal
 from tests.support.sources import ids
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.support.scenes import Scene
 
 GOOD = {"p=1/a.parquet": ids(*range(100)), "p=1/b.parquet": ids(*range(100, 200))}
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from io import StringIO
-from typing import TYPE_CHECKING
 
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
 from framework.cli.render.checks import write_checks
+from framework.engine.results import AuditReport
 from tests.support.reports import a_hostile_report, a_refused_report, a_report
-
-if TYPE_CHECKING:
-    from framework.engine.results import AuditReport
 
 
 def drawn(

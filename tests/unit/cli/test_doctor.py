@@ -5,14 +5,11 @@ from __future__ import annotations
 import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from framework.cli.doctor import PYSPARK_RANGE, java, package, workers
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Command
+from tests.unit.cli.conftest import Command
 
 ROOT = Path(__file__).parents[3]
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 from framework.cli.render.errors import OutputOptions, fail, fail_unexpected, report_interrupted
 from framework.errors import EngineError, Finding, SpecError, Where
 from tests.support.scenes import Scene, a_document, a_scene
 from tests.support.sources import ids
-
-if TYPE_CHECKING:
-    import pytest
-
-    from tests.unit.cli.conftest import Command
+from tests.unit.cli.conftest import Command
 
 
 def test_findings_of_the_planner_are_all_drawn_as_frames(command: Command, tmp_path: Path) -> None:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from framework.cli.history import write_events
 from framework.engine.inspect.history import Event
 from framework.engine.reporting.summary import commit_summary
+from framework.engine.results import AuditReport
 from tests.support.reports import KEYS, a_check, a_report, a_result, an_endless_report
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from framework.engine.results import AuditReport
 
 
 @pytest.fixture

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -14,12 +15,7 @@ import yaml
 from framework.spec.loader import load_spec
 from framework.vocabulary import PartitionType, SourceLayout
 from tests.support.sources import a_source, ids
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from tests.unit.cli.conftest import Command
+from tests.unit.cli.conftest import Command
 
 SPEC = "pipelines/{}.pipeline.yml"
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from framework.cli.init import VARIABLE, installation, installed_as
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GIT = "https://git.example.com/data/lakestrap.git"
 

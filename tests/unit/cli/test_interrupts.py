@@ -7,14 +7,11 @@ import os
 import signal
 import sys
 import weakref
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from framework.cli.interrupts import code_of, forget, listen, raise_if_lost
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

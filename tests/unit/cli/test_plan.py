@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -13,11 +13,7 @@ import pytest
 from tests.support.scenes import Scene, a_document, a_scene, adopt, snapshot
 from tests.support.sources import a_source, ids
 from tests.support.torn import tear
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.unit.cli.conftest import Command
+from tests.unit.cli.conftest import Command
 
 
 def test_plan_changes_nothing(command: Command, scene: Scene) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,11 +12,7 @@ from framework.hudi.commit.staging import new_write_id
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.clock import SystemClock
 from tests.support.quarantine import Shop
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.unit.cli.conftest import Command
+from tests.unit.cli.conftest import Command
 
 EMPTY = "nothing quarantined\n"
 

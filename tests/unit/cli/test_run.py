@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +18,7 @@ from tests.support.commands import WITH_SIGNALS, run_pipeline
 from tests.support.meddling import WRITING, Meddling
 from tests.support.scenes import Scene, a_scene, adopt, snapshot
 from tests.support.sources import ids
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Command
+from tests.unit.cli.conftest import Command
 
 REPOSITORY = Path(__file__).parents[3]
 

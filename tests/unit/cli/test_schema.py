@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Command
+from tests.unit.cli.conftest import Command
 
 SCHEMAS = Path(__file__).parents[3] / "schemas"
 

@@ -11,19 +11,15 @@ import socket
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.commands import WITH_SIGNALS, run_pipeline
 from tests.support.served_page import WrittenTable, a_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.unit.cli.conftest import Command
+from tests.unit.cli.conftest import Command
 
 ROOT = Path(__file__).parents[3]
 FIRST = "20261101000000000"

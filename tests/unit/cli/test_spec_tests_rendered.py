@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from framework.cli.app import main
 from framework.cli.render.spec_tests import SpecTestReport
-from framework.engine.spec_tests.result import SpecTestOutcome
+from framework.engine.spec_tests.result import SpecTestOutcome, SpecTestResult
 from framework.errors import PlanError
 from tests.support.spec_tests import a_difference, a_test, some_results, write_spec
-
-if TYPE_CHECKING:
-    from framework.engine.spec_tests.result import SpecTestResult
 
 
 def told(form: str, found: list[SpecTestResult], capsys: pytest.CaptureFixture[str]) -> str:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from framework.engine.inspect.hudi_writer_options import OptionsForm
 from tests.support.scenes import Scene, a_document, a_scene, adopt
 from tests.support.sources import a_source, ids
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.unit.cli.conftest import Command
+from tests.unit.cli.conftest import Command
 
 
 @pytest.fixture

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from framework.cli.app import words_below
 from framework.cli.commands import COMMANDS, GROUPS
 from framework.cli.exits import EXIT_CODES
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.unit.cli.conftest import Command
+from tests.unit.cli.conftest import Command
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from tests.support.scenes import Scene, a_document
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Command
+from tests.unit.cli.conftest import Command
 
 REPOSITORY = Path(__file__).parents[3]
 FAULTY = """\

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from framework.cli.app import option_value, with_default_command
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COMMANDS = ("run", "plan")
 

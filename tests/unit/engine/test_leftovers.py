@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from framework.hudi.storage.local import LocalStorage
 from framework.hudi.timeline.clock import ManualClock
 from tests.support.scenes import a_scene, adopt, snapshot
 from tests.support.sources import ids
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("folder", [".hoodie/.lakestrap", ".hoodie/.lakestrap/lease"])

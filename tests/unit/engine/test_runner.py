@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from framework.engine.events import Progress, StageFinished, StageStarted
+from framework.engine.events import Event, Progress, StageFinished, StageStarted
 from framework.engine.prepare import PlanningContext
 from framework.engine.runner import RunResult, run
 from framework.engine.source_checks import prove_source
@@ -17,11 +17,6 @@ from framework.hudi.storage.local import LocalStorage
 from tests.support.meddling import WRITING, Meddling
 from tests.support.scenes import Scene, a_scene, adopt, plan, snapshot
 from tests.support.sources import ids
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from framework.engine.events import Event
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -12,11 +12,8 @@ import pytest
 from framework.hudi.commit.lease import current_lease
 from framework.hudi.storage.locations import open_storage
 from framework.plan.build import Earlier
-from tests.support.scenes import a_document, a_scene, adopt, plan, snapshot
+from tests.support.scenes import Scene, a_document, a_scene, adopt, plan, snapshot
 from tests.support.sources import ids
-
-if TYPE_CHECKING:
-    from tests.support.scenes import Scene
 
 GUIDE = Path("docs/guide/keys.md")
 FILES = {

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.scenes import Scene, a_document, a_scene, adopt, plan, snapshot
 from tests.support.sources import ids
 from tests.support.stitching import BOOTSTRAP, pieces_of, read_table
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TYPES = ("copy_on_write", "merge_on_read")
 FILES = {f"p={p}/{name}.parquet": ids(p * 10 + n) for p in range(6) for n, name in enumerate("ab")}

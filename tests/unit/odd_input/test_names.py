@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +10,6 @@ from framework.plan.render.text import text_lines
 from tests.support.scenes import Scene, a_document, a_scene, adopt, plan, with_spec
 from tests.support.sources import ids
 from tests.support.stitching import pieces_of, read_table
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TEXT = {"p": "string"}
 

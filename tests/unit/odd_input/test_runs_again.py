@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,10 +18,6 @@ from tests.support.meddling import FOOTERS, WRITING, Meddling
 from tests.support.scenes import Scene, a_document, a_scene, adopt, plan, snapshot, with_spec
 from tests.support.sources import ids
 from tests.support.stitching import pieces_of, read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 BIG = 20_000
 FILES = {f"p={p}/{name}.parquet": ids(p * 10 + n) for p in range(3) for n, name in enumerate("ab")}

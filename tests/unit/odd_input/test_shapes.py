@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,10 +16,6 @@ from framework.errors import PlanError
 from tests.support.scenes import Scene, a_document, a_scene, adopt
 from tests.support.sources import a_source, ids
 from tests.support.stitching import META, Piece, pieces_of, read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 MODES = ("metadata_only", "full_record")
 NOON = dt.datetime(2024, 5, 6, 12, 30, 1, 123456, tzinfo=dt.UTC)

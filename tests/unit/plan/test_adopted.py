@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from framework.errors import PlanError, SpecError, UnsupportedTableError
 from framework.plan.build import Earlier, build
-from framework.plan.definition import Case
+from framework.plan.definition import Case, Plan
 from framework.plan.facts import BootstrapFacts
 from framework.plan.observation import Observation, SourceDrift
 from framework.plan.render.explain import explain_text
@@ -22,11 +23,6 @@ from tests.support.planning import (
     facts_of,
     properties,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from framework.plan.definition import Plan
 
 
 def adopted_plan(folder: Path, **changes: Any) -> Plan:

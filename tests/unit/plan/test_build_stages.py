@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -29,9 +29,6 @@ from tests.support.planning import (
     flights_observation,
     partition,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KEY = ("year", "month", "day", "carrier", "flight", "origin")
 WINTER = """mode: metadata_only

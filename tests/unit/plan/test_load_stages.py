@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from framework.errors import CommitConflictError, PlanError, PlanStaleError, SpecError
 from framework.plan.build import Earlier, build
-from framework.plan.definition import Case
+from framework.plan.definition import Case, Plan
 from framework.plan.load import InputListing
 from framework.plan.load_stages import load_request
 from framework.plan.observation import Observation
@@ -18,11 +19,6 @@ from framework.plan.saved import Invocation, check_fresh, load_plan, save_plan
 from framework.plan.stages import Recover, Recovery, stage_name
 from framework.plan.target import target_of
 from tests.support.planning import a_pending_run, a_spec, a_table, properties
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from framework.plan.definition import Plan
 
 ORDERS = """\
 version: 1

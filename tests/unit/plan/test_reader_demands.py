@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from framework.errors import Finding, PlanError, SpecError
 from framework.plan.build import build
+from framework.plan.definition import Plan
 from framework.plan.observation import Observation
 from framework.plan.readers.versions import READERS
 from framework.plan.render.document import plan_document
@@ -21,12 +23,6 @@ from tests.support.planning import (
     a_table,
     an_adopted_table,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from framework.plan.definition import Plan
 
 FULL = {"mode: metadata_only": "mode: full_record"}
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from framework.hudi.table.partition_path import PartitionValue
 from framework.plan.rules import Choice, ModeRule, choose_modes, rule_faults
 from framework.plan.target import mode_rules
 from framework.spec.sections.comparisons import parse_comparisons
 from framework.spec.sections.patterns import compile_pattern
 from framework.vocabulary import BootstrapMode, PartitionType, SourceTrait
 from tests.support.planning import a_spec
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from framework.hudi.table.partition_path import PartitionValue
 
 METADATA, FULL, SKIP, FAIL = (
     BootstrapMode.METADATA_ONLY,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -24,9 +24,6 @@ from tests.support.planning import (
     partition,
     properties,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 INVOCATION = Invocation(spec="flights.pipeline.yml", target="prod", variables={"lake": "/lake"})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from framework.hudi.keygen.rule import KeyGenerator
 from framework.plan.target import target_of
 from framework.vocabulary import BloomKind, PartitionType, SourceLayout
 from tests.support.planning import FLIGHTS, a_spec
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_target_of_a_spec_holds_all_that_a_run_needs(tmp_path: Path) -> None:

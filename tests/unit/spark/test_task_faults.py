@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import traceback
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
 
 from framework.errors import CorruptFileError, Where
 from framework.spark.task_faults import FaultInTaskError, from_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Odd(Exception):  # noqa: N818 - the name is what is tested

@@ -5,13 +5,15 @@ from __future__ import annotations
 import importlib
 import json
 import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from framework.spec.document.findings import FindingList
+from framework.spec.document.nodes import Node
 from framework.spec.document.references import Variable
 from framework.spec.document.resolve import Resolver, Scope
 from framework.spec.document.source import SourceText
@@ -19,11 +21,6 @@ from framework.spec.document.walker import parse
 from framework.spec.json_schema import main, project_schema, rendered_schemas, spec_schema
 from tests.unit.spec.fault_cases import WHOLE
 from tests.unit.spec.test_rules import FAULTS, edited, names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from framework.spec.document.nodes import Node
 
 SEEN_BY_SCHEMA = {
     *("unknown-field", "missing-field", "unsupported-version", "wrong-type", "empty-value"),

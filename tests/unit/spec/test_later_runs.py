@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from framework.errors import PlanError
 from framework.spec.document.secret import Secret
 from framework.spec.loader import load_spec
+from framework.spec.sections.pipeline_spec import PipelineSpec
 from framework.spec.sections.source_spec import SourceLoad
 from framework.spec.sections.table_spec import OrderingSpec
 from framework.spec.sections.write_spec import SMALL_FILE_LIMIT, TARGET_FILE_SIZE
 from framework.vocabulary import SchemaEvolution, TableType, WriteOperation
-
-if TYPE_CHECKING:
-    from framework.spec.sections.pipeline_spec import PipelineSpec
 
 Write = Callable[..., Path]
 TABLE = "version: 1\ntable:\n  name: a.b\n  location: lake/t\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,9 +15,6 @@ from framework.spec.document.secret import Secret, SecretName
 from framework.spec.loader import load_spec
 from framework.spec.sections.project import PROJECT_FILE
 from tests.unit.spec.conftest import SPEC, WriteSpec
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytestmark = pytest.mark.timeout(20)  # an opener that waits for a writer fails, and does not hang
 

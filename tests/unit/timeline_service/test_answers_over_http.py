@@ -6,13 +6,13 @@ batches by the slices that they become, Apache Hudi's routes by their bytes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from http.client import HTTPConnection
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import pytest
 
-from framework.hudi.filegroup.slices import FileGroupId
+from framework.hudi.filegroup.slices import FileGroupId, FileSlice
 from framework.hudi.timeline.timeline import timeline_hash
 from framework.hudi.view.port import Query, Selection
 from framework.hudi.view.remote import RemoteView, ServiceAddress
@@ -20,15 +20,9 @@ from framework.timeline_service.access import Access
 from framework.timeline_service.dto import base_file, file_groups, file_slice
 from framework.timeline_service.server import EmbeddedServer
 from framework.timeline_service.service import Service
-from framework.timeline_service.tables import Tables
+from framework.timeline_service.tables import ServedTable, Tables
 from framework.vocabulary import ServiceAuth
 from tests.support.view_model import Lab, Play
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from framework.hudi.filegroup.slices import FileSlice
-    from framework.timeline_service.tables import ServedTable
 
 PLAYS = 10_000
 SHARDS = 10

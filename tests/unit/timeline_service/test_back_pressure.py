@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,6 @@ from framework.hudi.view.http import ServiceConnection
 from framework.timeline_service.access import Limits
 from framework.vocabulary import ServiceAuth
 from tests.support.served import ServedScene, a_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 CALLERS = 40
 PLAIN = b"GET /v1/hoodie/view/slices/partition/latest/?%b HTTP/1.1\r\nhost: localhost\r\n\r\n"

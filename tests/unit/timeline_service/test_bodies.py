@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
@@ -11,13 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from framework.timeline_service.hudi_routes import _VIEW, HUDI_PREFIX
-from framework.timeline_service.messages import Request, inside_table
+from framework.timeline_service.messages import Answer, Request, inside_table
 from tests.support.served import ServedScene
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.timeline_service.messages import Answer
 
 DEEP = 50_000
 VERBS = ("look-up", "select", "partitions")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
@@ -18,14 +18,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from framework.errors import StorageError
 from framework.hudi.commit.markers import batch_files, read_batch
 from framework.hudi.storage.memory import MemoryStorage
+from framework.hudi.storage.port import Entry
 from framework.timeline_service.marker_routes import KeptMarkers
 from tests.support.fault_storage import FaultStorage, Killed
 from tests.support.storage_suite import put
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.hudi.storage.port import Entry
 
 INSTANT = "20261101000000001"
 FOLDER = f".hoodie/.temp/{INSTANT}"

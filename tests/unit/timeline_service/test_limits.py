@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,9 +13,6 @@ from hypothesis import strategies as st
 
 from framework.timeline_service.access import Limits
 from tests.support.served import ServedScene
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 QUICK = Limits(
     header_bytes=4_096,

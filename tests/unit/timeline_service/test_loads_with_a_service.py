@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from framework.engine.events import Note
+from framework.engine.events import Event, Note
 from framework.engine.reading.table import open_table
-from framework.engine.reading.views import LISTED
+from framework.engine.reading.views import LISTED, Views
 from framework.spark.views import EmbeddedViews
 from framework.spec.sections.timeline_service_spec import TimelineServiceSpec
 from framework.vocabulary import TableType, ViewStore, WriteOperation
 from tests.support.faulty_service import FAULTS, FaultyServer, Misled, faulty_server
 from tests.support.writing import Lake, load, rows_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from framework.engine.events import Event
-    from framework.engine.reading.views import Views
 
 UPSERT = WriteOperation.UPSERT
 DAYS = ("a", "b", "c")

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from framework.hudi.storage.local import LocalStorage
 from framework.timeline_service.marker_routes import is_marker_route
 from framework.vocabulary import ServiceAuth
+from tests.support.asking import Told
 from tests.support.served import ServedScene, commit, file_id
 from tests.support.storage_suite import read
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.support.asking import Told
 
 INSTANT = "20261101000000009"
 BASE = f"p=1/f_1-0-1_{INSTANT}.parquet.marker.CREATE"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -22,9 +23,6 @@ from framework.timeline_service.service import Service
 from framework.timeline_service.tables import Tables
 from framework.vocabulary import ServiceAuth
 from tests.support.served import FIRST, TOKEN, ServedScene, a_table, commit, file_id
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SECOND = "20261101000000002"
 GET_ROUTES: dict[str, dict[str, str]] = {

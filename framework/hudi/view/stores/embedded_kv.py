@@ -8,16 +8,14 @@ known too. It is a cache: without a write-ahead log, and made anew where files a
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rocksdict import BlockBasedOptions, Cache, DBCompressionType, Options, Rdict, WriteBatch
 from rocksdict import WriteOptions as RocksWriteOptions
 
 from framework.hudi.view.stores.port import StoreUsage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 __all__ = ["EmbeddedKvStore"]
 

@@ -6,12 +6,10 @@ What is forgotten is listed again when it is asked for: memory is bought with li
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from framework.hudi.view.stores.port import StoreUsage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 __all__ = ["RECORD_OVERHEAD", "MemoryStore", "cost_of"]
 

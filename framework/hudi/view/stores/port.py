@@ -6,11 +6,9 @@ the process has ended. A store is used under its view's lock, by one thread at a
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from typing import Protocol
 
 __all__ = ["GroupStore", "StoreUsage"]
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from framework.hudi.view.stores.memory import MemoryStore
 from framework.hudi.view.stores.port import StoreUsage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 __all__ = ["SpillableStore"]
 

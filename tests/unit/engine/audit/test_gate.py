@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +20,6 @@ from framework.errors import AuditFailedError
 from framework.hudi.bootstrap import key_pass
 from framework.vocabulary import BootstrapMode, KeyScope, PartitionType
 from tests.support.sources import SourceContext, a_bench, a_rule, ids
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 PARTITION = a_rule(scope=KeyScope.PARTITION)
 

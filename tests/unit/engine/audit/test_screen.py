@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from framework.engine.audit.screen import ScreenPlace, screen
-from framework.engine.audit.subject import InputRows
+from framework.engine.audit.subject import InputRows, Judged, Looking, QuarantineWork, WrittenRows
 from framework.errors import AuditFailedError
 from framework.hudi.storage.local import LocalStorage
 from framework.plan.quality.model import Budget, Check, Quality
 from framework.vocabulary import CheckKind, OnFail
 from tests.support.fault_storage import FaultStorage, Killed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from framework.engine.audit.subject import Judged, Looking, QuarantineWork, WrittenRows
 
 
 class _Known:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pytest
@@ -14,9 +14,6 @@ from framework.engine.audit import spill
 from framework.engine.audit.spill import SpillReader, SpillWriter, bucket_bits, partition_mix
 from framework.errors import CorruptFileError
 from framework.hudi.storage.memory import MemoryStorage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 HASHES = st.integers(0, 2**64 - 1)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,16 +16,11 @@ from hypothesis import strategies as st
 from framework.engine.audit.screen import ExcludedRows
 from framework.engine.bootstrap import duplicates
 from framework.engine.bootstrap.duplicates import KeyedFiles, losers
+from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.storage.locations import open_storage
 from framework.vocabulary import KeyScope, PartitionType
 from tests.support.sources import a_bench, a_rule
 from tests.support.storage_suite import put
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from framework.hudi.keygen.rule import KeyRule
 
 Place = tuple[str, int]
 """Path of a file and a row in it."""

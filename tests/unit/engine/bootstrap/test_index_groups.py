@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,9 +15,6 @@ from framework.hudi.bootstrap.index import IndexGroup, fileids_key
 from framework.hudi.storage.local import LocalStorage
 from framework.vocabulary import BootstrapMode
 from tests.support.sources import a_bench, ids
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.property

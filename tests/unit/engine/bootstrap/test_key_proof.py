@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -22,12 +25,6 @@ from framework.hudi.bootstrap import source_file
 from framework.hudi.keygen.text import record_keys
 from framework.vocabulary import KeyScope, PartitionType
 from tests.support.sources import SourceContext, a_bench, a_rule, a_source, ids
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    import numpy as np
 
 PARTITION = a_rule(scope=KeyScope.PARTITION)
 NOT_UTF8 = pa.StringArray.from_buffers(

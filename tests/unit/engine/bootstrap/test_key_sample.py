@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 from uuid import UUID
 
 import pyarrow as pa
@@ -13,10 +14,6 @@ from framework.engine.bootstrap.source import sampled_key_bytes
 from framework.vocabulary import SourceLayout
 from tests.support.scenes import a_document, a_scene, adopt, plan
 from tests.support.sources import a_bench, a_rule, ids
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 ROWS = 4_000
 

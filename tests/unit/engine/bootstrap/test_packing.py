@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +14,6 @@ from framework.engine.bootstrap.job import WorkRange
 from framework.engine.bootstrap.packing import footer_shares, pack, pack_scans, without
 from framework.hudi.bootstrap.inventory import InventoryHandle, InventoryWriter
 from framework.vocabulary import BootstrapMode
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SKELETON, FULL = BootstrapMode.METADATA_ONLY, BootstrapMode.FULL_RECORD
 

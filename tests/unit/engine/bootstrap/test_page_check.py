@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framework.engine.bootstrap.page_check import check_pages
+from framework.engine.bootstrap.page_check import PageShare, check_pages
 from framework.engine.tasks import InProcessTasks
 from framework.errors import CorruptFileError, SourceDriftError
 from tests.support.sources import SourceContext, a_bench
 from tests.support.torn import TEARS, pages_of, tear
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from framework.engine.bootstrap.page_check import PageShare
 
 
 def rows(start: int = 0) -> pa.Table:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from framework.engine.bootstrap import packing
 from framework.engine.bootstrap.source import take_inventory
-from framework.engine.events import Progress
+from framework.engine.events import Event, Progress
 from framework.engine.tasks import InProcessTasks
 from framework.errors import CorruptFileError
 from framework.hudi.bootstrap.inventory import read_files, read_range
+from framework.plan.observation import SourceInventory
 from tests.support.sources import a_source, ids
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from framework.engine.events import Event
-    from framework.plan.observation import SourceInventory
 
 
 def inventory(root: Path, *, levels: int = 1, parallelism: int = 1) -> SourceInventory:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,9 +14,6 @@ from framework.plan.readers.source_formats import FORMATS, Engine
 from framework.vocabulary import SourceTrait
 from tests.support.formats import FORMAT_FILES, TRAITS, adopting
 from tests.support.writing import rows_of, run_spec
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BY_TRAIT = {known.trait: known for known in FORMATS}
 

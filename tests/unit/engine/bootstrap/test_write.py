@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,19 +12,16 @@ from framework.engine.bootstrap.begin import usable_segments
 from framework.engine.bootstrap.commit import check_drift
 from framework.engine.bootstrap.job import WorkRange
 from framework.engine.bootstrap.write import Ledger, write_files
-from framework.engine.events import Progress
+from framework.engine.events import Event, Progress
 from framework.engine.run import durable_files
 from framework.errors import SourceDriftError, StorageError
 from framework.hudi.commit.segments import SegmentRef, merge_segments
+from framework.hudi.commit.statuses import WrittenFiles
 from framework.hudi.storage.checksum import file_crc32c
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.port import Move
 from framework.vocabulary import BootstrapMode
 from tests.support.sources import SourceContext, a_bench, a_source, ids
-
-if TYPE_CHECKING:
-    from framework.engine.events import Event
-    from framework.hudi.commit.statuses import WrittenFiles
 
 FILES = {"p=1/a": ids(1, 2), "p=1/b": ids(3), "p=2/a": ids(), "p=2/b": ids(9, 8)}
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -13,9 +14,6 @@ from framework.hudi.codecs.java_properties import parse
 from tests.support.formats import adopted
 from tests.support.scenes import a_document, a_scene, adopt
 from tests.support.sources import ids
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def options(tmp_path: Path, document: dict[str, Any], *files: str) -> dict[str, str]:

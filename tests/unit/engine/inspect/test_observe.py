@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.engine.events import Progress, StageFinished, StageStarted
+from framework.engine.events import Event, Progress, StageFinished, StageStarted
 from framework.engine.inspect.observe import observe, observe_table
 from framework.engine.prepare import Request, load
 from framework.engine.tasks import InProcessTasks
 from framework.hudi.commit.lease import Owner, acquire
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.timeline.clock import SystemClock
+from framework.plan.observation import Observation
 from framework.plan.target import target_of
 from tests.support.meddling import WRITING, Meddling
 from tests.support.scenes import Scene, a_document, a_scene, adopt
 from tests.support.sources import a_source, ids
-
-if TYPE_CHECKING:
-    from framework.engine.events import Event
-    from framework.plan.observation import Observation
 
 FIRST = "00000000000001"
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from framework.engine.load.assignment import GroupShare, Sizing, SliceFacts, assign
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def a_slice(number: int, **changes: Any) -> SliceFacts:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from framework.vocabulary import KeyScope, WriteOperation
 from tests.support.writing import Lake, load, rows_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _ROWS = [{"day": "mon", "v": f"row {n}"} for n in range(6)]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,14 +11,9 @@ import pytest
 
 from framework.engine.load import dedup
 from framework.errors import AuditFailedError
-from framework.hudi.codecs.murmur import key_hashes
+from framework.hudi.codecs.murmur import KeyColumn, key_hashes
 from framework.vocabulary import KeyScope, WriteOperation
 from tests.support.writing import Lake, load, rows_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from framework.hudi.codecs.murmur import KeyColumn
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("day", pa.string()), ("n", pa.int64()), ("v", pa.string())]

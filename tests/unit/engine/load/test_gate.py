@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,13 +13,9 @@ from framework.engine.tasks import InProcessTasks
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.timeline import load_timeline
+from framework.plan.definition import Plan
 from framework.vocabulary import TableType, WriteOperation
 from tests.support.writing import Lake, a_load_plan, an_input, load
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from framework.plan.definition import Plan
 
 
 def a_plan(folder: Path, kind: TableType, operation: WriteOperation) -> tuple[Lake, Plan]:

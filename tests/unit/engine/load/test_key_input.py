@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,19 +18,13 @@ from framework.engine.load import key_input, tag_task
 from framework.engine.load.dedup import Bucket, read_parts
 from framework.engine.load.key_input import Part
 from framework.engine.load.tag_task import taken_rows
-from framework.engine.runner import run
+from framework.engine.runner import RunResult, run
 from framework.engine.tasks import InProcessTasks
 from framework.errors import AuditFailedError
 from framework.hudi.storage.memory import MemoryStorage
+from framework.hudi.storage.port import Storage
 from framework.vocabulary import KeyScope, WriteOperation
 from tests.support.writing import Lake, a_load_plan, rows_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from framework.engine.runner import RunResult
-    from framework.hudi.storage.port import Storage
 
 ROWS = 100
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,9 +14,6 @@ import pytest
 from framework.hudi.table.calendar import GREGORIAN
 from tests.support.legacy import JULIAN, LATE, MEANT, UTC_MARKS, write_legacy
 from tests.support.writing import rows_of, run_spec
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MODES = ["metadata_only", "full_record"]
 MOMENT = pa.timestamp("us", tz="UTC")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from framework.engine.runner import RunResult
 from framework.errors import (
     AuditFailedError,
     CorruptFileError,
@@ -20,12 +23,6 @@ from framework.errors import (
 )
 from tests.support.torn import tear
 from tests.support.writing import rows_of, run_spec
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from framework.engine.runner import RunResult
 
 Row = dict[str, Any]
 

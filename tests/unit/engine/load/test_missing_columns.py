@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -19,9 +20,6 @@ from framework.vocabulary import (
     WriteOperation,
 )
 from tests.support.writing import Lake, load, rows_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PART = pa.struct([("a", pa.int64()), ("b", pa.string())])
 FULL = {"a": 1, "b": "kept"}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -12,9 +13,6 @@ import pytest
 from framework.errors import CorruptFileError, PlanError
 from framework.vocabulary import KeyScope, PartitionType, SchemaEvolution, TableType, WriteOperation
 from tests.support.writing import Lake, load, rows_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MAX = (1 << 31) - 1
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,9 +30,6 @@ from framework.hudi.filegroup.key_footer import BLOOM, KeyFooter, key_footer
 from framework.hudi.keygen.rule import choose_rule
 from framework.hudi.table.layout import META_COLUMNS
 from framework.vocabulary import BloomKind, KeyScope, SourceLayout, WriteOperation
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SCHEMA = pa.schema(
     [

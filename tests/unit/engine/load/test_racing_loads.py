@@ -6,7 +6,9 @@ import multiprocessing
 import random
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +17,6 @@ from framework.hudi.commit.lease import current_lease
 from framework.hudi.storage.locations import open_storage
 from framework.vocabulary import KeyScope, TableType, WriteOperation
 from tests.support.writing import Lake, load, rows_of
-
-if TYPE_CHECKING:
-    from multiprocessing.synchronize import Barrier
-    from pathlib import Path
 
 pytestmark = pytest.mark.long
 

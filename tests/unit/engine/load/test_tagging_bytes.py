@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,10 +17,6 @@ from framework.engine import tasks as running
 from framework.engine.load.tag_task import tag_task
 from framework.hudi.storage.local import LocalStorage
 from tests.support.writing import run_spec
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
 ROWS = 5_000
 FILES = 4

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from framework.engine.events import Event, StageFinished
 from framework.vocabulary import WriteOperation
 from tests.support.writing import Lake, load
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ROWS = [{"id": number, "day": "a", "v": "old"} for number in range(3)]
 

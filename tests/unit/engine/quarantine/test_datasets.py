@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +15,6 @@ from framework.hudi.timeline.timeline import Timeline
 from tests.support.quarantine import hand_made, published_run
 from tests.support.scenes import Scene, a_scene, adopt, snapshot
 from tests.support.sources import ids
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RUN, OTHER_RUN = "a" * 32, "b" * 32
 LATER = "20260101000000000"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from framework.hudi.commit.staging import new_write_id
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.clock import SystemClock
 from tests.support.quarantine import Shop
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

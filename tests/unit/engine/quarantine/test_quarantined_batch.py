@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from framework.engine.quarantine.datasets import sweep, waiting
 from framework.engine.quarantine.quarantined_batch import discard, instant_folder, read_batch
@@ -12,9 +12,6 @@ from tests.support.fault_storage import FaultStorage, Killed
 from tests.support.quarantine import hand_made, published_run
 from tests.support.scenes import a_scene, adopt
 from tests.support.sources import ids
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LATER, RUN = "20260101000000000", "a" * 32
 

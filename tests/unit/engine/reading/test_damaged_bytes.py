@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
@@ -17,10 +18,6 @@ from tests.golden.tables.opening import golden_names
 from tests.support.damaged_lakes import adopted_lake, files_of, hudi_lake, written_lake
 from tests.support.mutants import DAMAGES, Mutant, Subject, mutants, rows_text
 from tests.support.torn import tear
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 OURS = ("copy_on_write", "merge_on_read", "adopted")
 

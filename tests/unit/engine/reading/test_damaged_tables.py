@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,9 +24,6 @@ from tests.support.scenes import a_document, a_scene, adopt
 from tests.support.sources import ids
 from tests.support.timeline_metadata import Cleaned, clean_bytes
 from tests.support.writing import Lake, load, rows_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def delete(path: Path) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -28,9 +29,6 @@ from framework.vocabulary import TableType, WriteOperation
 from tests.golden.tables.opening import golden_names, open_golden
 from tests.interop.canonical import canonical_rows
 from tests.support.writing import Lake, load
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MERGE_ON_READ = [name for name in golden_names() if "merge-on-read" in name]
 BOOTSTRAPPED = [name for name in golden_names() if name.startswith("bootstrapped")]

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from framework.engine.reading.table import open_table
 from framework.errors import UnsupportedTableError
 from tests.golden.tables.opening import open_golden
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GOLDEN = "written-copy-on-write-1.2.0"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
@@ -21,9 +21,6 @@ from framework.engine.reporting.document import (
 from framework.engine.results import AuditReport, CheckResult, FailedRow
 from framework.plan.quality.model import Check
 from tests.support.reports import a_hostile_report, a_refused_report, a_report
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SCHEMA_FILE = Path(__file__).parents[4] / "schemas" / "report.schema.json"
 REPORTS = (

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from framework.engine.reporting.forms import render
+from framework.engine.results import AuditReport
 from framework.vocabulary import ReportForm
 from tests.support.reports import a_hostile_report, a_refused_report, a_report
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from framework.engine.results import AuditReport
 
 
 @pytest.mark.parametrize("form", ReportForm)

@@ -6,16 +6,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from framework.engine.reporting.gx import gx_text
+from framework.engine.results import AuditReport
 from framework.vocabulary import CheckKind
 from tests.support.reports import HOSTILE, a_check, a_refused_report, a_report, a_result
-
-if TYPE_CHECKING:
-    from framework.engine.results import AuditReport
 
 ROOT = Path(__file__).parents[4]
 

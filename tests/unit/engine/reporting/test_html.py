@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from framework.engine.reporting.html import PAGE, html_text
-from framework.engine.results import FailedRow
+from framework.engine.results import AuditReport, FailedRow
 from framework.vocabulary import CheckKind, Outcome
 from tests.support.reports import (
     HOSTILE,
@@ -22,11 +22,6 @@ from tests.support.reports import (
     a_result,
     an_endless_report,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from framework.engine.results import AuditReport
 
 VOID = {"meta", "link"}
 STYLE = (PAGE / "report.css").read_text("utf-8")

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from framework.engine.reporting.html import html_text
+from framework.engine.results import AuditReport
 from tests.support.browser import NO_CHROMIUM, chromium, seen
 from tests.support.reports import a_hostile_report, a_refused_report, a_report
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from framework.engine.results import AuditReport
 
 pytestmark = [
     pytest.mark.browser,

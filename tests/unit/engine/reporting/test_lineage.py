@@ -9,20 +9,17 @@ import socket
 import threading
 import time
 import uuid
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from framework.engine.events import Note
 from framework.engine.reporting.lineage import RunState, emit, run_event, run_uuid
+from framework.engine.results import AuditReport
 from tests.support.reports import HOSTILE, a_hostile_report, a_refused_report, a_report, a_result
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from framework.engine.results import AuditReport
 
 
 def event(

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from markdown_it import MarkdownIt
 
 from framework.engine.reporting.markdown import markdown_text
+from framework.engine.results import AuditReport
 from tests.support.reports import a_hostile_report, a_refused_report, a_report, an_endless_report
-
-if TYPE_CHECKING:
-    from framework.engine.results import AuditReport
 
 ALLOWED = {"<details>", "</details>", "<summary>", "</summary>", "<sub>", "</sub>"}
 

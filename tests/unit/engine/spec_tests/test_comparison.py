@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from framework.engine.spec_tests.result import NO_ROWS, compare, text_of
+from framework.plan.faults import Fault
 from tests.support.spec_tests import some_rows
-
-if TYPE_CHECKING:
-    from framework.plan.faults import Fault
 
 ROWS = pa.table({"id": [1, 2, 2], "v": [0.5, math.nan, math.nan], "t": ["a", None, None]})
 

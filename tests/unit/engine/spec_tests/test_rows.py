@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow as pa
 
 from framework.engine.spec_tests.rows import fitted_rows, rows_as_arrow
+from framework.plan.faults import Fault
 from tests.support.spec_tests import a_spec, a_test, ready_tests, some_rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from framework.plan.faults import Fault
 
 
 def test_rows_have_columns_of_the_schema_then_those_they_name(tmp_path: Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,9 +15,6 @@ from framework.hudi.bootstrap.fingerprint import read_footer
 from framework.hudi.table.calendar import GREGORIAN
 from framework.vocabulary import SourceTrait
 from tests.support.legacy import UTC_MARKS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 LEGACY, EARLY = SourceTrait.LEGACY_CALENDAR, SourceTrait.EARLY_DAYS
 DAY, MOMENT = pa.date32(), pa.timestamp("us", tz="UTC")

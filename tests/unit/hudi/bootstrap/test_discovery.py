@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from framework.errors import PlanError
 from framework.hudi.bootstrap.discovery import Ignored, discover, is_hidden
 from framework.hudi.storage.local import LocalStorage
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def touch(root: Path, *paths: str) -> LocalStorage:

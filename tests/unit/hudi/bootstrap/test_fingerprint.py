@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,10 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framework.errors import CorruptFileError
-from framework.hudi.bootstrap.fingerprint import Fingerprint, read_footer
-
-if TYPE_CHECKING:
-    from framework.hudi.bootstrap.fingerprint import Footer
+from framework.hudi.bootstrap.fingerprint import Fingerprint, Footer, read_footer
 
 
 def a_file(rows: int = 10, row_group_size: int = 4, **metadata: str) -> bytes:

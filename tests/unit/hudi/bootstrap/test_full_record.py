@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,9 +27,6 @@ from framework.hudi.storage.local import LocalStorage
 from framework.hudi.table.layout import META_COLUMNS
 from framework.vocabulary import BootstrapMode
 from tests.support.sources import a_fingerprint, a_rule, a_source, ids
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PATH = "p=1/part.parquet"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -18,9 +18,6 @@ from framework.hudi.bootstrap.inventory import (
     read_files,
     read_range,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def some(count: int, start: int = 0) -> pa.Table:

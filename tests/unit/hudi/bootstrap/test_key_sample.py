@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from framework.errors import CorruptFileError
@@ -11,11 +12,6 @@ from framework.hudi.bootstrap.key_pass import SAMPLE_ROWS, key_columns, sample_k
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.storage.local import LocalStorage
 from tests.support.sources import a_fingerprint, a_rule, a_source, ids
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pyarrow as pa
 
 FILE = "p=1/a.parquet"
 

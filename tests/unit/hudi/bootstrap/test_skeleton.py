@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,14 +25,10 @@ from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.codecs.bloom import BloomFilter
 from framework.hudi.filegroup.key_footer import BLOOM, BLOOM_TYPE, MAX_KEY, MIN_KEY
 from framework.hudi.filegroup.read_back import check_keys, key_digest
+from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.storage.local import LocalStorage
 from framework.vocabulary import BloomKind, BootstrapMode
 from tests.support.sources import a_fingerprint, a_rule, a_source, ids
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from framework.hudi.keygen.rule import KeyRule
 
 PATH = "p=1/part.parquet"
 

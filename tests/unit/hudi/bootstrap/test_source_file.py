@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -14,10 +15,6 @@ from framework.hudi.bootstrap.source_file import check_unchanged, open_source
 from framework.hudi.storage.local import LocalStorage
 from tests.support.sources import a_fingerprint, a_source, ids
 from tests.support.torn import tear
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 PATH = "f.parquet"
 

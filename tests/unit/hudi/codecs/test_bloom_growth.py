@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -12,9 +12,6 @@ import pytest
 from framework.hudi.codecs.bloom import BloomBuilder, BloomFilter, BloomSpec
 from framework.hudi.codecs.bloom_growth import grown
 from framework.vocabulary import BloomKind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SPEC = BloomSpec(expected_keys=1_000, fpp=1e-3, max_keys=4_000, is_quick=True)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import json
 import struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import fastavro
 import pyarrow as pa
@@ -22,9 +23,6 @@ from framework.hudi.codecs.log_records import (
     encode_deletes,
 )
 from tests.golden.tables.opening import golden_names, open_golden
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SCHEMA = {
     "type": "record",

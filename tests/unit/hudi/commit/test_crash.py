@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 from uuid import uuid4
 
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from framework.errors import AfterCommitError, FrameworkError
 from framework.hudi.commit.pending import find_pending
 from framework.hudi.storage.memory import MemoryStorage
+from framework.hudi.storage.port import Storage
 from framework.hudi.timeline.clock import ManualClock
 from tests.support.fault_storage import FaultStorage, Killed
 from tests.support.storage_suite import put, tree
@@ -22,11 +23,6 @@ from tests.support.transactions import (
     recover,
     visible_files,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from framework.hudi.storage.port import Storage
 
 
 @pytest.fixture

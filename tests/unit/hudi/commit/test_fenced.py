@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -14,10 +16,6 @@ from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.port import Storage
 from tests.support.storage_suite import put, read
 from tests.support.transactions import WRITE_ID
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 BEFORE, DURING = "before it is made", "while it is written"
 STAGING = Staging(write_id=WRITE_ID)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
@@ -13,9 +13,6 @@ from framework.hudi.commit.staging import Staging
 from framework.hudi.storage.memory import MemoryStorage
 from tests.support.storage_suite import put
 from tests.support.transactions import WRITE_ID
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 STAGING = Staging(write_id=WRITE_ID)
 

@@ -6,8 +6,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -29,10 +30,6 @@ from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.timeline.clock import ManualClock, SystemClock
 from tests.support.storage_suite import put, tree
 from tests.support.transactions import dead_owner
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 A, B = "a" * 32, "b" * 32
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,16 +14,11 @@ from framework.hudi.commit.lease import Owner, acquire, current_lease
 from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.commit.staging import Staging
 from framework.hudi.storage.local import LocalStorage
+from framework.hudi.storage.port import Move
 from framework.hudi.table.layout import HOODIE, LAKESTRAP
 from framework.hudi.timeline.clock import ManualClock
 from tests.support.storage_suite import put
 from tests.support.transactions import WRITE_ID, an_intent, dead_owner
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from framework.hudi.storage.port import Move
 
 OTHER = "b" * 32
 

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 from uuid import uuid4
 
 import pyarrow as pa
 import pytest
 
 from framework.errors import CommitConflictError, CorruptFileError, LeaseHeldError
+from framework.hudi.commit.intent import Transaction
 from framework.hudi.commit.links import by_partition, check_listing, link_files, place_files
 from framework.hudi.commit.markers import MarkerType, read_markers, write_markers
-from framework.hudi.commit.segments import SEGMENT_SCHEMA, merge_segments
+from framework.hudi.commit.segments import SEGMENT_SCHEMA, SegmentRef, merge_segments
 from framework.hudi.commit.transaction import begin
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from tests.support.fault_storage import FaultStorage
 from tests.support.storage_suite import put, read, tree
 from tests.support.transactions import a_status, a_transaction, stage_files
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from framework.hudi.commit.intent import Transaction
-    from framework.hudi.commit.segments import SegmentRef
 
 MARKERS = f".hoodie/.temp/{BOOTSTRAP_INSTANT}"
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -13,6 +14,7 @@ from framework.hudi.commit.statuses import AuditedFiles, written_files
 from framework.hudi.commit.transaction import Publication, begin, publish
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.memory import MemoryStorage
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.hudi.timeline.clock import ManualClock
 from framework.hudi.timeline.commit_body import read_commit, read_commit_body
@@ -31,12 +33,6 @@ from tests.support.loads import (
 )
 from tests.support.storage_suite import put, tree
 from tests.support.transactions import TTL_MS, a_transaction, bootstrap, recover
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from framework.hudi.storage.port import Storage
 
 ACTIONS = (Action.COMMIT, Action.DELTACOMMIT, Action.REPLACECOMMIT)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
@@ -14,9 +14,6 @@ from framework.hudi.commit.markers import batch_files, place_batch, read_batch, 
 from framework.hudi.storage.memory import MemoryStorage
 from tests.support.fault_storage import FaultStorage
 from tests.support.storage_suite import put, read
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 INSTANT = "20261101000000001"
 FOLDER = f".hoodie/.temp/{INSTANT}"

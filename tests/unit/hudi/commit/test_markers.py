@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
@@ -17,9 +17,6 @@ from framework.hudi.storage.memory import MemoryStorage
 from tests.support.loads import LOAD_TIME, a_load, a_log, group_of, stage_load
 from tests.support.storage_suite import read
 from tests.support.transactions import a_transaction, bootstrap
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PATHS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), min_size=1)
 

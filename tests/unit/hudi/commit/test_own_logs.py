@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
 
 from framework.errors import CommitConflictError, UnsupportedTableError
 from framework.hudi.codecs.log_format import BlockKind, encode_block
+from framework.hudi.commit.intent import Transaction
 from framework.hudi.commit.lease import acquire
 from framework.hudi.commit.links import check_listing, link_files
 from framework.hudi.commit.markers import MarkerType, write_markers
@@ -21,11 +22,6 @@ from framework.hudi.timeline.clock import ManualClock
 from tests.support.loads import LOAD_TIME, a_load, a_log, group_of, log_bytes, stage_load
 from tests.support.storage_suite import put, read, tree
 from tests.support.transactions import TTL_MS, a_transaction, bootstrap, dead_owner
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.hudi.commit.intent import Transaction
 
 LOG = f"p=1/{a_log(group_of(1))}"
 EARLIER = "20250101000000000"

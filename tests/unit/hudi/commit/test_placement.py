@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
@@ -12,9 +12,6 @@ from framework.hudi.commit.placement import place_bytes
 from framework.hudi.commit.staging import Staging, new_write_id
 from framework.hudi.storage.memory import MemoryStorage
 from tests.support.storage_suite import put, tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NAME = ".hoodie/hoodie.properties"
 

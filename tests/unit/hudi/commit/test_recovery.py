@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
 
 from framework.errors import CommitConflictError, CorruptFileError, UnsupportedTableError
 from framework.hudi.codecs.avro import write_container
-from framework.hudi.commit.intent import REQUESTED_REPLACE
-from framework.hudi.commit.lease import acquire, release
+from framework.hudi.commit.intent import REQUESTED_REPLACE, Intent
+from framework.hudi.commit.lease import Lease, acquire, release
 from framework.hudi.commit.links import link_files
 from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.commit.recovery import roll_back, roll_forward
@@ -29,12 +29,6 @@ from tests.support.transactions import (
     stage_files,
     visible_files,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.hudi.commit.intent import Intent
-    from framework.hudi.commit.lease import Lease
 
 TIME = "20260101000000000"
 OTHER = "b" * 32

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 from uuid import uuid4
 
 import pyarrow as pa
@@ -22,9 +22,6 @@ from framework.hudi.commit.statuses import written_files
 from framework.hudi.storage.memory import MemoryStorage
 from tests.support.storage_suite import put, read
 from tests.support.transactions import a_status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 
 @pytest.fixture

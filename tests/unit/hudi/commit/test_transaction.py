@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 from uuid import uuid4
 
 import pytest
@@ -19,11 +19,12 @@ from framework.errors import (
     UnsupportedTableError,
     Where,
 )
-from framework.hudi.commit.intent import read_intent
+from framework.hudi.commit.intent import Transaction, read_intent
 from framework.hudi.commit.links import link_files
 from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles, written_files
 from framework.hudi.commit.transaction import Publication, begin, finish, publish
 from framework.hudi.storage.memory import MemoryStorage
+from framework.hudi.storage.port import Move
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, PROPERTIES
 from framework.hudi.timeline.commit_body import read_commit
 from framework.hudi.timeline.commit_metadata import read_commit_head
@@ -39,12 +40,6 @@ from tests.support.transactions import (
     stage_files,
     visible_files,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from framework.hudi.commit.intent import Transaction
-    from framework.hudi.storage.port import Move
 
 COMMIT = f".hoodie/{BOOTSTRAP_INSTANT}.commit"
 PUBLICATION = Publication(extra={"schema": "{}"}, properties=PROPERTIES_TEXT)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 from uuid import uuid4
 
 import pyarrow as pa
@@ -17,9 +17,6 @@ from framework.hudi.filegroup.log_changes import LogChange, LogPart, read_change
 from framework.hudi.storage.memory import MemoryStorage
 from tests.support.legacy import JULIAN, MEANT, UTC_MARKS
 from tests.support.storage_suite import put
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SCHEMA = pa.schema([("_hoodie_record_key", pa.string()), ("n", pa.int64())])
 COMPLETED = {"1", "2", "3"}

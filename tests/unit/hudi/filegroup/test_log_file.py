@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
@@ -24,9 +25,6 @@ from framework.hudi.table.calendar import GREGORIAN
 from framework.hudi.table.layout import META_COLUMNS, MetaField
 from framework.hudi.table.schema import avro_schema, with_meta_columns
 from tests.support.storage_suite import put
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 TIME = "20260101000000000"
 PATH = ".group_20250101000000000.log.1_0-1-2"

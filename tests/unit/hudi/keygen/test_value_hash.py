@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +16,9 @@ from framework.hudi.keygen import value_hash
 from framework.hudi.keygen.ordering import is_injective
 from framework.hudi.keygen.text import record_keys
 from framework.hudi.keygen.value_hash import has_value_hashes, value_hashes
+from framework.hudi.table.partition_path import PartitionValue
 from framework.vocabulary import PartitionType
 from tests.support.sources import a_rule
-
-if TYPE_CHECKING:
-    from framework.hudi.table.partition_path import PartitionValue
 
 TEXT = st.text(st.sampled_from("ab,c1:_é😀"), max_size=6) | st.sampled_from(
     ["x,c1:y", "__empty__", "__null__", "", ",c1:", ",c2:"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import resource
 import signal
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,13 +15,8 @@ import pytest
 from framework.errors import StorageError
 from framework.hudi.storage.faults import storage_error
 from framework.hudi.storage.local import LocalStorage
-from framework.hudi.storage.port import Move
+from framework.hudi.storage.port import Move, Storage
 from tests.support.storage_suite import StorageSuite, condition_of, put, tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.hudi.storage.port import Storage
 
 
 class TestLocalStorage(StorageSuite):

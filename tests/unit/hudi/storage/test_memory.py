@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
 
 from framework.hudi.storage.memory import MemoryStorage
+from framework.hudi.storage.port import Storage
 from tests.support.storage_suite import StorageSuite, put, tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from framework.hudi.storage.port import Storage
 
 
 class TestMemoryStorage(StorageSuite):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,9 +13,6 @@ import pytest
 
 from framework.errors import CorruptFileError
 from framework.hudi.table.calendar import GREGORIAN, LegacyCalendar, is_marked
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 EPOCH = date(1970, 1, 1)
 LEGACY = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -21,9 +21,6 @@ from framework.hudi.table.partition_path import (
     unescape,
 )
 from framework.vocabulary import PartitionType, SourceLayout
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 HIVE, POSITIONAL = SourceLayout.HIVE, SourceLayout.POSITIONAL
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -13,9 +14,6 @@ from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.timeline.clean_history import check_not_cleaned
 from framework.hudi.timeline.timeline import load_timeline
 from tests.support.storage_suite import put
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _FILES = {"type": "array", "items": "string"}
 SCHEMA: dict[str, Any] = {

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -28,10 +30,6 @@ from framework.hudi.timeline.commit_metadata import (
 )
 from tests.golden.tables.opening import open_golden
 from tests.support.storage_suite import put, read
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 COUNTS = st.integers(0, 2**62)

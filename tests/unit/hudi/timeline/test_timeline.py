@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
@@ -10,9 +10,6 @@ import pytest
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.timeline.timeline import Timeline, load_timeline
 from tests.support.storage_suite import put
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture

@@ -5,23 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from framework.errors import StorageError
+from framework.hudi.filegroup.slices import FileSlice
 from framework.hudi.view.checkpoint import Refusal, Reopened, reopen, write_checkpoint
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.port import Query, Selection
 from framework.hudi.view.stores.memory import MemoryStore
 from tests.support.timeline_metadata import clean_bytes
 from tests.support.view_scene import BASE, Scene
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from framework.hudi.filegroup.slices import FileSlice
 
 EVERYTHING = Query(selection=Selection.ALL)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.hudi.filegroup.group import decode_group, encode_group
+from framework.hudi.filegroup.group import FileGroup, decode_group, encode_group
 from framework.hudi.filegroup.slices import FileGroupId, SourceFile
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
@@ -17,11 +17,6 @@ from framework.hudi.timeline.timeline import load_timeline
 from framework.hudi.view.counted import load_records
 from framework.hudi.view.listing_view import ListingView
 from tests.support.storage_suite import put
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from framework.hudi.filegroup.group import FileGroup
 
 IDS = ("a", "b-0", "ä")
 SKELETON, DONE, PENDING, NEWER = BOOTSTRAP_INSTANT, "20261101000000001", "5" * 17, "9" * 17

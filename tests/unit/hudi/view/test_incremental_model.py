@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,10 +13,6 @@ from framework.hudi.view.stores.embedded_kv import EmbeddedKvStore
 from framework.hudi.view.stores.memory import MemoryStore
 from framework.hudi.view.stores.spillable import SpillableStore
 from tests.support.view_model import ACTIONS, Lab
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 PLAYS = 10_000
 SHARDS = 20

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
@@ -14,9 +14,6 @@ from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.timeline.timeline import load_timeline
 from framework.hudi.view.listing_view import ListingView
 from tests.support.storage_suite import put
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 BOOTSTRAP = "00000000000001"
 

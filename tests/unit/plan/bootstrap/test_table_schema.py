@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -17,9 +17,6 @@ from tests.support.planning import (
     seen,
     with_columns,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FULL = {"mode: metadata_only": "mode: full_record"}
 

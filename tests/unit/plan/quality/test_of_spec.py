@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from framework.plan.quality.model import Budget, Check
+from framework.plan.quality.model import Budget, Check, Quality
 from framework.plan.quality.of_spec import quality_of
 from framework.vocabulary import CheckedRows, CheckKind, OnFail
 from tests.support.planning import a_spec
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from framework.plan.quality.model import Quality
 
 
 def asked(folder: Path, section: str = "", columns: str = "") -> Quality:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from framework.plan.definition import Plan
 from framework.plan.observation import Observation
 from framework.plan.readers.exceptions import EXCEPTIONS, Trait
 from framework.plan.readers.gate import ReaderGate, ReaderVerdict, gate, reader_groups, reader_word
@@ -14,12 +16,6 @@ from framework.plan.readers.versions import READERS, Ability
 from framework.vocabulary import ReaderName, SourceTrait
 from tests.interop.differences import DIFFERENCES, RELEASES
 from tests.support.planning import FLIGHTS_SCHEMA, a_plan, a_source, a_table, partition
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from framework.plan.definition import Plan
 
 NO, UNPROVEN, DOCUMENTED, YES = Ability
 FULL = {"mode: metadata_only": "mode: full_record"}

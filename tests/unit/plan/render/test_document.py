@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
@@ -45,9 +46,6 @@ from framework.vocabulary import (
     WriteOperation,
 )
 from tests.support.planning import a_plan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SCHEMA_FILE = Path(__file__).parents[4] / "schemas" / "plan.schema.json"
 RULE = KeyRule(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pyarrow as pa
@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from framework.plan.build import build
+from framework.plan.definition import Plan
 from framework.plan.observation import Observation, SourceDrift
 from framework.plan.render.document import plan_schema
 from framework.plan.render.explain import LineKind, explain_json, explain_markdown, explain_text
@@ -29,11 +30,6 @@ from tests.support.planning import (
     flights_observation,
     partition,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from framework.plan.definition import Plan
 
 MIXED = """mode: metadata_only
   rules:

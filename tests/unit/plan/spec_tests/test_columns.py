@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from framework.plan.spec_tests.columns import ddl_columns, given_columns, table_columns
 from tests.support.spec_tests import a_spec
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCHEMA: dict[str, Any] = {"path": "lake/landing", "schema": "id INT, amount DECIMAL(9,2)"}
 CONTRACT: dict[str, Any] = {"columns": {"id": {"type": "bigint"}, "note": {}, "p": {}}}

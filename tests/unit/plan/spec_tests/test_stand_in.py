@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,6 @@ from framework.plan.spec_tests.stand_in import plain_conf, stand_in
 from framework.spec.sections.quality_spec import MAX_SAMPLES
 from framework.vocabulary import WriteOperation
 from tests.support.spec_tests import a_spec
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BOOTSTRAP: dict[str, Any] = {
     "path": "lake/raw",

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from framework.errors import PlanError, SpecError
 from framework.spec.document.secret import Secret
 from framework.spec.loader import load_spec
-
-if TYPE_CHECKING:
-    from framework.spec.sections.pipeline_spec import PipelineSpec
+from framework.spec.sections.pipeline_spec import PipelineSpec
 
 Write = Callable[..., Path]
 CANARY = "canary-7f3a"

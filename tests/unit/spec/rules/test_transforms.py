@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from framework.errors import Finding, SpecError
 from framework.spec.loader import load_spec
-
-if TYPE_CHECKING:
-    from framework.spec.sections.transform_spec import TransformSpec
+from framework.spec.sections.transform_spec import TransformSpec
 
 Write = Callable[..., Path]
 PROJECT = """\

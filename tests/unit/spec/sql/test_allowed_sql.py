@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from framework.errors import SpecError
@@ -23,9 +21,7 @@ from tests.support.spec_sql import (
     QUERIES_OF_SPARK_4,
     READS,
 )
-
-if TYPE_CHECKING:
-    from tests.unit.spec.conftest import WriteSpec
+from tests.unit.spec.conftest import WriteSpec
 
 RULES = {"function-not-allowed", "view-not-declared", "bad-sql"}
 LOADING = """\

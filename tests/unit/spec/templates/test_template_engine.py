@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from framework.spec.document.scalars import ScalarValue
 from framework.spec.templates.template_check import MAX_NODES, TemplateFault
 from framework.spec.templates.template_engine import MAX_RENDERED, MAX_TEMPLATE, as_template, render
-
-if TYPE_CHECKING:
-    from framework.spec.document.scalars import ScalarValue
 
 VARIABLES: dict[str, ScalarValue] = {
     "day": "2026-10-01",

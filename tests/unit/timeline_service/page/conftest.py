@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from framework.timeline_service.host import Served
 from tests.support.scenes import a_document, a_scene, adopt
 from tests.support.served_page import WrittenTable, a_file, a_served
 from tests.support.sources import ids
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from framework.timeline_service.host import Served
 
 FIRST = "20261101000000000"
 SECOND = "20261102000000000"

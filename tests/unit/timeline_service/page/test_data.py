@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from framework.engine.reporting.summary import commit_summary
+from framework.timeline_service.host import Served
 from framework.vocabulary import ServiceAuth
 from tests.support.reports import KEYS, a_report
 from tests.support.served_page import WrittenTable, a_file, a_served, ask, file_id
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from framework.timeline_service.host import Served
 
 PAGE = "/v1/lakestrap/page/tables"
 FIRST = "20261101000000000"

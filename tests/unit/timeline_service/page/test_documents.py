@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import framework.timeline_service.page
+from framework.timeline_service.host import Served
 from tests.support.served_page import ask
-
-if TYPE_CHECKING:
-    from framework.timeline_service.host import Served
 
 SCRIPTS = sorted((Path(framework.timeline_service.page.__file__).parent / "static").glob("*.js"))
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from framework.engine.reporting.summary import commit_summary
+from framework.timeline_service.host import Served
 from tests.support.browser import NO_CHROMIUM, chromium
 from tests.support.devtools import Tab, a_tab
 from tests.support.reports import KEYS, a_report
 from tests.support.served_page import WrittenTable, a_file, a_served
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from framework.timeline_service.host import Served
 
 pytestmark = [
     pytest.mark.browser,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import settings
@@ -13,15 +15,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from framework.hudi.view.stores.embedded_kv import EmbeddedKvStore
 from framework.hudi.view.stores.memory import MemoryStore, cost_of
+from framework.hudi.view.stores.port import GroupStore
 from framework.hudi.view.stores.spillable import SpillableStore
 from framework.timeline_service.stores import store_of
 from framework.vocabulary import ViewStore
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from framework.hudi.view.stores.port import GroupStore
 
 SMALL = 4_000
 """A bound that some partitions do not fit into."""
