@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from collections.abc import Callable
 
-from framework.hudi.bootstrap.row_numbers import RowNumbers
+from framework.hudi.bootstrap.seqno_pages import RowNumbers
 from framework.hudi.bootstrap.skeleton_bytes import SkeletonBytes
 
 __all__ = ["main"]

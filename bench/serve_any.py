@@ -14,10 +14,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.view.incremental import IncrementalView
 from framework.timeline_service.access import Access
+from framework.timeline_service.host import store_of
 from framework.timeline_service.marker_routes import MARKER_PREFIX, MarkerRoutes
 from framework.timeline_service.server import EmbeddedServer
 from framework.timeline_service.service import Service
-from framework.timeline_service.stores import store_of
 from framework.timeline_service.tables import ServedTable, Tables
 from framework.vocabulary import ServiceAuth, ViewStore
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -11,14 +12,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from framework.cli.commands import COMMANDS, GROUPS
-from framework.cli.exits import epilog
-from framework.cli.interrupts import close_stdout, code_of, forget, listen, word_of
+from framework.cli.exits import close_stdout, code_of, epilog, forget, listen, word_of
 from framework.cli.usage import is_usage_error, unknown_command, usage_error, usage_fault
 from framework.errors import FrameworkError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from framework.cli.render.errors import OutputOptions
 
 __all__ = ["is_place", "main", "option_value", "with_default_command", "words_below"]

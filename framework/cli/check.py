@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,26 +13,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from framework.cli.options import (
-    Conf,
-    Format,
-    JsonFormat,
-    LogFormat,
-    LogOption,
-    Master,
-    Reports,
-    Specs,
-    Target,
-    Variables,
-    pairs,
-)
+from framework.cli import options
+from framework.cli.places import each_file, in_process
 from framework.cli.render.checks import write_checks
 from framework.cli.render.console import clean, out, write
 from framework.cli.render.errors import OutputOptions
 from framework.cli.render.progress import reporting
 from framework.cli.reports import ReportFiles
 from framework.cli.spark_session import spark_session
-from framework.cli.spec_files import each_file, in_process
 from framework.engine.places import canonical
 from framework.engine.prepare import PlanningContext, Request, load, prepare
 from framework.engine.reporting.forms import render
@@ -43,8 +32,6 @@ from framework.spec.loader import find_specs
 from framework.vocabulary import ReportForm
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from framework.engine.events import Events
     from framework.engine.results import AuditReport
 
@@ -66,7 +53,7 @@ class _Look:
 
 
 def command(
-    specs: Specs = None,
+    specs: options.Specs = None,
     source: Annotated[
         bool, typer.Option("--source", help="Check what a run would take in, not the table.")
     ] = False,
@@ -80,13 +67,13 @@ def command(
             help="Look at a share of the rows, such as 0.01; keys are left out then.",
         ),
     ] = 1.0,
-    report: Reports = None,
-    target: Target = None,
-    var: Variables = None,
-    master: Master = None,
-    conf: Conf = None,
-    form: Format = JsonFormat.TEXT,
-    log_format: LogOption = LogFormat.TEXT,
+    report: options.Reports = None,
+    target: options.Target = None,
+    var: options.Variables = None,
+    master: options.Master = None,
+    conf: options.Conf = None,
+    form: options.Format = options.JsonFormat.TEXT,
+    log_format: options.LogOption = options.LogFormat.TEXT,
 ) -> int:
     """Check the table of each spec, or its source where there is no table yet.
 
@@ -94,19 +81,19 @@ def command(
     fails. With --format json each report is one line.
     """
     voice = OutputOptions(
-        json_result=form is JsonFormat.JSON, json_log=log_format is LogFormat.JSON
+        json_result=form is options.JsonFormat.JSON, json_log=log_format is options.LogFormat.JSON
     )
     look = _Look(
         source=source,
         fraction=sample,
         reports=ReportFiles.of(report),
         master=master,
-        conf=pairs(conf, "--conf"),
+        conf=options.pairs(conf, "--conf"),
         voice=voice,
     )
     paths = find_specs(specs or [])
     look.reports.for_one_of(len(paths))
-    variables = pairs(var, "--var")
+    variables = options.pairs(var, "--var")
 
     def one(path: Path) -> int:
         return _check(Request(path=path, target=target, variables=variables), look)
@@ -116,7 +103,7 @@ def command(
 
 def _check(request: Request, look: _Look) -> int:
     """Check one spec, print and keep the report; the exit code says whether it passed."""
-    form = LogFormat.JSON if look.voice.json_log else LogFormat.TEXT
+    form = options.LogFormat.JSON if look.voice.json_log else options.LogFormat.TEXT
     with reporting(form, str(request.path)) as events:
         report = _report(request, look, events)
         look.reports.write(report, request.path, events)

@@ -6,11 +6,9 @@ Each import stands in a function of its own, so that a command costs what it nee
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from typing import Final
 
 __all__ = ["COMMANDS", "GROUPS", "Command"]
 
@@ -66,9 +64,9 @@ def _test() -> Callable[..., int]:
 
 
 def _resume() -> Callable[..., int]:
-    from framework.cli.resume import command
+    from framework.cli.run import resume_command
 
-    return command
+    return resume_command
 
 
 def _status() -> Callable[..., int]:
@@ -84,33 +82,33 @@ def _history() -> Callable[..., int]:
 
 
 def _quarantine_ls() -> Callable[..., int]:
-    from framework.cli.quarantine.ls import command
+    from framework.cli.quarantine import ls_command
 
-    return command
+    return ls_command
 
 
 def _quarantine_show() -> Callable[..., int]:
-    from framework.cli.quarantine.show import command
+    from framework.cli.quarantine import show_command
 
-    return command
+    return show_command
 
 
 def _quarantine_release() -> Callable[..., int]:
-    from framework.cli.quarantine.release import command
+    from framework.cli.release import release_command
 
-    return command
+    return release_command
 
 
 def _quarantine_drop() -> Callable[..., int]:
-    from framework.cli.quarantine.drop import command
+    from framework.cli.quarantine import drop_command
 
-    return command
+    return drop_command
 
 
 def _preview() -> Callable[..., int]:
-    from framework.cli.preview import command
+    from framework.cli.sql import preview_command
 
-    return command
+    return preview_command
 
 
 def _sql() -> Callable[..., int]:

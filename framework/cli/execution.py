@@ -6,22 +6,22 @@ import json
 import shlex
 import sys
 import tempfile
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from framework.cli.interrupts import raise_if_lost
+from framework.cli.exits import raise_if_lost
 from framework.cli.options import LogFormat
+from framework.cli.places import in_process
 from framework.cli.render.console import clean, out, write
 from framework.cli.render.errors import OutputOptions
 from framework.cli.render.plan import write_outcome
 from framework.cli.render.progress import reporting
 from framework.cli.reports import ReportFiles, kept_reports
 from framework.cli.spark_session import opened_backend
-from framework.cli.spec_files import in_process
 from framework.engine.backend import Backend
 from framework.engine.events import Event, Events, Note
 from framework.engine.prepare import PlanningContext, Prepared, Request, prepare, prepare_saved
@@ -30,10 +30,6 @@ from framework.engine.run.lifecycle import interruption
 from framework.engine.runner import RunResult
 from framework.plan.render.explain import explain_text
 from framework.plan.words import count_text, size_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 
 __all__ = ["RunOptions", "execute_saved_plan", "execute_spec", "interruptible"]
 

@@ -1,13 +1,29 @@
-"""The exit codes, in one table; each error class has its own."""
+"""Exit codes in one table, and signals as `KeyboardInterrupt`, so that a run releases its lease."""
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from sys import UnraisableHookArgs
 
-__all__ = ["EXIT_CODES", "UNEXPECTED", "epilog", "gravest"]
+__all__ = [
+    "EXIT_CODES",
+    "UNEXPECTED",
+    "close_stdout",
+    "code_of",
+    "epilog",
+    "forget",
+    "gravest",
+    "listen",
+    "raise_if_lost",
+    "word_of",
+]
 
 EXIT_CODES: Final = {
     0: "done, nothing to do, or already committed",
@@ -43,3 +59,67 @@ def epilog() -> str:
     r"""Return the table for `--help`; `\b` keeps its lines as they are."""
     rows = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
     return f"\b\nExit codes:\n{rows}"
+
+
+_WORDS: Final = {
+    int(signal.SIGINT): "interrupted",
+    int(signal.SIGTERM): "terminated",
+    int(signal.SIGHUP): "hung up",
+}
+_BASE: Final = 128
+_received: list[int] = []
+
+
+def listen() -> None:
+    """Let Ctrl-C, SIGTERM and SIGHUP interrupt; a signal that is ignored (nohup) stays so.
+
+    To be called again after PySpark has put its own handler of Ctrl-C in the place of ours.
+    """
+    for number in map(signal.Signals, _WORDS):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+    sys.unraisablehook = _report_lost
+
+
+def raise_if_lost() -> None:
+    """Interrupt now, where a signal came but its exception was lost.
+
+    Python drops what is raised in a destructor or in the callback of a weak reference, and a signal
+    may well arrive in one.
+    """
+    if _received:
+        raise KeyboardInterrupt(_received[-1])
+
+
+def forget() -> None:
+    """Take what was received as dealt with."""
+    _received.clear()
+
+
+def code_of(stop: KeyboardInterrupt) -> int:
+    """Return the exit code of an interruption: 128 plus the signal, 130 for Ctrl-C."""
+    number = stop.args[0] if stop.args and isinstance(stop.args[0], int) else signal.SIGINT
+    return _BASE + int(number)
+
+
+def word_of(stop: KeyboardInterrupt) -> str:
+    """Return the word for what happened."""
+    return _WORDS.get(code_of(stop) - _BASE, "interrupted")
+
+
+def close_stdout() -> int:
+    """Give stdout up after its reader went away (`| head`); return the exit code for that."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return _BASE + int(signal.SIGPIPE)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    del frame
+    _received.append(number)
+    raise KeyboardInterrupt(number)
+
+
+def _report_lost(lost: UnraisableHookArgs) -> None:
+    """Print an exception that Python drops, but for an interruption: `raise_if_lost` raises it."""
+    if not (_received and lost.exc_type is KeyboardInterrupt):
+        sys.__unraisablehook__(lost)

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from framework.cli.options import Format, JsonFormat, Place, Target, Variables, pairs
 from framework.cli.places import locations_of
-from framework.cli.render.console import clean, out, write
-from framework.cli.render.rows import in_columns
-from framework.engine.inspect.history import Event, history
+from framework.cli.render.console import clean, in_columns, out, write
+from framework.engine.reading.load_history import Event, history
 from framework.engine.reporting.summary import CheckSummary, summary_of
 from framework.engine.reporting.words import tally_text
 from framework.plan.words import count_text
 from framework.vocabulary import Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 __all__ = ["command", "write_events"]
 

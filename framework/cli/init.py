@@ -6,12 +6,13 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 from urllib.parse import unquote, urlsplit
 
 import typer
@@ -21,9 +22,6 @@ from framework.cli.render.console import err, out, write
 from framework.engine.inspect.first_spec import FirstLook, look
 from framework.errors import PlanError, StorageError, Where
 from framework.vocabulary import PartitionType, SourceLayout
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 __all__ = ["VARIABLE", "Installation", "command", "installation"]
 

@@ -1,22 +1,29 @@
-"""Tables that the user named by a spec, by their location, or not at all."""
+"""Specs and tables that the user named: by a file, a folder, a location, or not at all."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
+from framework.cli.exits import gravest
+from framework.cli.render.console import clean, err, write
+from framework.cli.render.errors import OutputOptions, fail
 from framework.engine.prepare import Request, load
+from framework.engine.tasks import InProcessTasks
+from framework.errors import FrameworkError
 from framework.plan.quality.of_spec import quarantine_of
 from framework.spec.loader import find_specs
 from framework.spec.sections.quality_spec import QUARANTINE_SUFFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from framework.spec.sections.pipeline_spec import PipelineSpec
 
-__all__ = ["NamedTable", "locations_of", "table_of", "tables_of"]
+__all__ = ["NamedTable", "each_file", "in_process", "locations_of", "table_of", "tables_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,3 +87,36 @@ def table_of(place: str, target: str | None, variables: Mapping[str, str]) -> Na
         return NamedTable(location=location, named=place)
     spec = load(Request(path=Path(place), target=target, variables=variables))
     return NamedTable(location=spec.table.location, named=place, spec=spec)
+
+
+def in_process() -> InProcessTasks:
+    """Return tasks on threads of this process, one a core."""
+    return InProcessTasks(os.cpu_count() or 1)
+
+
+def each_file(files: Sequence[Path], one: Callable[[Path], int], voice: OutputOptions) -> int:
+    """Do `one` for each spec or saved plan and return the gravest exit code.
+
+    An error of one of several is drawn and does not keep the others from their turn; the error of
+    a single one is raised.
+    """
+    if len(files) == 1:
+        return one(files[0])
+    codes: dict[Path, int] = {}
+    for file in files:
+        if not voice.json_log:
+            write(err(), Text(clean(file), style="bold"))
+        try:
+            codes[file] = one(file)
+        except FrameworkError as error:
+            codes[file] = fail(error, voice)
+    if not voice.json_log:
+        _sum_up(codes)
+    return gravest(list(codes.values()))
+
+
+def _sum_up(codes: dict[Path, int]) -> None:
+    failed = {file: code for file, code in codes.items() if code}
+    write(err(), Text(f"{len(codes)} specs: {len(codes) - len(failed)} done, {len(failed)} failed"))
+    for file, code in failed.items():
+        write(err(), f"  exit {code}  {clean(file)}")

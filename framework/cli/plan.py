@@ -6,19 +6,20 @@ import contextlib
 import json
 import sys
 import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from framework.cli.options import LogFormat, LogOption, Specs, Target, Variables, pairs
+from framework.cli.places import each_file, in_process
 from framework.cli.render.console import out
 from framework.cli.render.errors import OutputOptions
 from framework.cli.render.plan import write_plan
 from framework.cli.render.progress import reporting
-from framework.cli.spec_files import each_file, in_process
 from framework.cli.usage import usage_error
 from framework.engine.events import Events, Note
 from framework.engine.prepare import PlanningContext, Prepared, Request, prepare
@@ -28,10 +29,6 @@ from framework.plan.render.explain import explain_json, explain_markdown
 from framework.plan.render.markdown import failure_text
 from framework.plan.saved import save_plan
 from framework.spec.loader import find_specs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
 
 __all__ = ["Markdown", "command"]
 

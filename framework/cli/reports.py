@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -21,8 +22,6 @@ from framework.spec.document.findings import nearest
 from framework.vocabulary import Outcome, ReportForm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from framework.engine.prepare import Prepared
     from framework.engine.results import AuditReport
 

@@ -1,4 +1,4 @@
-"""`run-pipeline run`: run specs, or a saved plan."""
+"""`run-pipeline run` and `run-pipeline resume`: run specs or a saved plan, or continue a run."""
 
 from __future__ import annotations
 
@@ -7,39 +7,25 @@ from typing import Annotated
 
 import typer
 
+from framework.cli import options
 from framework.cli.execution import RunOptions, execute_saved_plan, execute_spec
-from framework.cli.options import (
-    Conf,
-    Format,
-    InProcess,
-    JsonFormat,
-    Lineage,
-    LogFormat,
-    LogOption,
-    Master,
-    Reports,
-    Specs,
-    Target,
-    Variables,
-    pairs,
-)
+from framework.cli.places import each_file
 from framework.cli.render.errors import OutputOptions
 from framework.cli.reports import ReportFiles
-from framework.cli.spec_files import each_file
 from framework.cli.usage import usage_error
 from framework.engine.prepare import Request
 from framework.plan.build import Earlier
 from framework.spec.loader import find_specs
 
-__all__ = ["command"]
+__all__ = ["command", "resume_command"]
 
 _SAVED = ".json"
 
 
 def command(
-    specs: Specs = None,
-    target: Target = None,
-    var: Variables = None,
+    specs: options.Specs = None,
+    target: options.Target = None,
+    var: options.Variables = None,
     fresh: Annotated[
         bool,
         typer.Option("--fresh", help="Undo a run that was cut off; do not resume it."),
@@ -48,13 +34,13 @@ def command(
         str | None,
         typer.Option("--run-id", metavar="ID", help="Publish a load of this id once."),
     ] = None,
-    report: Reports = None,
-    lineage: Lineage = None,
-    master: Master = None,
-    conf: Conf = None,
-    in_process: InProcess = False,
-    form: Format = JsonFormat.TEXT,
-    log_format: LogOption = LogFormat.TEXT,
+    report: options.Reports = None,
+    lineage: options.Lineage = None,
+    master: options.Master = None,
+    conf: options.Conf = None,
+    in_process: options.InProcess = False,
+    form: options.Format = options.JsonFormat.TEXT,
+    log_format: options.LogOption = options.LogFormat.TEXT,
 ) -> int:
     """Run specs, or plans (*.json) that `plan --out` saved.
 
@@ -62,17 +48,17 @@ def command(
     again. Nothing new is no error. With --format json each result is one line.
     """
     voice = OutputOptions(
-        json_result=form is JsonFormat.JSON, json_log=log_format is LogFormat.JSON
+        json_result=form is options.JsonFormat.JSON, json_log=log_format is options.LogFormat.JSON
     )
     order = RunOptions(
         master=master,
-        conf=pairs(conf, "--conf"),
+        conf=options.pairs(conf, "--conf"),
         in_process=in_process,
         voice=voice,
         reports=ReportFiles.of(report),
         lineage=lineage,
     )
-    variables = pairs(var, "--var")
+    variables = options.pairs(var, "--var")
     saved = [path for path in specs or [] if path.suffix == _SAVED]
     if saved and (target or variables or fresh or run_id):
         raise usage_error("saved-plan", "a saved plan has its own target and variables")
@@ -90,3 +76,26 @@ def command(
         return execute_spec(request, order)
 
     return each_file(files, one, voice)
+
+
+def resume_command(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec whose run was cut off.")],
+    target: options.Target = None,
+    var: options.Variables = None,
+    master: options.Master = None,
+    conf: options.Conf = None,
+    in_process: options.InProcess = False,
+    form: options.Format = options.JsonFormat.TEXT,
+    log_format: options.LogOption = options.LogFormat.TEXT,
+) -> int:
+    """Go on with a run that was cut off; exit 1 where there is nothing to resume."""
+    voice = OutputOptions(
+        json_result=form is options.JsonFormat.JSON, json_log=log_format is options.LogFormat.JSON
+    )
+    order = RunOptions(
+        master=master, conf=options.pairs(conf, "--conf"), in_process=in_process, voice=voice
+    )
+    request = Request(
+        path=spec, target=target, variables=options.pairs(var, "--var"), earlier=Earlier.RESUME
+    )
+    return execute_spec(request, order)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -13,9 +14,6 @@ from framework.cli.options import Format, JsonFormat
 from framework.engine.reporting.document import report_schema
 from framework.plan.render.document import plan_schema
 from framework.spec.json_schema import project_schema, spec_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 __all__ = ["command"]
 

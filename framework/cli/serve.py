@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -21,9 +22,6 @@ from framework.plan.words import count_text
 from framework.spec.sections.sizes import parse_size
 from framework.timeline_service.host import DEFAULT_PORT, Served, ServiceOrder, serving
 from framework.vocabulary import ServiceAuth, ViewStore
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["command"]
 

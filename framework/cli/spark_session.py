@@ -8,17 +8,16 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from framework.cli.interrupts import listen
+from framework.cli.exits import listen
 from framework.engine.events import Events, Note
 from framework.errors import EngineError, FrameworkError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from pyspark.sql import SparkSession
 
     from framework.engine.backend import Backend

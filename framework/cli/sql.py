@@ -1,19 +1,25 @@
-"""`run-pipeline sql`: look at a table with a query."""
+"""`run-pipeline sql` and `run-pipeline preview`: rows of a query, or of what a spec would load."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from framework.cli.options import Conf, Format, JsonFormat, Master, Target, Variables, pairs
 from framework.cli.places import locations_of
-from framework.cli.render.console import err, write
-from framework.cli.render.rows import write_rows
+from framework.cli.render.console import err, write, write_rows
 from framework.cli.spark_session import spark_session
+from framework.engine.prepare import Request, load
+from framework.errors import PlanError, Where
+from framework.plan.load_stages import load_request
 
-__all__ = ["command"]
+if TYPE_CHECKING:
+    from framework.spark.loading.preview import Preview
+
+__all__ = ["command", "preview_command"]
 
 
 def command(
@@ -50,3 +56,50 @@ def command(
     if answer.has_more:
         write(err(), f"there are more than {limit:,} rows; --limit shows others")
     return 0
+
+
+def preview_command(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A spec with a section `source`.")],
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Show at most so many rows.")] = 20,
+    target: Target = None,
+    var: Variables = None,
+    master: Master = None,
+    conf: Conf = None,
+    form: Format = JsonFormat.TEXT,
+) -> int:
+    """Show the first rows of the source, after the transforms; nothing is written.
+
+    Files that were loaded before are shown too. With --format json each row is one line.
+    """
+    loaded = load(Request(path=spec, target=target, variables=pairs(var, "--var")))
+    request = load_request(loaded)
+    if request is None or request.input is None:
+        raise PlanError(
+            "preview/no-source",
+            "the spec loads no rows",
+            where=Where(file=str(spec)),
+            remedy="Add sections `source` and `write`.",
+        )
+    from framework.spark.loading.preview import preview_rows
+
+    settings = {**(loaded.spark.revealed_conf() if loaded.spark else {}), **pairs(conf, "--conf")}
+    asked = master or (loaded.spark.master if loaded.spark else None)
+    with spark_session(asked, settings) as spark:
+        found = preview_rows(spark, request.input, limit)
+    if form is JsonFormat.JSON:
+        sys.stdout.writelines(f"{row}\n" for row in found.rows)
+    else:
+        write_rows([column.name for column in found.columns], found.rows)
+    _print(found, limit)
+    return 0
+
+
+def _print(found: Preview, limit: int) -> None:
+    """Say on stderr what the rows do not show."""
+    types = ", ".join(f"{column.name} {column.type}" for column in found.columns)
+    write(err(), f"columns: {types}")
+    if found.has_more:
+        write(err(), f"there are more than {limit:,} rows; --limit shows others")
+    if found.nondeterministic:
+        names = ", ".join(found.nondeterministic)
+        write(err(), f"not the same each time: {names}; a run writes the rows to files first")

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from framework.cli.options import Format, JsonFormat, Place, Target, Variables, pairs
 from framework.cli.places import tables_of
-from framework.cli.quarantine.selection import sums
+from framework.cli.quarantine import sums
 from framework.cli.render.console import clean, out, write
 from framework.engine.inspect.hudi_writer_options import OptionsForm, hudi_options, table_ddl
 from framework.engine.inspect.status import DiskUse, Slices, TableStatus, table_status

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -11,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from framework.cli.exits import gravest
-from framework.cli.interrupts import raise_if_lost
+from framework.cli.exits import gravest, raise_if_lost
 from framework.cli.options import Conf, Master, Specs, Target, Variables, pairs
 from framework.cli.render.console import clean, err, write
 from framework.cli.render.errors import OutputOptions, fail
@@ -21,14 +21,12 @@ from framework.cli.spark_session import spark_session
 from framework.engine.prepare import Request, load
 from framework.engine.spec_tests.rows import ReadySpecTest, made_ready
 from framework.errors import FrameworkError, PlanError
-from framework.plan.faults import Fault, refuse
+from framework.plan.refusals import Fault, refuse
 from framework.plan.spec_tests.spec_test import spec_tests_of
 from framework.plan.spec_tests.stand_in import plain_conf
 from framework.spec.loader import find_specs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from pyspark.sql import SparkSession
 
     from framework.engine.spec_tests.result import SpecTestResult
@@ -197,7 +195,7 @@ def _try_all(
     keep: bool,
 ) -> None:
     """Try the tests of all specs on one session."""
-    from framework.spark.spec_tests.session import MASTER, session_of, start_settings
+    from framework.spark.spec_tests.run_test import MASTER, session_of, start_settings
 
     confs = [each.conf for each in found.specs]
     with spark_session(master or MASTER, start_settings(confs, settings)) as spark:

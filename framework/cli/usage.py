@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import Any, Final
 
 from framework.errors import Finding, SpecError, Where
 from framework.spec.document.findings import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["is_usage_error", "unknown_command", "usage_error", "usage_fault"]
 

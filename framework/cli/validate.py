@@ -6,7 +6,9 @@ It answers in under half a second, so what draws faults is loaded only where the
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,9 +19,6 @@ from framework.spec.loader import find_specs, load_spec
 from framework.spec.rules.shared_tables import shared_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["command"]

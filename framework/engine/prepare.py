@@ -15,14 +15,14 @@ from framework.engine.events import Events, silent
 from framework.engine.inspect.observe import observe
 from framework.engine.tasks import InProcessTasks, Tasks
 from framework.errors import CorruptFileError, PlanError, Where
-from framework.hudi.storage.faults import storage_error
+from framework.hudi.storage.port import storage_error
 from framework.plan.build import Earlier, build
 from framework.plan.definition import Plan
 from framework.plan.load_stages import load_request
 from framework.plan.observation import Observation
 from framework.plan.saved import Invocation, check_fresh, load_plan
 from framework.plan.target import target_of
-from framework.spec.document.regular_file import NotRegularError, TooBigError, read_regular
+from framework.spec.document.source import NotRegularError, TooBigError, read_regular
 from framework.spec.loader import load_spec
 from framework.spec.sections.pipeline_spec import PipelineSpec
 

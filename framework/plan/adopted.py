@@ -8,11 +8,11 @@ from framework.hudi.keygen.rule import KeyGenerator
 from framework.plan.definition import Adopted, Case, Plan, PlanNote
 from framework.plan.estimate import Estimate
 from framework.plan.facts import BootstrapFacts
-from framework.plan.faults import Fault, refuse
 from framework.plan.observation import Observation, TableState
 from framework.plan.reader_demands import reader_faults, unproven_notes
 from framework.plan.readers.exceptions import Trait
 from framework.plan.readers.gate import gate
+from framework.plan.refusals import Fault, refuse
 from framework.plan.stages import Recover, Recovery
 from framework.plan.target import Target
 from framework.plan.words import listing

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum, unique
 
+from framework.plan import refusals
 from framework.plan.adopted import plan_adopted
 from framework.plan.bootstrap.build_bootstrap import plan_begin
 from framework.plan.definition import Plan
-from framework.plan.faults import Fault, refuse
 from framework.plan.load_stages import plan_load
 from framework.plan.observation import Observation, PendingRun
-from framework.plan.refusals import refuse_foreign_pending, refuse_held, refuse_unsupported
 from framework.plan.stages import Recover, Recovery
 from framework.plan.target import Target, target_of
 from framework.spec.sections.pipeline_spec import PipelineSpec
@@ -47,14 +46,14 @@ def build(spec: PipelineSpec, observation: Observation, *, earlier: Earlier = Ea
         CommitConflictError: another writer has an instant under way where we would write.
     """
     target = target_of(spec)
-    refuse_held(observation.pending, observation.table)
-    refuse_unsupported(observation.table)
+    refusals.refuse_held(observation.pending, observation.table)
+    refusals.refuse_unsupported(observation.table)
     recover = _recover(spec, target, observation, earlier)
     if observation.request is not None:
         return plan_load(spec, target, observation, recover)
     if observation.table.exists:
         return plan_adopted(spec, target, observation, recover)
-    refuse_foreign_pending(observation.table)
+    refusals.refuse_foreign_pending(observation.table)
     return plan_begin(spec, target, observation, recover)
 
 
@@ -111,10 +110,10 @@ def _changes(target: Target, observation: Observation) -> str:
 
 def _refuse_resume(spec: PipelineSpec, message: str, kind: str) -> None:
     """Raise the error of a `resume` that cannot be."""
-    fault = Fault(
+    fault = refusals.Fault(
         condition=f"resume/{kind}",
         key_path="",
         message=message,
         remedy="Use `run`, which begins, resumes or rolls back as it must.",
     )
-    refuse((fault,), spec.positions)
+    refusals.refuse((fault,), spec.positions)

@@ -9,9 +9,9 @@ from framework.errors import PlanError
 from framework.hudi.keygen.rule import key_faults
 from framework.hudi.table.partition_path import PartitionValue, partition_values
 from framework.plan.estimate import commit_bytes
-from framework.plan.faults import Fault
 from framework.plan.observation import SourceInventory, TableState
 from framework.plan.partitions import PartitionPlan
+from framework.plan.refusals import Fault
 from framework.plan.target import Target
 from framework.plan.words import count_text, listing, size_text
 from framework.vocabulary import BootstrapMode

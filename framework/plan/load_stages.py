@@ -7,36 +7,22 @@ from dataclasses import replace
 from typing import Final
 
 from framework.hudi.keygen.rule import KeyGenerator
+from framework.plan import stages
 from framework.plan.adopted import as_warning, immutable_faults
 from framework.plan.checks import check_foreign_content
 from framework.plan.definition import Case, Plan
 from framework.plan.estimate import Estimate
-from framework.plan.faults import Fault, refuse
 from framework.plan.load import InputListing, InputRequest, LoadPlan, LoadRequest, Transform
 from framework.plan.observation import Observation, TableState
 from framework.plan.quality.contract import splitting_faults
 from framework.plan.reader_demands import reader_faults, unproven_notes
 from framework.plan.readers.exceptions import Trait
 from framework.plan.readers.gate import gate
-from framework.plan.refusals import refuse_foreign_pending
+from framework.plan.refusals import Fault, refuse, refuse_foreign_pending
 from framework.plan.release import without_bounds
-from framework.plan.stages import (
-    AuditLoad,
-    BeginLoad,
-    CommitLoad,
-    LoadStages,
-    ReadInput,
-    Recover,
-    Recovery,
-    RowStages,
-    Screen,
-    TagRows,
-    WriteRows,
-)
 from framework.plan.target import Target
 from framework.spec.sections.pipeline_spec import PipelineSpec
-from framework.spec.sections.source_spec import FILE_FORMATS, SourceLoad, SourceSpec
-from framework.spec.sections.write_spec import WriteSpec
+from framework.spec.sections.source_spec import FILE_FORMATS, SourceLoad, SourceSpec, WriteSpec
 from framework.vocabulary import MissingColumns, SchemaEvolution, TableType, WriteOperation
 
 __all__ = ["load_request", "load_stages", "plan_load"]
@@ -60,7 +46,7 @@ def load_request(spec: PipelineSpec, *, run_id: str | None = None) -> LoadReques
 
 
 def plan_load(
-    spec: PipelineSpec, target: Target, observation: Observation, recover: Recover | None
+    spec: PipelineSpec, target: Target, observation: Observation, recover: stages.Recover | None
 ) -> Plan:
     """Return the plan of a load, after recovering an earlier run where there is one.
 
@@ -225,27 +211,27 @@ def _load(
     )
 
 
-def load_stages(target: Target, load: LoadPlan) -> LoadStages:
+def load_stages(target: Target, load: LoadPlan) -> stages.LoadStages:
     """Return the stages of a load."""
     rule, quality = target.key_rule, target.quality
     action = "replacecommit" if load.operation in _REPLACES else target.action
-    return LoadStages(
-        begin=BeginLoad(action=action),
+    return stages.LoadStages(
+        begin=stages.BeginLoad(action=action),
         rows=_row_stages(target, load),
-        screen=Screen(quality=quality) if quality.checks else None,
-        audit=AuditLoad(rule=rule, quality=quality),
-        commit=CommitLoad(action=action),
+        screen=stages.Screen(quality=quality) if quality.checks else None,
+        audit=stages.AuditLoad(rule=rule, quality=quality),
+        commit=stages.CommitLoad(action=action),
     )
 
 
-def _row_stages(target: Target, load: LoadPlan) -> RowStages | None:
+def _row_stages(target: Target, load: LoadPlan) -> stages.RowStages | None:
     """Return the stages of a load that brings rows, None for one that deletes partitions."""
     if load.request is None:
         return None
-    return RowStages(
-        read=ReadInput(request=load.request, files=load.files, bytes=load.bytes),
-        tag=TagRows(scope=target.key_rule.scope),
-        write=WriteRows(
+    return stages.RowStages(
+        read=stages.ReadInput(request=load.request, files=load.files, bytes=load.bytes),
+        tag=stages.TagRows(scope=target.key_rule.scope),
+        write=stages.WriteRows(
             operation=load.operation,
             target_file_size=load.target_file_size,
             small_file_limit=load.small_file_limit,
@@ -254,9 +240,9 @@ def _row_stages(target: Target, load: LoadPlan) -> RowStages | None:
     )
 
 
-def _idle_case(recover: Recover | None) -> Case:
+def _idle_case(recover: stages.Recover | None) -> Case:
     """Return the case of a plan that loads nothing."""
-    finishes = recover is not None and recover.recovery is Recovery.FINISH
+    finishes = recover is not None and recover.recovery is stages.Recovery.FINISH
     return Case.FINISH if finishes else Case.UP_TO_DATE
 
 

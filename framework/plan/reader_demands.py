@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from framework.plan.definition import PlanNote
-from framework.plan.faults import Fault
 from framework.plan.readers.exceptions import EXCEPTIONS, Trait
 from framework.plan.readers.gate import ReaderGate, ReaderVerdict, gate
 from framework.plan.readers.versions import ANY_VERSION, Ability
+from framework.plan.refusals import Fault
 from framework.vocabulary import ReaderName
 
 __all__ = ["reader_faults", "unproven_notes"]

@@ -1,28 +1,82 @@
-"""Tables that must not be touched, whatever the spec says."""
+"""Faults that planning finds, all reported at once, and tables that must not be changed."""
 
 from __future__ import annotations
 
-from framework.errors import (
-    CommitConflictError,
-    LeaseHeldError,
-    UnsupportedTableError,
-    Where,
-)
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from framework import errors
 from framework.hudi.table.layout import LAYOUT_VERSION, PROPERTIES, TABLE_VERSION
 from framework.hudi.table.supported import unsupported_entries
 from framework.plan.observation import PendingRun, TableState
 from framework.plan.words import listing
+from framework.spec.document.positions import Positions
 
-__all__ = ["refuse_foreign_pending", "refuse_held", "refuse_unsupported"]
+__all__ = ["Fault", "refuse", "refuse_foreign_pending", "refuse_held", "refuse_unsupported"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One reason why the spec does not fit what is there.
+
+    Attributes:
+        condition: stable id, `area/kebab-name`.
+        key_path: the key of the spec that the fault speaks of; "" is the whole.
+        message: one sentence, no trailing newline.
+        remedy: what to do, or "".
+        partition: the partition concerned, when it is one.
+        source: the source file concerned, relative to the source root, when it is one.
+    """
+
+    condition: str
+    key_path: str
+    message: str
+    remedy: str = ""
+    partition: str | None = None
+    source: str | None = None
+
+
+def refuse(faults: Sequence[Fault], positions: Positions) -> NoReturn:
+    """Raise one `PlanError` that reports every fault, sorted by its place in the spec.
+
+    The error has the condition, place and remedy of the first. With more than one, the message
+    lists them all, a line each; `__cause__` holds them as findings, to be drawn as code frames.
+    """
+    findings = tuple(sorted((_finding(fault, positions) for fault in faults), key=_place))
+    first = findings[0]
+    if len(findings) == 1:
+        message = first.message
+    else:
+        lines = "".join(f"\n  {f.where}: {f.message} [{f.rule}]" for f in findings)
+        message = f"the spec does not fit in {len(findings)} ways:{lines}"
+    raise errors.PlanError(
+        first.rule, message, where=first.where, remedy=first.suggestion or ""
+    ) from errors.SpecError(findings)
+
+
+def _finding(fault: Fault, positions: Positions) -> errors.Finding:
+    """Return the fault as a finding with its place in the spec."""
+    message = f"{fault.source}: {fault.message}" if fault.source else fault.message
+    found = positions.finding(
+        fault.condition, fault.key_path, message, suggestion=fault.remedy or None
+    )
+    return replace(found, where=replace(found.where, partition=fault.partition))
+
+
+def _place(finding: errors.Finding) -> tuple[int, int, str, str]:
+    """Order by line, column, rule and partition."""
+    where = finding.where
+    return (where.line or 0, where.column or 0, finding.rule, where.partition or "")
 
 
 def refuse_held(pending: PendingRun | None, table: TableState) -> None:
     """Raise `LeaseHeldError` (`lease/held`) while a live run of ours holds the table."""
     if pending is not None and pending.held_by is not None:
-        raise LeaseHeldError(
+        raise errors.LeaseHeldError(
             "lease/held",
             f"run {pending.write_id} holds the table: {pending.held_by}",
-            where=Where(table=table.location, instant=pending.instant),
+            where=errors.Where(table=table.location, instant=pending.instant),
             remedy="Wait for it to end, then run again.",
         )
 
@@ -33,9 +87,9 @@ def refuse_unsupported(table: TableState) -> None:
     Conditions: `table/version`, `table/metadata-table` and `table/property-not-supported`.
     """
     found = table.properties
-    place = Where(table=table.location)
+    place = errors.Where(table=table.location)
     if found is not None and (found.version, found.layout) != (TABLE_VERSION, LAYOUT_VERSION):
-        raise UnsupportedTableError(
+        raise errors.UnsupportedTableError(
             "table/version",
             f"the table has version {found.version} and timeline layout {found.layout}; "
             f"supported are version {TABLE_VERSION} and layout {LAYOUT_VERSION}",
@@ -46,7 +100,7 @@ def refuse_unsupported(table: TableState) -> None:
             ),
         )
     if table.metadata_table:
-        raise UnsupportedTableError(
+        raise errors.UnsupportedTableError(
             "table/metadata-table",
             "the table has a Hudi metadata table, which a commit of ours would leave behind",
             where=place,
@@ -56,10 +110,10 @@ def refuse_unsupported(table: TableState) -> None:
             ),
         )
     for entry in () if found is None else unsupported_entries(found):
-        raise UnsupportedTableError(
+        raise errors.UnsupportedTableError(
             "table/property-not-supported",
             f"the table has {entry.key}={entry.value}: {entry.why}",
-            where=Where(table=table.location, file=PROPERTIES),
+            where=errors.Where(table=table.location, file=PROPERTIES),
             remedy="Write it with Apache Hudi, or make a new table from its rows.",
         )
 
@@ -67,9 +121,9 @@ def refuse_unsupported(table: TableState) -> None:
 def refuse_foreign_pending(table: TableState) -> None:
     """Raise `CommitConflictError` (`table/foreign-pending`) beside another writer's instant."""
     if table.foreign_pending:
-        raise CommitConflictError(
+        raise errors.CommitConflictError(
             "table/foreign-pending",
             f"another writer has begun {listing(table.foreign_pending)} and not ended it",
-            where=Where(table=table.location, instant=table.foreign_pending[0]),
+            where=errors.Where(table=table.location, instant=table.foreign_pending[0]),
             remedy="Wait for that writer, or let Apache Hudi roll its dead write back.",
         )

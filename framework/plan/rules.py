@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import Final
 
 from framework.hudi.table.partition_path import PartitionValue
-from framework.plan.faults import Fault
+from framework.plan.refusals import Fault
 from framework.plan.words import count_text, listing
 from framework.spec.sections.comparisons import Comparison
-from framework.spec.sections.patterns import Pattern
+from framework.spec.sections.fields import Pattern
 from framework.vocabulary import BootstrapMode, SourceTrait
 
 __all__ = ["Choice", "ModeRule", "choose_modes", "rule_faults"]

@@ -6,30 +6,26 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from framework import vocabulary
 from framework.errors import PlanError
 from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.keygen.rule import KeyRule, PartitionField, choose_rule
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
-from framework.plan.faults import Fault, refuse
 from framework.plan.quality.model import Quality
 from framework.plan.quality.of_spec import quality_of
+from framework.plan.refusals import Fault, refuse
 from framework.plan.rules import ModeRule
 from framework.spec.document.positions import Positions
 from framework.spec.sections.bootstrap_spec import BootstrapSpec
-from framework.spec.sections.patterns import compile_pattern
+from framework.spec.sections.fields import compile_pattern
 from framework.spec.sections.pipeline_spec import PipelineSpec
-from framework.vocabulary import (
-    BootstrapMode,
-    OnDuplicate,
-    PartitionType,
-    ReaderName,
-    SourceLayout,
-    TableType,
-)
 
 __all__ = ["BOOTSTRAP_INSTANT", "Target", "mode_rules", "target_of"]
 
-_ACTIONS = {TableType.COPY_ON_WRITE: "commit", TableType.MERGE_ON_READ: "deltacommit"}
+_ACTIONS = {
+    vocabulary.TableType.COPY_ON_WRITE: "commit",
+    vocabulary.TableType.MERGE_ON_READ: "deltacommit",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,17 +55,17 @@ class Target:
 
     name: str
     location: str
-    table_type: TableType
+    table_type: vocabulary.TableType
     key_rule: KeyRule
-    layout: SourceLayout
+    layout: vocabulary.SourceLayout
     source: str | None
-    default_mode: BootstrapMode
+    default_mode: vocabulary.BootstrapMode
     bloom: BloomChoice
     ordering: tuple[str, ...]
-    readers: tuple[ReaderName, ...]
+    readers: tuple[vocabulary.ReaderName, ...]
     parallelism: int | None
     partitions_per_batch: int | None
-    on_duplicate: OnDuplicate
+    on_duplicate: vocabulary.OnDuplicate
     spec_hash: str
     spec_json: str
     immutable: Mapping[str, str]
@@ -82,7 +78,7 @@ class Target:
         return _ACTIONS[self.table_type]
 
     @property
-    def partition_types(self) -> Mapping[str, PartitionType]:
+    def partition_types(self) -> Mapping[str, vocabulary.PartitionType]:
         """Declared type of each partition column, in folder order."""
         return {field.name: field.type for field in self.key_rule.partition}
 
@@ -105,13 +101,13 @@ def target_of(spec: PipelineSpec) -> Target:
         key_rule=_key_rule(spec),
         layout=_layout(spec),
         source=bootstrap.path if bootstrap else None,
-        default_mode=bootstrap.mode if bootstrap else BootstrapMode.METADATA_ONLY,
+        default_mode=bootstrap.mode if bootstrap else vocabulary.BootstrapMode.METADATA_ONLY,
         bloom=bloom,
         ordering=table.ordering.columns if table.ordering else (),
         readers=table.readers,
         parallelism=bootstrap.parallelism if bootstrap else None,
         partitions_per_batch=bootstrap.partitions_per_batch if bootstrap else None,
-        on_duplicate=bootstrap.on_duplicate if bootstrap else OnDuplicate.ABORT,
+        on_duplicate=bootstrap.on_duplicate if bootstrap else vocabulary.OnDuplicate.ABORT,
         spec_hash=spec.content_hash,
         spec_json=json.dumps(spec.stored(), ensure_ascii=False, separators=(",", ":")),
         immutable=_immutable(spec),
@@ -150,11 +146,11 @@ def _bootstrap_of(spec: PipelineSpec) -> BootstrapSpec:
     return spec.bootstrap
 
 
-def _layout(spec: PipelineSpec) -> SourceLayout:
+def _layout(spec: PipelineSpec) -> vocabulary.SourceLayout:
     """Return the layout of the folders: of a table that no source begins, Hive's."""
     if spec.bootstrap is not None:
         return spec.bootstrap.layout
-    return SourceLayout.HIVE if spec.table.partition_by else SourceLayout.NONE
+    return vocabulary.SourceLayout.HIVE if spec.table.partition_by else vocabulary.SourceLayout.NONE
 
 
 def _key_rule(spec: PipelineSpec) -> KeyRule:

@@ -1,27 +1,164 @@
-"""Runs on Spark: the backend, and a whole run on a session of the caller's."""
+"""Runs on Spark: the backend, the views that its tasks ask, and a whole run on a caller's session.
+
+The driver keeps one view per table and serves it to the tasks of its runs (RFC-03). The service
+belongs to the process, not to a run: the next run of the same table continues with the same view
+and lists nothing. It starts with the first load that needs it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import atexit
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Final, Self
 
 from framework.engine.backend import Backend
 from framework.engine.events import Events, silent
 from framework.engine.prepare import PlanningContext, Request, prepare
+from framework.engine.reading.table import Table
+from framework.engine.reading.views import LISTED, Views, checked, listing_view
 from framework.engine.runner import RunResult
+from framework.hudi.timeline.timeline import timeline_hash
+from framework.hudi.view.incremental import IncrementalView
+from framework.hudi.view.port import FileSystemView
+from framework.hudi.view.remote import ServiceAddress
 from framework.spark.checking.checker import SparkChecker
-from framework.spark.loading.reader import SparkInput
+from framework.spark.loading.preview import SparkInput
 from framework.spark.reading.jvm import Jvm
 from framework.spark.tasks import SparkTasks
-from framework.spark.views import views_for
 from framework.spec.sections.timeline_service_spec import TimelineServiceSpec
+from framework.timeline_service.access import Access
+from framework.timeline_service.host import store_of
+from framework.timeline_service.server import EmbeddedServer
+from framework.timeline_service.service import Service
+from framework.timeline_service.tables import ServedTable, Tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["run", "spark_backend"]
+__all__ = ["EmbeddedViews", "run", "spark_backend", "views_for"]
+
+_LOOPBACK: Final = "127.0.0.1"
+
+
+def views_for(spark: SparkSession, wished: TimelineServiceSpec | None) -> Views:
+    """Return what reports to the runs on a session which files make up their tables.
+
+    Args:
+        spark: a cluster's tasks ask at the driver's own address, local ones on loopback.
+        wished: the section of the spec, None for the defaults.
+    """
+    spec = wished or TimelineServiceSpec()
+    if not spec.enabled:
+        return LISTED
+    context = spark.sparkContext
+    master = context.master or ""
+    local = master == "local" or master.startswith("local[")
+    host = spec.host or (_LOOPBACK if local else context.getConf().get("spark.driver.host"))
+    wish = (spec, host or _LOOPBACK)
+    with _LOCK:
+        found = _KEPT.get(wish)
+        if found is None:
+            found = _KEPT[wish] = EmbeddedViews.of(*wish)
+            atexit.register(found.stop)
+        return found
+
+
+class EmbeddedViews:
+    """Views that this process keeps, and serves from the first use on."""
+
+    def __init__(self, spec: TimelineServiceSpec, host: str) -> None:
+        self._spec = spec
+        self._host = host
+        self._lock = Lock()
+        self._running: _Running | None = None
+
+    @classmethod
+    def of(cls, spec: TimelineServiceSpec, host: str = _LOOPBACK) -> Self:
+        """Return views of a service of their own, that listens on `host`."""
+        return cls(spec, host)
+
+    @contextmanager
+    def opened(self, table: Table) -> Iterator[FileSystemView]:
+        """Give the kept view where it is as of the table's timeline, else one that lists.
+
+        Either is compared with what the table's commits recorded.
+        """
+        view = self.served(table).view
+        view.sync()
+        with view.lock:
+            if timeline_hash(view.facts.timeline) == timeline_hash(table.timeline):
+                yield checked(view, table)
+                return
+        with listing_view(table) as listed:
+            yield listed
+
+    def address(self, table: Table) -> ServiceAddress:
+        """Return where tasks ask for this table, as of its timeline."""
+        service = self._service()
+        return ServiceAddress(
+            host=service.server.host,
+            port=service.server.port,
+            token=service.access.token,
+            driver=service.tables.driver,
+            table=self.served(table).id,
+            instant=table.timeline.last_requested_time or "",
+            timeline=timeline_hash(table.timeline),
+        )
+
+    def served(self, table: Table) -> ServedTable:
+        """Return the table with its view, which is kept from now on."""
+        service = self._service()
+        with self._lock:
+            location = table.storage.location
+            found = service.tables.find(location)
+            if found is None:
+                store = store_of(self._spec.store, self._spec.memory)
+                view = IncrementalView(table.storage, store, incremental=self._spec.incremental)
+                found = service.tables.register(location, view)
+            return found
+
+    def serves(self, location: str) -> bool:
+        """Return whether a table's view is kept."""
+        with self._lock:
+            running = self._running
+            return running is not None and running.tables.find(location) is not None
+
+    def stop(self) -> None:
+        """Serve no more; what was kept is gone."""
+        with self._lock:
+            running, self._running = self._running, None
+        if running is not None:
+            running.server.stop()
+            running.tables.close()
+
+    def _service(self) -> _Running:
+        """Return the service; the first use begins it."""
+        with self._lock:
+            if self._running is None:
+                tables = Tables()
+                access = Access(auth=self._spec.auth, hosts=frozenset({self._host}))
+                service = Service(tables, access)
+                server = EmbeddedServer(service, host=self._host, port=self._spec.port)
+                self._running = _Running(tables, access, server.start())
+            return self._running
+
+
+@dataclass(frozen=True)
+class _Running:
+    """A service of this process."""
+
+    tables: Tables
+    access: Access
+    server: EmbeddedServer
+
+
+_LOCK: Final = Lock()
+_KEPT: Final[dict[tuple[TimelineServiceSpec, str], EmbeddedViews]] = {}
 
 
 def run(

@@ -13,7 +13,7 @@ from pyspark.sql.functions import struct, to_json
 from framework.engine.reading.table import open_table
 from framework.errors import PlanError
 from framework.hudi.keygen.spark_sql import quote_name
-from framework.hudi.timeline.moments import Moment
+from framework.hudi.timeline.clock import Moment
 from framework.spark.reading.snapshot import Reading, absolute, rows_of
 from framework.spark.task_faults import first_line, typed
 

@@ -6,26 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from framework.errors import Finding, SpecError, Where
+from framework.spec.document import section_keys
 from framework.spec.document.findings import FindingList, nearest, sort_findings
-from framework.spec.document.nodes import MapNode
-from framework.spec.document.positions import Positions
+from framework.spec.document.positions import MapNode, Positions
 from framework.spec.document.references import Variable
 from framework.spec.document.resolve import Resolver, Scope
-from framework.spec.document.section_keys import (
-    SECTIONS_NOT_BUILT,
-    in_current_names,
-    with_options_as_text,
-    without_unbuilt,
-)
 from framework.spec.document.source import SourceText, one_finding, read_source
 from framework.spec.document.walker import parse
-from framework.spec.rules.check_semantics import CheckSemantics
+from framework.spec.rules import check_semantics
 from framework.spec.rules.inclusions import PROFILES, ColumnsFile, with_profiles
-from framework.spec.rules.load_semantics import LoadSemantics
 from framework.spec.rules.quality_semantics import ContractSemantics, QualitySemantics
 from framework.spec.rules.resolved_checks import CheckFinisher, models_by_name
-from framework.spec.rules.semantics import Semantics
-from framework.spec.rules.spec_test_semantics import SpecTestSemantics, note_unknown_checks
+from framework.spec.rules.semantics import LoadSemantics, Semantics
 from framework.spec.rules.sql_files import SqlFiles
 from framework.spec.rules.transforms import SqlFinisher
 from framework.spec.sections.faults import Judge
@@ -52,14 +44,14 @@ _Checks = (
     Semantics
     | LoadSemantics
     | ContractSemantics
-    | CheckSemantics
+    | check_semantics.CheckSemantics
     | QualitySemantics
-    | SpecTestSemantics
+    | check_semantics.SpecTestSemantics
 )
 _CHECKS: tuple[type[_Checks], ...] = (
     *(Semantics, LoadSemantics),
-    *(ContractSemantics, CheckSemantics, QualitySemantics),
-    SpecTestSemantics,
+    *(ContractSemantics, check_semantics.CheckSemantics, QualitySemantics),
+    check_semantics.SpecTestSemantics,
 )
 
 
@@ -83,7 +75,9 @@ def load_spec(
     root = _document(source, findings)
     if root is None:
         raise SpecError(_sorted(project, findings))
-    named = with_options_as_text(in_current_names(without_unbuilt(root, findings), findings))
+    named = section_keys.with_options_as_text(
+        section_keys.in_current_names(section_keys.without_unbuilt(root, findings), findings)
+    )
     columns = ColumnsFile(spec=path, scope=scope, findings=findings)
     whole = with_profiles(
         columns.put_into(with_defaults(named, project.defaults)), project.profiles
@@ -97,7 +91,7 @@ def load_spec(
     checker = CheckFinisher(judge=_judge(resolved, files), finisher=finisher)
     checks = checker.finished(resolved, document.quality if document else None)
     if document is not None and not findings.errors:
-        note_unknown_checks(document, checks, positions, findings)
+        check_semantics.note_unknown_checks(document, checks, positions, findings)
     uses = _uses(transforms, checks)
     findings.extend(_unused(variables or {}, project, positions, uses))
     if document is None or findings.errors or project.findings.errors:
@@ -150,7 +144,7 @@ def _judge(resolved: Variable, files: SqlFiles) -> Judge:
         positions=files.positions,
         models={**MODELS, **models_by_name(_mapping(resolved.value))},
         findings=files.findings,
-        also_known=tuple(SECTIONS_NOT_BUILT),
+        also_known=tuple(section_keys.SECTIONS_NOT_BUILT),
     )
 
 

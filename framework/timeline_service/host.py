@@ -1,31 +1,34 @@
-"""The service with its page, for tables at some locations, until the block ends."""
+"""The service with its page and its store, for tables at some locations, until the block ends."""
 
 from __future__ import annotations
 
 import logging
 import socket
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, assert_never
 
 from framework.errors import FrameworkError
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.view.checkpoint import Refusal, Reopened, reopen, write_checkpoint
 from framework.hudi.view.incremental import IncrementalView
+from framework.hudi.view.stores.embedded_kv import EmbeddedKvStore
+from framework.hudi.view.stores.port import GroupStore, MemoryStore
+from framework.hudi.view.stores.spillable import SpillableStore
 from framework.timeline_service.access import Access, is_loopback
 from framework.timeline_service.marker_routes import MARKER_PREFIX, MarkerRoutes
 from framework.timeline_service.page.data import PAGE_PREFIX, PageData
 from framework.timeline_service.page.documents import page_routes
 from framework.timeline_service.server import EmbeddedServer
 from framework.timeline_service.service import Service
-from framework.timeline_service.stores import store_of
 from framework.timeline_service.tables import Tables, table_id
 from framework.vocabulary import ServiceAuth, ViewStore
 
-__all__ = ["DEFAULT_PORT", "Served", "ServiceOrder", "serving"]
+__all__ = ["DEFAULT_PORT", "Served", "ServiceOrder", "serving", "store_of"]
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -158,3 +161,26 @@ def _names_of(host: str) -> frozenset[str]:
         with suppress(OSError):
             names |= {str(each[4][0]) for each in socket.getaddrinfo(own, None)}
     return frozenset(f"[{each}]" if ":" in each else each for each in names)
+
+
+def store_of(kind: ViewStore, memory_bytes: int) -> GroupStore:
+    """Return a new, empty store; its files are temporary, and go when it is closed.
+
+    Args:
+        kind: which.
+        memory_bytes: bound of what it holds in memory.
+    """
+    match kind:
+        case ViewStore.MEMORY:
+            return MemoryStore(memory_bytes)
+        case ViewStore.SPILLABLE:
+            return SpillableStore(memory_bytes, _folder())
+        case ViewStore.EMBEDDED_KV:
+            return EmbeddedKvStore(memory_bytes, _folder())
+        case _:
+            assert_never(kind)
+
+
+def _folder() -> str:
+    """Return a new folder for a store's files."""
+    return tempfile.mkdtemp(prefix="timeline-service-")

@@ -14,16 +14,7 @@ from framework.hudi.timeline.instant import COMPACTIONS, DATA_ACTIONS, LATEST, I
 from framework.hudi.timeline.timeline import instants_hash
 from framework.hudi.view.known import Known
 from framework.hudi.view.port import Query, Selection
-from framework.timeline_service.dto import (
-    base_file,
-    clustering_operations,
-    compaction_operations,
-    file_groups,
-    file_slice,
-    instant_json,
-    plain_slice,
-    timeline_json,
-)
+from framework.timeline_service import dto
 from framework.timeline_service.messages import RequestRefusedError, decoded, inside_table
 from framework.timeline_service.tables import ServedTable
 
@@ -96,7 +87,7 @@ def _slices(selection: Selection, *needs: str) -> Route:
         query = _query(selection, parameters, *needs)
         if selection in _PLAIN and query.partition_path is not None:
             return _list(_latest_slices(table, query.partition_path, query))
-        return _list(file_slice(each, table.places) for each in table.view.select(query))
+        return _list(dto.file_slice(each, table.places) for each in table.view.select(query))
 
     return Route("GET", handler)
 
@@ -115,7 +106,7 @@ def _latest_slices(table: ServedTable, path: str, query: Query) -> Iterator[str]
             yield text
             continue
         one = query._replace(file_ids=(file_id,))
-        yield from (file_slice(each, table.places) for each in view.select(one))
+        yield from (dto.file_slice(each, table.places) for each in view.select(one))
 
 
 def _plain_text(
@@ -124,7 +115,7 @@ def _plain_text(
     """Return the latest slice of a group by the short way, None where it is not plain."""
     if table.view.is_special(*group):
         return None
-    return plain_slice(group, record, table.places, counts)
+    return dto.plain_slice(group, record, table.places, counts)
 
 
 def _bases(selection: Selection, *needs: str) -> Route:
@@ -132,7 +123,7 @@ def _bases(selection: Selection, *needs: str) -> Route:
 
     def handler(table: ServedTable, parameters: Parameters, _: bytes) -> str:
         found = table.view.select(_query(selection, parameters, *needs))
-        return _list(base_file(each, table.places) for each in found)
+        return _list(dto.base_file(each, table.places) for each in found)
 
     return Route("GET", handler)
 
@@ -143,7 +134,7 @@ def _groups(selection: Selection, *needs: str) -> Route:
     def handler(table: ServedTable, parameters: Parameters, _: bytes) -> str:
         with table.view.lock:
             found = table.view.select(_query(selection, parameters, *needs))
-            return file_groups(found, table.places, _known(table))
+            return dto.file_groups(found, table.places, _known(table))
 
     return Route("GET", handler)
 
@@ -200,14 +191,14 @@ def _last_instant(table: ServedTable, _: Parameters, __: bytes) -> str:
     """The last instant of the view's timeline, as a list."""
     with table.view.lock:
         known = _known(table)
-        return _list(instant_json(known, each) for each in _writes(known)[-1:])
+        return _list(dto.instant_json(known, each) for each in _writes(known)[-1:])
 
 
 def _timeline(table: ServedTable, _: Parameters, __: bytes) -> str:
     """The view's timeline."""
     with table.view.lock:
         known = _known(table)
-        return timeline_json(known, _writes(known))
+        return dto.timeline_json(known, _writes(known))
 
 
 def _hash(table: ServedTable, _: Parameters, __: bytes) -> str:
@@ -218,17 +209,17 @@ def _hash(table: ServedTable, _: Parameters, __: bytes) -> str:
 
 def _compactions(table: ServedTable, _: Parameters, __: bytes) -> str:
     """Pending compactions."""
-    return compaction_operations(table.view.facts.compactions.values())
+    return dto.compaction_operations(table.view.facts.compactions.values())
 
 
 def _log_compactions(table: ServedTable, _: Parameters, __: bytes) -> str:
     """Pending log compactions."""
-    return compaction_operations(table.view.facts.log_compactions.values())
+    return dto.compaction_operations(table.view.facts.log_compactions.values())
 
 
 def _clusterings(table: ServedTable, _: Parameters, __: bytes) -> str:
     """File groups under pending clustering."""
-    return clustering_operations(table.view.facts.pending_clusterings)
+    return dto.clustering_operations(table.view.facts.pending_clusterings)
 
 
 def _refresh(table: ServedTable, _: Parameters, __: bytes) -> str:
@@ -271,7 +262,7 @@ _VIEW: Final[dict[str, Route]] = {
     ),
     "slices/range/latest": _slices(Selection.IN_RANGE, "instants"),
     "slices/beforeoron/latest": _slices(Selection.BEFORE_OR_ON, "partition", "maxinstant"),
-    "slices/all/beforeoron/latest": _by_partition(Selection.BEFORE_OR_ON, file_slice),
+    "slices/all/beforeoron/latest": _by_partition(Selection.BEFORE_OR_ON, dto.file_slice),
     "compactions/pending": Route("GET", _compactions),
     "logcompactions/pending": Route("GET", _log_compactions),
     "datafiles/latest/partition": _bases(Selection.BASE_LATEST, "partition"),
@@ -281,7 +272,7 @@ _VIEW: Final[dict[str, Route]] = {
     "datafile/on/latest": _bases(Selection.BASE_ON, "partition", "instant", "fileid"),
     "datafiles/range/latest": _bases(Selection.BASE_IN_RANGE, "instants"),
     "datafiles/beforeoron/latest": _bases(Selection.BASE_BEFORE_OR_ON, "partition", "maxinstant"),
-    "basefiles/all/beforeoron": _by_partition(Selection.BASE_BEFORE_OR_ON, base_file),
+    "basefiles/all/beforeoron": _by_partition(Selection.BASE_BEFORE_OR_ON, dto.base_file),
     "filegroups/all/partition": _groups(Selection.ALL, "partition"),
     "filegroups/all/partition/stateless": _groups(Selection.ALL, "partition"),
     f"{_REPLACED}/beforeoron": _groups(Selection.REPLACED_BEFORE_OR_ON, "partition", "maxinstant"),

@@ -31,13 +31,7 @@ from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.hudi.storage.locations import open_unlinked
 from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.table.layout import LAKESTRAP, TEMP, crc_sidecar, join, name_of, temp_folder
-from framework.timeline_service.messages import (
-    Answer,
-    Request,
-    RequestRefusedError,
-    inside_table,
-    parameters,
-)
+from framework.timeline_service import messages
 from framework.timeline_service.tables import Tables
 
 Parameters = Mapping[str, str]
@@ -228,7 +222,7 @@ class MarkerRoutes:
         self._kept: OrderedDict[tuple[str, str], KeptMarkers] = OrderedDict()
         self._lock = Lock()
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: messages.Request) -> messages.Answer:
         """Answer one request; it may take as long as a file and its syncs.
 
         Raises:
@@ -238,27 +232,29 @@ class MarkerRoutes:
         """
         found = _ROUTES.get(_route(request.path))
         if found is None:
-            raise RequestRefusedError(404, "there is no such route")
+            raise messages.RequestRefusedError(404, "there is no such route")
         method, handler = found
         if request.method != method:
-            raise RequestRefusedError(405, f"this route is called by {method}")
+            raise messages.RequestRefusedError(405, f"this route is called by {method}")
         if any(name in request.headers for name in _OF_BROWSERS):
-            raise RequestRefusedError(403, "markers are not for browsers")
+            raise messages.RequestRefusedError(403, "markers are not for browsers")
         if not self._is_on:
-            raise RequestRefusedError(
+            raise messages.RequestRefusedError(
                 403, "markers are not kept here; start the service with --markers"
             )
-        said = parameters(request.query)
-        return Answer.of(handler(self._markers(said), said))
+        said = messages.parameters(request.query)
+        return messages.Answer.of(handler(self._markers(said), said))
 
     def _markers(self, said: Parameters) -> KeptMarkers:
         """Return the markers of the folder that a call names."""
         match = _FOLDER.fullmatch(said.get("markerdirpath", ""))
         if match is None:
-            raise RequestRefusedError(400, "markerdirpath is no <table>/.hoodie/.temp/<instant>")
+            raise messages.RequestRefusedError(
+                400, "markerdirpath is no <table>/.hoodie/.temp/<instant>"
+            )
         table = self._tables.by_path(match[1])
         if said.get("basepath") and self._tables.by_path(said["basepath"]) is not table:
-            raise RequestRefusedError(400, "basepath and markerdirpath are of two tables")
+            raise messages.RequestRefusedError(400, "basepath and markerdirpath are of two tables")
         key = table.location, match[2]
         with self._lock:
             found = self._kept.pop(key, None) or KeptMarkers(open_unlinked(key[0]), key[1])
@@ -283,10 +279,10 @@ def _create(markers: KeptMarkers, said: Parameters) -> bool:
     name = said.get("markername", "").removeprefix("/")
     marker = None if len(name) > _LONGEST or _CONTROL.search(name) else parse_marker(name)
     if marker is None or not _is_of(markers.instant, name_of(marker[0])):
-        raise RequestRefusedError(
+        raise messages.RequestRefusedError(
             400, "markername is no <partition>/<base or log file of the instant>.marker.<TYPE>"
         )
-    return markers.create(inside_table(name))
+    return markers.create(messages.inside_table(name))
 
 
 def _is_of(instant: str, file: str) -> bool:

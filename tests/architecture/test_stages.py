@@ -32,7 +32,7 @@ UNTYPED = {
     "engine/bootstrap/footers.py": _ROW,
     "engine/bootstrap/job.py": "an Avro schema",
     "engine/bootstrap/key_proof.py": _PROOF,
-    "engine/inspect/history.py": _PROOF,
+    "engine/reading/load_history.py": _PROOF,
     "engine/load/patch.py": _ROW,
     "engine/load/refusals.py": _REFUSAL,
     "engine/quarantine/quarantined_batch.py": "fields of a dataclass, on their way into another",

@@ -10,7 +10,7 @@ from framework.hudi.timeline.timeline import load_timeline
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.listing_view import ListingView
 from framework.hudi.view.port import Query, Selection
-from framework.hudi.view.stores.memory import MemoryStore
+from framework.hudi.view.stores.port import MemoryStore
 from framework.timeline_service.access import Access
 from framework.timeline_service.marker_routes import MARKER_PREFIX, MarkerRoutes
 from framework.timeline_service.server import EmbeddedServer

@@ -11,7 +11,7 @@ import pytest
 from framework.engine.reading.table import open_table
 from framework.engine.reading.views import LISTED
 from framework.spark import read, run
-from framework.spark.views import EmbeddedViews, views_for
+from framework.spark.backend import EmbeddedViews, views_for
 from framework.spec.sections.timeline_service_spec import TimelineServiceSpec
 
 if TYPE_CHECKING:

@@ -18,15 +18,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from framework.engine.events import Audited, Event
-from framework.engine.inspect.history import history
 from framework.engine.prepare import PlanningContext, Request, prepare
+from framework.engine.reading.load_history import history
 from framework.engine.results import AuditReport
 from framework.engine.runner import RunResult
 from framework.engine.runner import run as execute_spec
 from framework.errors import AuditFailedError
 from framework.spark import read, run
 from framework.spark.checking.checker import SparkChecker
-from framework.spark.loading.reader import SparkInput
+from framework.spark.loading.preview import SparkInput
 from framework.spark.tasks import SparkTasks
 from framework.vocabulary import TableType, WriteOperation
 from tests.support.scenes import snapshot

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from framework.engine.audit.provenance import CARRIED_FILE, CARRIED_ROW
 from framework.engine.audit.subject import InputRows, Judged, Looking, QuarantineWork, WrittenRows
 from framework.engine.audit.verdicts import outcome_of
 from framework.engine.places import canonical
@@ -26,7 +25,7 @@ from framework.engine.quarantine.quarantined_batch import (
     gathering_place,
     name_batch,
 )
-from framework.engine.quarantine.record import read_record
+from framework.engine.quarantine.record import CARRIED_FILE, CARRIED_ROW, read_record
 from framework.engine.release import finish_release, prepare_release
 from framework.engine.results import CheckResult
 from framework.engine.runner import RunResult, run

@@ -15,7 +15,7 @@ from framework.hudi.table.layout import PARTITION_METADATA, join
 from framework.hudi.timeline.commit_metadata import CommitHead, WriteStat, write_commit
 from framework.hudi.timeline.timeline import timeline_hash
 from framework.hudi.view.incremental import IncrementalView
-from framework.hudi.view.stores.memory import MemoryStore
+from framework.hudi.view.stores.port import MemoryStore
 from framework.timeline_service.access import Access, Limits
 from framework.timeline_service.marker_routes import MARKER_PREFIX, MarkerRoutes
 from framework.timeline_service.server import EmbeddedServer

@@ -11,9 +11,8 @@ from typing import Any
 from framework.engine.spec_tests.result import Difference, SpecTestResult
 from framework.engine.spec_tests.rows import ReadySpecTest, made_ready
 from framework.errors import PlanError
-from framework.plan.faults import Fault
-from framework.plan.spec_tests.columns import RowColumns
-from framework.plan.spec_tests.spec_test import SpecTestRows, spec_tests_of
+from framework.plan.refusals import Fault
+from framework.plan.spec_tests.spec_test import RowColumns, SpecTestRows, spec_tests_of
 from framework.spec.loader import load_spec
 from framework.spec.sections.pipeline_spec import PipelineSpec
 

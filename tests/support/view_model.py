@@ -25,8 +25,7 @@ from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.listing_view import ListingView, partition_order
 from framework.hudi.view.port import Query, Selection
 from framework.hudi.view.selection import answer
-from framework.hudi.view.stores.memory import MemoryStore
-from framework.hudi.view.stores.port import GroupStore
+from framework.hudi.view.stores.port import GroupStore, MemoryStore
 from tests.support.view_faults import FAULTS
 from tests.support.view_races import RACES
 from tests.support.view_services import SERVICES

@@ -17,7 +17,7 @@ from framework.hudi.table.layout import (
 from framework.hudi.timeline.commit_metadata import CommitHead, LogAppend, WriteStat, write_commit
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.port import Query, Selection
-from framework.hudi.view.stores.memory import MemoryStore
+from framework.hudi.view.stores.port import MemoryStore
 from tests.support.bootstrap_index import BASE_URI, CREATED_MS
 from tests.support.storage_suite import put
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from framework.hudi.commit.fenced import WrappedStorage
 from framework.hudi.filegroup.group import FileGroup
 from framework.hudi.storage.port import Entry, Storage
-from framework.hudi.storage.wrapped import WrappedStorage
 from framework.hudi.table.layout import HOODIE, PARTITION_METADATA, join
 from framework.hudi.view.facts import TableFacts
 from framework.hudi.view.listing_view import ListingView

@@ -20,7 +20,7 @@ from framework.engine.reading.views import LISTED, Views, latest_slices
 from framework.engine.runner import RunResult, run
 from framework.engine.tasks import InProcessTasks, Tasks
 from framework.hudi.bootstrap.key_pass import BloomChoice
-from framework.hudi.filegroup.merge_rule import MergeRule
+from framework.hudi.filegroup.merge import MergeRule
 from framework.hudi.keygen.rule import choose_rule
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import PROPERTIES

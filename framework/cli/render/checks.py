@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 from rich.text import Text
 
 from framework.cli.render.console import clean, write
-from framework.engine.reporting.words import (
-    by_gravity,
-    fate_text,
-    line_text,
-    meaning,
-    place_text,
-    result_text,
-    sample_text,
-    tally_text,
-)
+from framework.engine.reporting import words
 from framework.vocabulary import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from rich.console import Console
 
     from framework.engine.results import AuditReport, CheckResult
@@ -47,17 +37,17 @@ def write_checks(console: Console, report: AuditReport) -> None:
 
     What a check demands and a few bad rows are shown where it did not pass.
     """
-    results = by_gravity(report.checks)
+    results = words.by_gravity(report.checks)
     if not results:
         return
-    tally = tally_text(Counter(each.outcome for each in results))
+    tally = words.tally_text(Counter(each.outcome for each in results))
     write(console, Text.assemble(("checks  ", "bold"), tally), hang=8)
     width = _name_width(results, console)
     for result in results:
         for line in _lines(result, width):
             write(console, line, hang=_INDENT)
     if report.fate is not None and (report.fate.quarantined or report.fate.dropped):
-        rows = fate_text(report.fate, published=report.passed)
+        rows = words.fate_text(report.fate, published=report.passed)
         write(console, Text.assemble(("rows    ", "bold"), rows), hang=8)
 
 
@@ -75,15 +65,15 @@ def _lines(result: CheckResult, width: int) -> Iterator[Text]:
     head = Text.assemble(
         "  ", (f"{result.outcome:<{_OUTCOME_WIDTH}}  ", colour), (name, "bold"), f"{pad}  "
     )
-    demanded = clean(meaning(result.check))
-    yield head + Text(clean(result_text(result)))
+    demanded = clean(words.meaning(result.check))
+    yield head + Text(clean(words.result_text(result)))
     if result.outcome is Outcome.PASSED:
         return
     indent = " " * _INDENT
     yield Text(f"{indent}{demanded}", style="dim")
     shown = result.samples[:_SAMPLES]
     for row in shown:
-        place, values = clean(place_text(row)), clean(sample_text(row))
+        place, values = clean(words.place_text(row)), clean(words.sample_text(row))
         yield Text.assemble(indent, (f"{place}  " if place else "", "cyan"), values)
     hidden = result.failed - len(shown)
     if shown and hidden > 0:
@@ -91,4 +81,4 @@ def _lines(result: CheckResult, width: int) -> Iterator[Text]:
 
 
 def _name(result: CheckResult) -> str:
-    return line_text(result.check.name, 60)
+    return words.line_text(result.check.name, 60)

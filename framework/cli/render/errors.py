@@ -6,6 +6,7 @@ import json
 import sys
 import tempfile
 import traceback
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,8 +20,6 @@ from framework.cli.render.progress import log_line
 from framework.errors import AuditFailedError, FrameworkError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from rich.console import Console
 
 

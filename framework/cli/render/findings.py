@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
 from framework.errors import AuditFailedError, Finding, FrameworkError, SpecError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 __all__ = ["RENDERERS", "error_as_json", "finding_as_json", "findings_of"]
 

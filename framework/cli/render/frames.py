@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
@@ -10,8 +11,6 @@ from rich.text import Text
 from framework.cli.render.console import clean, write
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import Console
 
     from framework.errors import Finding, Where

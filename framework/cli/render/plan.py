@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
@@ -11,8 +12,6 @@ from framework.plan.render.explain import Line, LineKind, explain_text
 from framework.plan.render.text import diff_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import Console
 
     from framework.plan.definition import Plan

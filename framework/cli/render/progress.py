@@ -9,6 +9,7 @@ import json
 import re
 import sys
 import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -20,19 +21,9 @@ from rich.text import Text
 
 from framework.cli.options import LogFormat
 from framework.cli.render.console import clean, err, write
-from framework.engine.events import (
-    Audited,
-    Event,
-    Events,
-    Note,
-    Progress,
-    StageFinished,
-    StageStarted,
-)
+from framework.engine import events
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from rich.console import Console
 
 __all__ = ["log_line", "reporting"]
@@ -50,7 +41,7 @@ def log_line(event: str, fields: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def reporting(form: LogFormat, spec: str) -> Iterator[Events]:
+def reporting(form: LogFormat, spec: str) -> Iterator[events.Events]:
     """Give a callable for the events of one spec, drawn for as long as the context lasts."""
     if form is LogFormat.JSON:
         yield _json_writer(spec)
@@ -74,12 +65,12 @@ def reporting(form: LogFormat, spec: str) -> Iterator[Events]:
         yield _Drawn(bars, console)
 
 
-def _json_writer(spec: str) -> Callable[[Event], None]:
+def _json_writer(spec: str) -> Callable[[events.Event], None]:
     """Write each event as one line: `stage_started`, `progress`, `stage_finished`, `note`."""
 
-    def write_event(event: Event) -> None:
+    def write_event(event: events.Event) -> None:
         name = _CAPITAL.sub("_", type(event).__name__).lower()
-        members = _audited(event) if isinstance(event, Audited) else asdict(event)
+        members = _audited(event) if isinstance(event, events.Audited) else asdict(event)
         log_line(name, {"spec": spec, **members})
 
     return write_event
@@ -88,13 +79,13 @@ def _json_writer(spec: str) -> Callable[[Event], None]:
 class _Stage:
     """Sums of one stage; rates are rows per second since it began."""
 
-    def __init__(self, event: StageStarted) -> None:
+    def __init__(self, event: events.StageStarted) -> None:
         self.name = event.stage
         self.of_files, self.of_rows = event.files, event.rows
         self.files = self.rows = 0
         self.begun = time.monotonic()
 
-    def add(self, event: Progress) -> None:
+    def add(self, event: events.Progress) -> None:
         self.files += event.files
         self.rows += event.rows
 
@@ -118,7 +109,7 @@ class _Stage:
         return f", about {passed * (total - done) / done:,.0f} s left"
 
 
-def _audited(event: Audited) -> dict[str, object]:
+def _audited(event: events.Audited) -> dict[str, object]:
     """Return what a gate found, in short: the whole is for reports."""
     outcomes = {each.check.name: each.outcome.value for each in event.report.checks}
     return {"passed": event.report.passed, "instant": event.report.instant, "checks": outcomes}
@@ -132,13 +123,13 @@ def _short(number: float) -> str:
     return f"{number:.0f}"
 
 
-def _finished(event: StageFinished) -> Text:
+def _finished(event: events.StageFinished) -> Text:
     name = f"{event.stage:<{_NAME_WIDTH}} "
     seconds = (f"{event.seconds:7.1f} s  ", "dim")
     return Text.assemble("  ", ("✓ ", "green"), name, seconds, clean(event.summary))
 
 
-def _note(event: Note) -> Text:
+def _note(event: events.Note) -> Text:
     if event.level == "warning":
         return Text.assemble(("  warning: ", "yellow"), clean(event.message))
     return Text(f"    {clean(event.message)}", style="dim")
@@ -152,24 +143,24 @@ class _Lines:
         self._stages: dict[str, _Stage] = {}
         self._last = 0.0
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: events.Event) -> None:
         """Write what the event says, if it is time."""
-        if isinstance(event, StageStarted):
+        if isinstance(event, events.StageStarted):
             self._stages[event.stage] = _Stage(event)
             self._last = time.monotonic()
             if event.rows:
                 files = f"{event.files:,} files, " if event.files else ""
                 todo = f"{files}{event.rows:,} rows to do"
                 write(self._console, f"    {event.stage:<{_NAME_WIDTH}} {todo}")
-        elif isinstance(event, Progress):
+        elif isinstance(event, events.Progress):
             self._progress(event)
-        elif isinstance(event, StageFinished):
+        elif isinstance(event, events.StageFinished):
             self._stages.pop(event.stage, None)
             write(self._console, _finished(event))
-        elif isinstance(event, Note):
+        elif isinstance(event, events.Note):
             write(self._console, _note(event))
 
-    def _progress(self, event: Progress) -> None:
+    def _progress(self, event: events.Progress) -> None:
         stage = self._stages.get(event.stage)
         if stage is None:
             return
@@ -188,23 +179,23 @@ class _Drawn:
         self._bars, self._console = bars, console
         self._stages: dict[str, tuple[_Stage, TaskID]] = {}
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: events.Event) -> None:
         """Draw the event."""
-        if isinstance(event, StageStarted):
+        if isinstance(event, events.StageStarted):
             total = event.rows or event.files or None
             task = self._bars.add_task(event.stage, total=total, counts="")
             self._stages[event.stage] = (_Stage(event), task)
-        elif isinstance(event, Progress):
+        elif isinstance(event, events.Progress):
             self._progress(event)
-        elif isinstance(event, StageFinished):
+        elif isinstance(event, events.StageFinished):
             known = self._stages.pop(event.stage, None)
             if known:
                 self._bars.remove_task(known[1])
             write(self._console, _finished(event), hang=_NAME_WIDTH + 16)
-        elif isinstance(event, Note):
+        elif isinstance(event, events.Note):
             write(self._console, _note(event), hang=4)
 
-    def _progress(self, event: Progress) -> None:
+    def _progress(self, event: events.Progress) -> None:
         known = self._stages.get(event.stage)
         if known is None:
             return

@@ -6,21 +6,19 @@ import json
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
 from rich.text import Text
 
-from framework.cli.render.console import clean, out, write
+from framework.cli.render.console import clean, in_columns, out, write
 from framework.cli.render.findings import error_as_json, findings_of
-from framework.cli.render.rows import in_columns
 from framework.engine.spec_tests.result import SpecTestOutcome, SpecTestResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from framework.engine.spec_tests.result import Difference, Row
     from framework.errors import FrameworkError
 

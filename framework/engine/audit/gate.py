@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from framework.engine.audit import report
 from framework.engine.audit.account import Account, check_account
 from framework.engine.audit.buckets import Candidates, compare_buckets
 from framework.engine.audit.candidates import (
@@ -24,12 +25,6 @@ from framework.engine.audit.candidates import (
 )
 from framework.engine.audit.keys import KeySource, source_null_rows
 from framework.engine.audit.ranges import Survey, survey
-from framework.engine.audit.report import (
-    SAMPLES,
-    duplicates_error,
-    new_duplicates_error,
-    nulls_error,
-)
 from framework.engine.audit.verdicts import UNCHECKED, Inspection
 from framework.engine.events import Events, Note, silent
 from framework.engine.tasks import Tasks
@@ -163,7 +158,7 @@ def _refuse_new(
     duplicates = duplicate_keys(tasks, template, files, candidates.hashes)
     complete = candidates.hashes.size == candidates.groups
     if duplicates or not complete:
-        raise new_duplicates_error(place.rule, place.table, duplicates, candidates.rows)
+        raise report.new_duplicates_error(place.rule, place.table, duplicates, candidates.rows)
 
 
 def surveyed(written: WrittenFiles, place: AuditPlace) -> Survey:
@@ -173,9 +168,9 @@ def surveyed(written: WrittenFiles, place: AuditPlace) -> Survey:
         AuditFailedError: `audit/null-keys`.
     """
     scope = place.keys.rule.scope
-    found = survey(open_storage(place.table), written.segments, scope, SAMPLES)
+    found = survey(open_storage(place.table), written.segments, scope, report.SAMPLES)
     if found.null_keys:
-        raise nulls_error(place.keys, found.null_keys, _null_places(place, found))
+        raise report.nulls_error(place.keys, found.null_keys, _null_places(place, found))
     return found
 
 
@@ -219,7 +214,7 @@ def compare(
         complete = candidates.hashes.size == candidates.groups
         if duplicates:
             counted = None if complete else (candidates.groups, candidates.rows)
-            raise duplicates_error(place.keys, duplicates, counted=counted)
+            raise report.duplicates_error(place.keys, duplicates, counted=counted)
         if complete:
             return candidates.groups
         most *= _GROWTH
@@ -259,7 +254,7 @@ def _suspects(written: WrittenFiles, table: str, numbers: np.ndarray) -> Iterato
 
 def _null_places(place: AuditPlace, found: Survey) -> Iterator[tuple[str, str, int]]:
     """Yield (file, partition, row) of the first rows without a key."""
-    left = SAMPLES
+    left = report.SAMPLES
     for number, _ in found.null_files:
         file = next(read_files(place.keys.inventory, number, number + 1))
         for before, rows in source_null_rows(place.keys, number):

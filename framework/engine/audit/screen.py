@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from framework.engine.audit.provenance import with_places
 from framework.engine.audit.subject import Checker, InputRows, QuarantineWork
+from framework.engine.quarantine.record import with_places
 from framework.engine.tasks import decode, encode
 from framework.errors import AuditFailedError, CorruptFileError, Where
 from framework.hudi.commit.placement import read_bytes

@@ -15,8 +15,7 @@ from framework.errors import CorruptFileError, StorageError
 from framework.hudi.bootstrap.inventory import InventoryHandle
 from framework.hudi.bootstrap.source_schema import encode_schema
 from framework.hudi.commit.intent import Intent, Transaction
-from framework.hudi.commit.journal import Journal
-from framework.hudi.commit.segments import SegmentRef, read_segment
+from framework.hudi.commit.segments import Journal, SegmentRef, read_segment
 from framework.hudi.commit.staging import Staging
 from framework.hudi.storage.checksum import file_crc32c
 from framework.hudi.storage.locations import open_storage

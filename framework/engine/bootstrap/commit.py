@@ -34,11 +34,7 @@ from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
 from framework.hudi.commit.transaction import Publication, finish, publish
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
-from framework.hudi.table.layout import (
-    BOOTSTRAP_FILEIDS_INDEX,
-    BOOTSTRAP_PARTITIONS_INDEX,
-    join,
-)
+from framework.hudi.table import layout
 from framework.hudi.table.properties import new_table_properties
 from framework.plan.definition import Plan
 from framework.plan.facts import FACTS_KEY
@@ -277,13 +273,15 @@ def _made_full(plan: Plan, screened: Screened) -> int:
 def _place_index(transaction: Transaction, index: StagedIndex) -> tuple[str, ...]:
     """Give the index files their names; return them."""
     placed = {
-        BOOTSTRAP_PARTITIONS_INDEX: index.partitions,
-        BOOTSTRAP_FILEIDS_INDEX: index.fileids,
+        layout.BOOTSTRAP_PARTITIONS_INDEX: index.partitions,
+        layout.BOOTSTRAP_FILEIDS_INDEX: index.fileids,
     }
     place_files(transaction, placed)
     return tuple(placed)
 
 
 def _staged_index(transaction: Transaction) -> StagedIndex:
-    folder = join(transaction.intent.staging.root, "index")
-    return StagedIndex(join(folder, "partitions.hfile"), join(folder, "fileids.hfile"))
+    folder = layout.join(transaction.intent.staging.root, "index")
+    return StagedIndex(
+        layout.join(folder, "partitions.hfile"), layout.join(folder, "fileids.hfile")
+    )

@@ -22,12 +22,8 @@ from framework.engine.audit.spill import partition_mix
 from framework.engine.bootstrap.job import WorkRange
 from framework.engine.bootstrap.key_proof import hash_texts
 from framework.engine.tasks import Tasks, decode, encode
+from framework.hudi.bootstrap import source_schema
 from framework.hudi.bootstrap.inventory import read_files
-from framework.hudi.bootstrap.source_schema import (
-    decode_schema,
-    encode_schema,
-    with_partition_columns,
-)
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.keygen.text import record_keys
 from framework.hudi.storage.locations import open_storage
@@ -166,12 +162,12 @@ def template_of(template: LosersTask, numbers: Sequence[int]) -> str:
 
 def _with_ordering(files: KeyedFiles) -> KeySource:
     """Return how keys are made, with the ordering column read beside them."""
-    schema = decode_schema(files.source.key_schema)
+    schema = source_schema.decode_schema(files.source.key_schema)
     name = files.ordering
     if name is not None and name not in schema.names:
-        known = with_partition_columns(files.schema, files.source.rule.partition)
+        known = source_schema.with_partition_columns(files.schema, files.source.rule.partition)
         schema = schema.append(known.field(name))
-    return replace(files.source, key_schema=encode_schema(schema))
+    return replace(files.source, key_schema=source_schema.encode_schema(schema))
 
 
 def _parts(numbers: np.ndarray, parallelism: int) -> Iterator[list[int]]:
@@ -204,7 +200,7 @@ def _repeated(
             "row": pa.array(places + before, pa.int64()),
         }
         if task.ordering is not None:
-            field = decode_schema(keys.key_schema).field(task.ordering)
+            field = source_schema.decode_schema(keys.key_schema).field(task.ordering)
             columns[_ORDER] = _ordering_values(field, batch, values).take(chosen)
         yield pa.table(columns)
         before += batch.num_rows

@@ -16,23 +16,14 @@ import numpy as np
 from framework.engine.audit.gate import AuditPlace, compare, proof_of, surveyed
 from framework.engine.audit.keys import KeySource
 from framework.engine.audit.spill import bucket_bits
+from framework.engine.bootstrap import proof_task
 from framework.engine.bootstrap.job import WorkRange
 from framework.engine.bootstrap.packing import pack_scans
-from framework.engine.bootstrap.proof_task import (
-    ProofJob,
-    ProofShare,
-    ProofTask,
-    prove_files_task,
-)
 from framework.engine.events import Events, Note, Progress, silent
 from framework.engine.tasks import Tasks, decode, encode
+from framework.hudi.bootstrap import source_schema
 from framework.hudi.bootstrap.inventory import InventoryFile, read_files
 from framework.hudi.bootstrap.source_file import SourceReader, open_source
-from framework.hudi.bootstrap.source_schema import (
-    decode_schema,
-    encode_schema,
-    with_partition_columns,
-)
 from framework.hudi.commit.statuses import WrittenFiles, written_files
 from framework.hudi.keygen.value_hash import has_value_hashes
 from framework.hudi.storage.locations import open_storage
@@ -186,35 +177,37 @@ class _Proving:
         self._work = work
         self._events = events
 
-    def job(self, *, hash_ordered: bool) -> ProofJob:
+    def job(self, *, hash_ordered: bool) -> proof_task.ProofJob:
         """Return what tasks get at first, and make the folder that they write to."""
-        key_schema = decode_schema(self._keys.key_schema)
+        key_schema = source_schema.decode_schema(self._keys.key_schema)
         rule = self._keys.rule
         with open_storage(self._work).create(join(_FOLDER, "begun"), durable=False):
             pass
-        return ProofJob(
+        return proof_task.ProofJob(
             keys=self._keys,
             work=self._work,
             folder=_FOLDER,
-            schema=encode_schema(with_partition_columns(key_schema, rule.partition)),
+            schema=source_schema.encode_schema(
+                source_schema.with_partition_columns(key_schema, rule.partition)
+            ),
             bits=bucket_bits(self._keys.inventory.rows),
             by_value=has_value_hashes(rule, key_schema),
             hash_ordered=hash_ordered,
         )
 
-    def look(self, job: ProofJob, ranges: Sequence[WorkRange]) -> _Looked:
+    def look(self, job: proof_task.ProofJob, ranges: Sequence[WorkRange]) -> _Looked:
         """Look at the files of some ranges.
 
         Raises:
             SourceDriftError, CorruptFileError, StorageError: as of `prove_files_task`.
         """
         work = [
-            encode(ProofTask(job=job, ranges=tuple(share)))
+            encode(proof_task.ProofTask(job=job, ranges=tuple(share)))
             for share in pack_scans(self._keys.inventory, ranges, self._tasks.parallelism)
         ]
-        shares: list[ProofShare] = []
-        for status in self._tasks.run(prove_files_task, work):
-            share = decode(ProofShare, status)
+        shares: list[proof_task.ProofShare] = []
+        for status in self._tasks.run(proof_task.prove_files_task, work):
+            share = decode(proof_task.ProofShare, status)
             shares.append(share)
             found = share.segment
             self._events(Progress(stage="audit", files=found.files, rows=found.rows))

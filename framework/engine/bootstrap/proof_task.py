@@ -18,10 +18,10 @@ from framework.engine.audit.keys import KeySource, hash_keys
 from framework.engine.audit.spill import SpillWriter, partition_mix
 from framework.engine.bootstrap.job import WorkRange
 from framework.engine.tasks import decode, encode
-from framework.hudi.bootstrap.folder_values import check_folder_values
+from framework.hudi.bootstrap.discovery import check_folder_values
 from framework.hudi.bootstrap.inventory import InventoryFile, read_files
 from framework.hudi.bootstrap.key_pass import KeyFacts, KeyScan, key_facts
-from framework.hudi.bootstrap.row_numbers import RowNumbers
+from framework.hudi.bootstrap.seqno_pages import RowNumbers
 from framework.hudi.bootstrap.source_file import SourceReader, open_source
 from framework.hudi.bootstrap.source_schema import decode_schema
 from framework.hudi.commit.segments import SegmentRef, write_segment

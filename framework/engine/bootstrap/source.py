@@ -10,14 +10,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from framework.engine.bootstrap.footers import (
-    Examples,
-    FooterShare,
-    FooterTask,
-    SeenSchema,
-    footers_task,
-    write_listing,
-)
+from framework.engine.bootstrap import footers
 from framework.engine.bootstrap.packing import footer_shares
 from framework.engine.events import Events, Progress, silent
 from framework.engine.tasks import Tasks, decode, encode
@@ -32,12 +25,7 @@ from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.partition_path import partition_values
 from framework.hudi.table.schema import unify
-from framework.plan.observation import (
-    PartitionSummary,
-    SchemaConflict,
-    SourceInventory,
-    SourceSchema,
-)
+from framework.plan import observation
 from framework.vocabulary import SourceTrait
 
 __all__ = ["sampled_key_bytes", "take_inventory"]
@@ -49,7 +37,7 @@ _LISTING = "listing.arrow"
 _INVENTORY = "inventory.arrow"
 
 
-def sampled_key_bytes(source: SourceInventory, rule: KeyRule) -> float | None:
+def sampled_key_bytes(source: observation.SourceInventory, rule: KeyRule) -> float | None:
     """Return the bytes of key and sequence number a row; None where they are not known.
 
     Costs reading the key columns of at most three files, of each its first row group. An estimate
@@ -67,7 +55,7 @@ def sampled_key_bytes(source: SourceInventory, rule: KeyRule) -> float | None:
     return size / rows if rows else None
 
 
-def _sample(source: SourceInventory, rule: KeyRule, number: int) -> tuple[int, int]:
+def _sample(source: observation.SourceInventory, rule: KeyRule, number: int) -> tuple[int, int]:
     """Return rows and bytes of the sample of one file."""
     (file,) = read_files(source.handle, number, number + 1)
     values = partition_values(file.partition_path, rule.partition, rule.layout)
@@ -77,7 +65,7 @@ def _sample(source: SourceInventory, rule: KeyRule, number: int) -> tuple[int, i
 
 def take_inventory(
     tasks: Tasks, source: str, levels: int, work: str, *, events: Events = silent
-) -> SourceInventory:
+) -> observation.SourceInventory:
     """Return the inventory of a source; its file is `inventory.arrow` in the folder `work`.
 
     Lists each folder once, reads each footer once, in tasks. The driver holds one partition's names
@@ -97,21 +85,21 @@ def take_inventory(
     """
     ignored = Ignored()
     found = discover(open_storage(source), levels, ignored)
-    files = write_listing(open_storage(work), _LISTING, found)
+    files = footers.write_listing(open_storage(work), _LISTING, found)
     shares = _read_footers(tasks, (source, work), files, events)
     schemas = _merged_schemas(shares)
     schema, conflicts = _unified(schemas)
     places = {digest: place for place, digest in enumerate(schemas)}
     totals = _Totals(places, _merged_examples(shares))
     handle, partitions = _write(work, shares, _incomplete(schemas, schema), totals)
-    return SourceInventory(
+    return observation.SourceInventory(
         handle=handle,
         location=source,
         partitions=partitions,
         schema=schema,
         conflicts=conflicts,
         schemas=tuple(
-            SourceSchema(schema=decode_schema(seen.schema), example=seen.example)
+            observation.SourceSchema(schema=decode_schema(seen.schema), example=seen.example)
             for seen in schemas.values()
         ),
         ignored_files=ignored.count,
@@ -120,33 +108,35 @@ def take_inventory(
 
 def _read_footers(
     tasks: Tasks, places: tuple[str, str], files: int, events: Events
-) -> list[FooterShare]:
+) -> list[footers.FooterShare]:
     """Return what all footer tasks read, in the order of the files."""
     source, work = places
     descriptors = [
-        encode(FooterTask(source=source, work=work, listing=_LISTING, start=start, stop=stop))
+        encode(
+            footers.FooterTask(source=source, work=work, listing=_LISTING, start=start, stop=stop)
+        )
         for start, stop in footer_shares(files, tasks.parallelism)
     ]
     shares = []
-    for status in tasks.run(footers_task, descriptors):
-        share = decode(FooterShare, status)
+    for status in tasks.run(footers.footers_task, descriptors):
+        share = decode(footers.FooterShare, status)
         shares.append(share)
         events(Progress(stage="source", files=sum(s.files for s in share.schemas.values())))
     return sorted(shares, key=lambda share: share.start)
 
 
-def _merged_schemas(shares: Sequence[FooterShare]) -> dict[str, SeenSchema]:
+def _merged_schemas(shares: Sequence[footers.FooterShare]) -> dict[str, footers.SeenSchema]:
     """Return each distinct schema with its first example and its count of files."""
-    merged: dict[str, SeenSchema] = {}
+    merged: dict[str, footers.SeenSchema] = {}
     for share in shares:
         for digest, seen in share.schemas.items():
             merged.setdefault(digest, replace(seen, files=0)).files += seen.files
     return merged
 
 
-def _merged_examples(shares: Sequence[FooterShare]) -> Examples:
+def _merged_examples(shares: Sequence[footers.FooterShare]) -> footers.Examples:
     """Return partition path to trait to the first file and column; a partition may be split."""
-    merged: Examples = {}
+    merged: footers.Examples = {}
     for share in shares:
         for partition, examples in share.examples.items():
             known = merged.setdefault(partition, {})
@@ -156,8 +146,8 @@ def _merged_examples(shares: Sequence[FooterShare]) -> Examples:
 
 
 def _unified(
-    schemas: Mapping[str, SeenSchema],
-) -> tuple[Any, tuple[SchemaConflict, ...]]:
+    schemas: Mapping[str, footers.SeenSchema],
+) -> tuple[Any, tuple[observation.SchemaConflict, ...]]:
     """Return the schema of all files, None without files, and each column that has none."""
     if not schemas:
         return None, ()
@@ -167,11 +157,11 @@ def _unified(
     for conflict in union.conflicts:
         known = types.setdefault(conflict.column, {conflict.left: examples[conflict.left_index]})
         known.setdefault(conflict.right, examples[conflict.right_index])
-    found = (SchemaConflict(column=c, types=tuple(t.items())) for c, t in types.items())
+    found = (observation.SchemaConflict(column=c, types=tuple(t.items())) for c, t in types.items())
     return union.schema, tuple(found)
 
 
-def _incomplete(schemas: Mapping[str, SeenSchema], unified: Any) -> frozenset[str]:
+def _incomplete(schemas: Mapping[str, footers.SeenSchema], unified: Any) -> frozenset[str]:
     """Return the hashes of schemas that lack a column of the unified one."""
     names = set(unified.names) if unified is not None else set()
     found = {h for h, seen in schemas.items() if names - set(decode_schema(seen.schema).names)}
@@ -180,10 +170,10 @@ def _incomplete(schemas: Mapping[str, SeenSchema], unified: Any) -> frozenset[st
 
 def _write(
     work: str,
-    shares: Sequence[FooterShare],
+    shares: Sequence[footers.FooterShare],
     incomplete: frozenset[str],
     totals: _Totals,
-) -> tuple[InventoryHandle, tuple[PartitionSummary, ...]]:
+) -> tuple[InventoryHandle, tuple[observation.PartitionSummary, ...]]:
     """Write the inventory from what the tasks left, and add it up by partition."""
     storage = open_storage(work)
     with storage.create(_INVENTORY) as out:
@@ -233,10 +223,10 @@ class _Open:
 class _Totals:
     """Adds up files by partition as they come, in order."""
 
-    def __init__(self, places: Mapping[str, int], examples: Examples) -> None:
+    def __init__(self, places: Mapping[str, int], examples: footers.Examples) -> None:
         self._places = places
         self._examples = examples
-        self._done: list[PartitionSummary] = []
+        self._done: list[observation.PartitionSummary] = []
         self._open: _Open | None = None
 
     def add(self, files: Any) -> None:
@@ -253,7 +243,7 @@ class _Totals:
             self._open.schemas.add(self._places[digest])
             self._open.traits.update(traits)
 
-    def finish(self) -> tuple[PartitionSummary, ...]:
+    def finish(self) -> tuple[observation.PartitionSummary, ...]:
         """Return all partitions."""
         self._close()
         return tuple(self._done)
@@ -263,7 +253,7 @@ class _Totals:
         if self._open is None:
             return
         self._done.append(
-            PartitionSummary(
+            observation.PartitionSummary(
                 partition_path=self._open.path,
                 files=self._open.files,
                 rows=self._open.rows,

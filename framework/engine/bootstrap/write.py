@@ -20,21 +20,14 @@ from framework.engine.events import Events, Progress, silent
 from framework.engine.run.durable_files import FileStore
 from framework.engine.run.state import RunState
 from framework.engine.tasks import LimitedTasks, Tasks, decode, encode
-from framework.hudi.bootstrap.folder_values import check_folder_values
-from framework.hudi.bootstrap.full_record import write_full_record
+from framework.hudi.bootstrap import skeleton
+from framework.hudi.bootstrap.discovery import check_folder_values
 from framework.hudi.bootstrap.inventory import InventoryFile, read_files
-from framework.hudi.bootstrap.skeleton import (
-    BaseFileTarget,
-    WrittenBaseFile,
-    base_file_name,
-    file_id,
-    write_skeleton,
-)
+from framework.hudi.bootstrap.skeleton import write_full_record
 from framework.hudi.bootstrap.source_file import SourceReader, open_source
 from framework.hudi.bootstrap.source_schema import decode_schema
 from framework.hudi.commit.fenced import FencedStorage
-from framework.hudi.commit.journal import Journal
-from framework.hudi.commit.segments import SegmentRef, merge_segments, write_segment
+from framework.hudi.commit.segments import Journal, SegmentRef, merge_segments, write_segment
 from framework.hudi.commit.statuses import SourceFileStatus, Statuses, WrittenFiles, written_files
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
@@ -145,16 +138,16 @@ class _Worker:
         """Return the statuses of all files, after they are stored."""
         return self._statuses.table(self._store.checksums())
 
-    def _target(self, file: InventoryFile, mode: BootstrapMode) -> BaseFileTarget:
+    def _target(self, file: InventoryFile, mode: BootstrapMode) -> skeleton.BaseFileTarget:
         """Return what is to be written for a source file."""
-        identity = file_id(file.fingerprint.path, mode)
+        identity = skeleton.file_id(file.fingerprint.path, mode)
         rule = self._rule
-        return BaseFileTarget(
+        return skeleton.BaseFileTarget(
             instant=self._job.instant,
             number=file.number,
             partition_path=file.partition_path,
             file_id=identity,
-            name=base_file_name(identity, file.number, self._job.instant),
+            name=skeleton.base_file_name(identity, file.number, self._job.instant),
             rule=rule,
             values=partition_values(file.partition_path, rule.partition, rule.layout),
             key_schema=self._key_schema,
@@ -162,19 +155,23 @@ class _Worker:
         )
 
     def _made(
-        self, reader: SourceReader, target: BaseFileTarget, mode: BootstrapMode, gone: np.ndarray
-    ) -> WrittenBaseFile:
+        self,
+        reader: SourceReader,
+        target: skeleton.BaseFileTarget,
+        mode: BootstrapMode,
+        gone: np.ndarray,
+    ) -> skeleton.WrittenBaseFile:
         """Return the base file."""
         if mode is BootstrapMode.METADATA_ONLY:
-            return write_skeleton(reader, target)
+            return skeleton.write_skeleton(reader, target)
         return write_full_record(reader, target, self._schema, self._job.avro_schema, gone=gone)
 
     def _note(
         self,
         file: InventoryFile,
         mode: BootstrapMode,
-        target: BaseFileTarget,
-        made: WrittenBaseFile,
+        target: skeleton.BaseFileTarget,
+        made: skeleton.WrittenBaseFile,
     ) -> None:
         """Store the file and its status; its checksum is known later."""
         staged = join(self._attempt, target.name)

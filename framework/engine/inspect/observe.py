@@ -9,16 +9,16 @@ from typing import Final
 from framework.engine.bootstrap.source import sampled_key_bytes, take_inventory
 from framework.engine.events import Events, StageFinished, StageStarted, silent
 from framework.engine.inspect.drift import Adoption, find_drift
-from framework.engine.load.listing_input import list_input
+from framework.engine.load.input_footers import list_input
 from framework.engine.places import canonical, obstacle
 from framework.engine.reading.load_history import read_load
-from framework.engine.run.memory import lean_arrow
+from framework.engine.run.context import lean_arrow
 from framework.engine.tasks import Tasks
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.index import BootstrapIndex
-from framework.hudi.commit.journal import Journal
 from framework.hudi.commit.lease import current_lease
 from framework.hudi.commit.pending import Pending, PendingKind, find_pending
+from framework.hudi.commit.segments import Journal
 from framework.hudi.commit.staging import Staging
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
@@ -29,15 +29,9 @@ from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import Timeline, load_timeline
 from framework.hudi.view.listing_view import ListingView
+from framework.plan import observation
 from framework.plan.facts import FACTS_KEY, INVENTORY_FACT, SPEC_FACT, BootstrapFacts
 from framework.plan.load import LoadRequest
-from framework.plan.observation import (
-    Observation,
-    PendingRun,
-    SourceDrift,
-    SourceInventory,
-    TableState,
-)
 from framework.plan.target import Target
 
 __all__ = ["observe", "observe_table"]
@@ -53,7 +47,7 @@ def observe(
     *,
     request: LoadRequest | None = None,
     events: Events = silent,
-) -> Observation:
+) -> observation.Observation:
     """Return table, source and earlier run as they are now.
 
     The source of a bootstrap is inventoried (one read of each footer, in tasks) only where no table
@@ -69,7 +63,7 @@ def observe(
     levels = len(target.key_rule.partition)
     table = observe_table(target.location, levels=levels)
     if request is not None and (table.exists or target.source is None):
-        return Observation(
+        return observation.Observation(
             table=table,
             pending=_pending_run(storage, pending),
             request=request,
@@ -78,7 +72,7 @@ def observe(
     source = None
     if target.source is not None and not table.exists:
         source = _inventory(tasks, (canonical(target.source), levels, str(scratch)), events)
-    return Observation(
+    return observation.Observation(
         table=table,
         source=source,
         pending=_pending_run(storage, pending),
@@ -86,7 +80,9 @@ def observe(
     )
 
 
-def _inventory(tasks: Tasks, place: tuple[str, int, str], events: Events) -> SourceInventory:
+def _inventory(
+    tasks: Tasks, place: tuple[str, int, str], events: Events
+) -> observation.SourceInventory:
     """Take the inventory of a source, as the stage `source`."""
     source, levels, scratch = place
     begun = time.monotonic()
@@ -99,7 +95,7 @@ def _inventory(tasks: Tasks, place: tuple[str, int, str], events: Events) -> Sou
     return found
 
 
-def observe_table(location: str, *, levels: int | None = None) -> TableState:
+def observe_table(location: str, *, levels: int | None = None) -> observation.TableState:
     """Return what lies at a location.
 
     Args:
@@ -112,7 +108,7 @@ def observe_table(location: str, *, levels: int | None = None) -> TableState:
     facts, begun = _facts(storage, timeline), _begun(storage, timeline)
     if levels is None:
         levels = len(properties.partition_fields) if properties else 0
-    return TableState(
+    return observation.TableState(
         location=storage.location,
         properties=properties,
         completed=tuple(each.requested_time for each in timeline.completed),
@@ -166,11 +162,15 @@ def _foreign_content(storage: Storage) -> tuple[str, ...]:
 
 def _drift(
     storage: Storage, timeline: Timeline, facts: BootstrapFacts, levels: int
-) -> SourceDrift | None:
+) -> observation.SourceDrift | None:
     source = open_storage(facts.source)
     if source.stat("") is None:
         gone = facts.skeletons
-        return SourceDrift(missing_files=gone, samples_missing=(facts.source,)) if gone else None
+        return (
+            observation.SourceDrift(missing_files=gone, samples_missing=(facts.source,))
+            if gone
+            else None
+        )
     adoption = Adoption(
         source=source,
         levels=levels,
@@ -185,7 +185,7 @@ def _drift(
         return find_drift(adoption, index, view)
 
 
-def _pending_run(storage: Storage, pending: Pending | None) -> PendingRun | None:
+def _pending_run(storage: Storage, pending: Pending | None) -> observation.PendingRun | None:
     """The earlier run of ours that did not end, and whether it is alive."""
     if pending is None:
         return _dead_lease(storage)
@@ -197,7 +197,7 @@ def _pending_run(storage: Storage, pending: Pending | None) -> PendingRun | None
         first = pending.folders[0] if pending.folders else ""
         write_id = first.rsplit("/", 1)[-1].removeprefix("dead-").split("-")[0]
     done = _files_done(storage, write_id) if pending.can_resume else None
-    return PendingRun(
+    return observation.PendingRun(
         write_id=write_id,
         instant=pending.instant.requested_time if pending.instant else None,
         published=pending.kind is PendingKind.UNFINISHED,
@@ -217,7 +217,7 @@ def _files_done(storage: Storage, write_id: str) -> int | None:
     return sum(int(record.get("files", 0)) for record in records)
 
 
-def _dead_lease(storage: Storage) -> PendingRun | None:
+def _dead_lease(storage: Storage) -> observation.PendingRun | None:
     """The run that died while it gave its lease back; releasing the next one removes it.
 
     Where the lease is gone already, empty folders of a finished table are left.
@@ -225,10 +225,10 @@ def _dead_lease(storage: Storage) -> PendingRun | None:
     lease = current_lease(storage)
     if lease is None:
         left = storage.stat(LAKESTRAP) is not None and storage.stat(PROPERTIES) is not None
-        return PendingRun(write_id=_UNKNOWN) if left else None
+        return observation.PendingRun(write_id=_UNKNOWN) if left else None
     if not lease.is_over(SystemClock()):
         return None
-    return PendingRun(write_id=lease.owner.write_id)
+    return observation.PendingRun(write_id=lease.owner.write_id)
 
 
 def _holder(storage: Storage) -> str | None:

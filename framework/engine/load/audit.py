@@ -10,7 +10,7 @@ from framework.engine.audit.account import Account
 from framework.engine.audit.gate import LoadPlace, audit_load
 from framework.engine.audit.subject import WrittenRows
 from framework.engine.load.begin import load_plan
-from framework.engine.load.values import AuditedLoad, Opened, WrittenLoad
+from framework.engine.load.job import AuditedLoad, Opened, WrittenLoad
 from framework.engine.reading.patterns import choose_partitions
 from framework.engine.reading.table import Table
 from framework.engine.reading.views import Views, latest_slices

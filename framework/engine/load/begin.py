@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from framework.engine.load.values import Opened
+from framework.engine.load.job import Opened
 from framework.engine.reading.load_history import load_state
 from framework.engine.reading.table import Table, open_table
 from framework.engine.run.context import RunContext

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from framework.engine.load.begin import load_plan
-from framework.engine.load.values import AuditedLoad, Opened
+from framework.engine.load.job import AuditedLoad, Opened
 from framework.engine.reading.load_history import load_facts
 from framework.engine.run.context import Committed, RunContext
 from framework.engine.run.quarantined_rows import name_quarantined_rows

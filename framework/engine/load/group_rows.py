@@ -15,12 +15,11 @@ import pyarrow.compute as pc
 
 from framework.engine.load.job import LoadJob
 from framework.engine.load.key_input import KEY
-from framework.hudi.bootstrap.row_numbers import RowNumbers
+from framework.hudi.bootstrap.seqno_pages import RowNumbers
 from framework.hudi.codecs.bloom import BloomBuilder
-from framework.hudi.filegroup.base_file import META_FIELDS, BaseFileBytes, constant, varied
+from framework.hudi.filegroup import base_file
 from framework.hudi.filegroup.key_footer import BLOOM, BLOOM_TYPE, MAX_KEY, MIN_KEY
 from framework.hudi.filegroup.merge import ranks
-from framework.hudi.filegroup.read_back import check_keys, key_digest
 from framework.hudi.table.calendar import GREGORIAN
 from framework.hudi.table.layout import MetaField
 
@@ -67,15 +66,15 @@ def written_rows(job: LoadJob, rows: Combined, footers: Mapping[str, str], name:
     Raises:
         CorruptFileError: `bootstrap/read-back-differs`.
     """
-    data = rows.columns[len(META_FIELDS) :]
+    data = rows.columns[len(base_file.META_FIELDS) :]
     schema = held_schema(job.table_schema, data)
-    out = BaseFileBytes(schema, plain=varied(schema, data))
+    out = base_file.BaseFileBytes(schema, plain=base_file.varied(schema, data))
     digests = []
     for at in range(0, max(rows.rows, 1), _GROUP_ROWS):
         out.add_row_group([column.slice(at, _GROUP_ROWS) for column in rows.columns])
-        digests.append(key_digest([rows.keys.slice(at, _GROUP_ROWS)]))
+        digests.append(base_file.key_digest([rows.keys.slice(at, _GROUP_ROWS)]))
     written = out.finish(footers)
-    check_keys(written, digests, name)
+    base_file.check_keys(written, digests, name)
     return written
 
 
@@ -198,8 +197,8 @@ def combined(
         commit_times(old, file.numbers.instant, taken),
         sequence_numbers(old, file, taken),
         keys,
-        constant(file.partition_path, rows),
-        constant(file.name, rows),
+        base_file.constant(file.partition_path, rows),
+        base_file.constant(file.name, rows),
         *(column_of(old, new, name, taken) for name in new.column_names if name != KEY),
     ]
     updated = int(np.count_nonzero(wins))
@@ -266,7 +265,7 @@ def _whole(column: pa.ChunkedArray) -> Any:
 def commit_times(old: pa.Table | None, instant: str, taken: np.ndarray) -> pa.DictionaryArray:
     """Return the commit times: kept by rows that are not changed."""
     if old is None:
-        return constant(instant, len(taken))
+        return base_file.constant(instant, len(taken))
     base = old.num_rows
     encoded = _whole(old[MetaField.COMMIT_TIME].dictionary_encode())
     texts = pa.concat_arrays([encoded.dictionary, pa.array([instant], pa.string())])

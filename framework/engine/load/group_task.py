@@ -28,7 +28,7 @@ from framework.engine.reading.slice_rows import SliceFiles, slice_rows
 from framework.engine.reading.views import AskedSlice, looked_up
 from framework.engine.run.durable_files import FileStore
 from framework.engine.tasks import decode, encode
-from framework.hudi.bootstrap.row_numbers import RowNumbers
+from framework.hudi.bootstrap.seqno_pages import RowNumbers
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.commit.segments import SegmentRef, write_segment
 from framework.hudi.commit.statuses import FileStatus, Statuses

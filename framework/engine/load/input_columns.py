@@ -8,20 +8,13 @@ from typing import Final
 
 import pyarrow as pa
 
+from framework.engine.load import schema_evolution
 from framework.engine.load.input_footers import InputFooters
-from framework.engine.load.schema_evolution import (
-    Following,
-    InputSchema,
-    check_holds,
-    evolved,
-    narrowed,
-    united,
-)
 from framework.engine.reading.table import Table
 from framework.engine.run.context import PinnedInput
 from framework.errors import PlanError, Where
 from framework.hudi.bootstrap.source_schema import partition_type
-from framework.hudi.filegroup.merge_rule import MergeRule
+from framework.hudi.filegroup.merge import MergeRule
 from framework.hudi.keygen.rule import KeyFault, KeyRule, key_faults
 from framework.hudi.table.layout import MetaField
 from framework.hudi.table.schema import with_absent_fields
@@ -64,11 +57,11 @@ def input_columns(
     pinned, footers = source
     footers.united()  # refuses files that no table can hold together
     inputs = _inputs(plan, pinned, footers)
-    found, rule = united(inputs), target.key_rule
+    found, rule = schema_evolution.united(inputs), target.key_rule
     if table is None or plan.operation is not WriteOperation.DELETE:
         schema = _after(target, table, plan, inputs)
         return InputColumns(found=with_absent_fields(found, schema), schema=schema)
-    check_holds(inputs, _taken_by(rule), table=target.location)
+    schema_evolution.check_holds(inputs, _taken_by(rule), table=target.location)
     return InputColumns(found=found, schema=table.schema)
 
 
@@ -79,10 +72,12 @@ def merge_rule(target: Target, table: Table | None) -> MergeRule:
     return MergeRule(ordering=target.ordering[0] if target.ordering else None)
 
 
-def _inputs(plan: LoadPlan, pinned: PinnedInput, footers: InputFooters) -> tuple[InputSchema, ...]:
+def _inputs(
+    plan: LoadPlan, pinned: PinnedInput, footers: InputFooters
+) -> tuple[schema_evolution.InputSchema, ...]:
     """Return the columns of the pinned files."""
     if pinned.schema is not None:
-        return (InputSchema(number=0, schema=pinned.schema),)
+        return (schema_evolution.InputSchema(number=0, schema=pinned.schema),)
     hidden = plan.request.hidden if plan.request and plan.releases is not None else ()
     return tuple(
         replace(each, schema=pa.schema([f for f in each.schema if f.name not in hidden]))
@@ -91,22 +86,25 @@ def _inputs(plan: LoadPlan, pinned: PinnedInput, footers: InputFooters) -> tuple
 
 
 def _after(
-    target: Target, table: Table | None, plan: LoadPlan, inputs: Sequence[InputSchema]
+    target: Target,
+    table: Table | None,
+    plan: LoadPlan,
+    inputs: Sequence[schema_evolution.InputSchema],
 ) -> pa.Schema:
     """Return the table's columns after the load."""
     rule, location = target.key_rule, target.location
     current = None if table is None else table.schema
     partition = [field.name for field in rule.partition]
-    check_holds(inputs, partition, table=location)
-    inputs = narrowed(inputs, _kinds(rule, current, plan.evolution))
+    schema_evolution.check_holds(inputs, partition, table=location)
+    inputs = schema_evolution.narrowed(inputs, _kinds(rule, current, plan.evolution))
     _check_keys(rule, current, inputs, table=location)
     ordering = merge_rule(target, table).ordering
-    following = Following(
+    following = schema_evolution.Following(
         evolution=plan.evolution,
         missing=MissingColumns.SET_NULL if _adds_quarantined_rows(plan) else plan.missing,
         needed=frozenset({*rule.record_key, *partition, *([ordering] if ordering else [])}),
     )
-    return evolved(current, inputs, following, table=location)
+    return schema_evolution.evolved(current, inputs, following, table=location)
 
 
 def _kinds(
@@ -125,13 +123,17 @@ def _kinds(
 
 
 def _check_keys(
-    rule: KeyRule, current: pa.Schema | None, inputs: Sequence[InputSchema], *, table: str
+    rule: KeyRule,
+    current: pa.Schema | None,
+    inputs: Sequence[schema_evolution.InputSchema],
+    *,
+    table: str,
 ) -> None:
     """Raise where key and partition columns are none that values can be taken by.
 
     What the table has in the declared type cannot be declared otherwise: it needs a cast.
     """
-    for fault in key_faults(rule, united(inputs)):
+    for fault in key_faults(rule, schema_evolution.united(inputs)):
         remedy = fault.remedy
         if fault.condition == "partition/type-differs" and not _has_fault(rule, current, fault):
             remedy = _cast(rule, fault.column)

@@ -23,16 +23,15 @@ from framework.engine.audit.screen import excluded_rows
 from framework.engine.load.job import InputFile, LoadJob
 from framework.engine.tasks import decode, encode
 from framework.errors import CorruptFileError, SourceDriftError, Where
-from framework.hudi.bootstrap.row_numbers import RowNumbers
-from framework.hudi.codecs.bad_chunks import naming_bad_chunks
+from framework.hudi.bootstrap.seqno_pages import RowNumbers
 from framework.hudi.codecs.murmur import key_hashes
-from framework.hudi.codecs.parquet_seal import UNREADABLE
+from framework.hudi.codecs.parquet_seal import UNREADABLE, naming_bad_chunks
 from framework.hudi.keygen.paths import partition_paths
 from framework.hudi.keygen.text import null_rows, record_keys
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.calendar import LegacyCalendar
 from framework.hudi.table.layout import MetaField, join, name_of, parent_of
-from framework.hudi.table.schema_fit import fitted_column
+from framework.hudi.table.schema_check import fitted_column
 from framework.vocabulary import KeyScope, WriteOperation
 
 __all__ = [

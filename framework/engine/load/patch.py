@@ -16,32 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from framework.engine.load.group_rows import (
-    KEPT_META,
-    Changes,
-    NewFile,
-    bloom_of,
-    column_of,
-    combined,
-    commit_times,
-    footers_of,
-    held_schema,
-    sequence_numbers,
-    taken_places,
-    wins_of,
-    written_rows,
-)
+from framework.engine.load import group_rows
 from framework.engine.load.job import LoadJob
 from framework.engine.load.key_input import KEY
 from framework.hudi.codecs.bloom_growth import grown
 from framework.hudi.codecs.parquet_seal import UNREADABLE
-from framework.hudi.filegroup.base_file import (
-    META_FIELDS,
-    constant,
-    file_without_rows,
-    repeating,
-    row_group_file,
-)
+from framework.hudi.filegroup import base_file
 from framework.hudi.filegroup.column_chunks import ChunkFile, RowGroup, assembled
 from framework.hudi.filegroup.key_footer import KeyFooter, key_footer
 from framework.hudi.table.calendar import LegacyCalendar
@@ -53,7 +33,7 @@ _SMALL_GROUP_ROWS: Final = 1 << 17
 """A last row group of fewer rows is written again together with new ones."""
 
 _FLOATS: Final = {pa.float16(): pa.int16(), pa.float32(): pa.int32(), pa.float64(): pa.int64()}
-_META: Final = {field.name: field for field in META_FIELDS}
+_META: Final = {field.name: field for field in base_file.META_FIELDS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +55,9 @@ class Patched:
     bounds: tuple[str, str]
 
 
-def patched(job: LoadJob, data: pa.Buffer, changes: Changes, file: NewFile) -> Patched | None:
+def patched(
+    job: LoadJob, data: pa.Buffer, changes: group_rows.Changes, file: group_rows.NewFile
+) -> Patched | None:
     """Return the base file `data` after `changes`.
 
     Holds the file's bytes twice, and decodes one column of a row group at a time.
@@ -95,11 +77,13 @@ def patched(job: LoadJob, data: pa.Buffer, changes: Changes, file: NewFile) -> P
         return None
 
 
-def _patched(job: LoadJob, data: pa.Buffer, changes: Changes, file: NewFile) -> Patched | None:
+def _patched(
+    job: LoadJob, data: pa.Buffer, changes: group_rows.Changes, file: group_rows.NewFile
+) -> Patched | None:
     """Return the file, None where its columns or its footer do not allow it."""
     old = ChunkFile.read(data)
     footer = key_footer(old.metadata)
-    like = ChunkFile.read(file_without_rows(job.table_schema))
+    like = ChunkFile.read(base_file.file_without_rows(job.table_schema))
     if footer.least is None or footer.greatest is None or not old.has_columns_of(like):
         return None
     patch = _Patch(job, data, old, file)
@@ -112,11 +96,13 @@ def _patched(job: LoadJob, data: pa.Buffer, changes: Changes, file: NewFile) -> 
 class _Patch:
     """Makes one file."""
 
-    def __init__(self, job: LoadJob, data: pa.Buffer, old: ChunkFile, file: NewFile) -> None:
+    def __init__(
+        self, job: LoadJob, data: pa.Buffer, old: ChunkFile, file: group_rows.NewFile
+    ) -> None:
         self._job = job
         self._file = file
         self._old = old
-        texts = repeating(old.metadata, job.table_schema)
+        texts = base_file.repeating(old.metadata, job.table_schema)
         self._parquet = pq.ParquetFile(
             pa.BufferReader(data),
             metadata=old.metadata,
@@ -138,14 +124,16 @@ class _Patch:
         """Whether old chunks can stand beside new ones: they have the same calendar."""
         return LegacyCalendar.of(self._parquet, self._file.name) is None
 
-    def kept(self, changes: Changes) -> int:
+    def kept(self, changes: group_rows.Changes) -> int:
         """Return how many row groups stay groups of their own; new rows may join the last one."""
         groups = self._old.groups
         joins = changes.rows.num_rows > changes.places.size
         joins = joins and bool(groups) and groups[-1].rows < _SMALL_GROUP_ROWS
         return len(groups) - int(joins)
 
-    def made(self, changes: Changes, kept: int, footer: KeyFooter, like: ChunkFile) -> Patched:
+    def made(
+        self, changes: group_rows.Changes, kept: int, footer: KeyFooter, like: ChunkFile
+    ) -> Patched:
         """Return the file with its first row groups `kept`, and one or more behind."""
         groups: list[RowGroup] = []
         updated = 0
@@ -164,54 +152,62 @@ class _Patch:
         bloom = self._bloom(footer, fresh)
         name = self._file.name
         return Patched(
-            data=assembled(like, groups, footers_of(self._job, bounds, bloom), name),
+            data=assembled(like, groups, group_rows.footers_of(self._job, bounds, bloom), name),
             rows=sum(group.rows for group in groups),
             fresh=fresh,
             updated=updated,
             bounds=bounds,
         )
 
-    def _local(self, changes: Changes, number: int) -> Changes:
+    def _local(self, changes: group_rows.Changes, number: int) -> group_rows.Changes:
         """Return the changes to the rows of one row group, without new rows."""
         start, stop = self._starts[number], self._starts[number + 1]
         mine = np.flatnonzero((changes.places >= start) & (changes.places < stop))
         rows = changes.rows.take(pa.array(mine))
         return replace(changes, places=changes.places[mine] - start, rows=rows)
 
-    def _group(self, number: int, changes: Changes, file: NewFile) -> tuple[RowGroup, int]:
+    def _group(
+        self, number: int, changes: group_rows.Changes, file: group_rows.NewFile
+    ) -> tuple[RowGroup, int]:
         """Return a row group with the chunks that stay and new ones, and the rows replaced."""
         old = self._old.groups[number]
         plain = [chunk.column for chunk in old.chunks if not chunk.has_dictionary]
         columns, updated = self._changed(number, changes, file)
         fields = [_META.get(name) or self._job.table_schema.field(name) for name in columns]
-        schema = held_schema(fields, columns.values())
-        made = row_group_file(pa.Table.from_arrays([*columns.values()], schema=schema), plain)
+        schema = group_rows.held_schema(fields, columns.values())
+        made = base_file.row_group_file(
+            pa.Table.from_arrays([*columns.values()], schema=schema), plain
+        )
         news = {chunk.path: chunk for chunk in ChunkFile.read(made, fresh=True).groups[0].chunks}
         chunks = [news.get(chunk.path, chunk) for chunk in old.chunks]
         return RowGroup(rows=old.rows, chunks=chunks), updated
 
     def _changed(
-        self, number: int, changes: Changes, file: NewFile
+        self, number: int, changes: group_rows.Changes, file: group_rows.NewFile
     ) -> tuple[Mapping[str, Any], int]:
         """Return the columns of a row group that are other ones now, and the rows replaced."""
         rows, ordering = self._old.groups[number].rows, self._job.ordering
-        found = {MetaField.FILE_NAME.value: constant(file.name, rows)}
+        found = {MetaField.FILE_NAME.value: base_file.constant(file.name, rows)}
         ordered = self._read(number, [ordering]) if ordering and changes.places.size else None
-        wins = wins_of(ordered, changes, ordering)
+        wins = group_rows.wins_of(ordered, changes, ordering)
         if not wins.any():
             return found, 0
-        taken = taken_places(rows, changes, wins)
-        kept = self._read(number, KEPT_META[:2])
-        found[MetaField.COMMIT_TIME.value] = commit_times(kept, file.numbers.instant, taken)
-        found[MetaField.COMMIT_SEQNO.value] = sequence_numbers(kept, file, taken)
+        taken = group_rows.taken_places(rows, changes, wins)
+        kept = self._read(number, group_rows.KEPT_META[:2])
+        found[MetaField.COMMIT_TIME.value] = group_rows.commit_times(
+            kept, file.numbers.instant, taken
+        )
+        found[MetaField.COMMIT_SEQNO.value] = group_rows.sequence_numbers(kept, file, taken)
         places, news = pa.array(changes.places[wins]), changes.rows.filter(pa.array(wins))
         for name in self._job.table_schema.names:
             old = self._read(number, [name])
             if not _is_same(old[name].take(places), news[name]):
-                found[name] = column_of(old, changes.rows, name, taken)
+                found[name] = group_rows.column_of(old, changes.rows, name, taken)
         return found, int(np.count_nonzero(wins))
 
-    def _behind(self, changes: Changes, kept: int, file: NewFile) -> tuple[Sequence[RowGroup], int]:
+    def _behind(
+        self, changes: group_rows.Changes, kept: int, file: group_rows.NewFile
+    ) -> tuple[Sequence[RowGroup], int]:
         """Return the row groups of what is not kept and of new rows, and the rows replaced."""
         start, count = self._starts[kept], changes.places.size
         mine = np.flatnonzero(changes.places >= start)
@@ -219,10 +215,10 @@ class _Patch:
         local = replace(
             changes, places=changes.places[mine] - start, rows=changes.rows.take(pa.array(rows))
         )
-        names = [*KEPT_META, *self._job.table_schema.names]
+        names = [*group_rows.KEPT_META, *self._job.table_schema.names]
         old = self._read(kept, names) if kept < len(self._old.groups) else None
-        made = combined(old, local, file, ordering=self._job.ordering)
-        written = written_rows(self._job, made, {}, self._file.name)
+        made = group_rows.combined(old, local, file, ordering=self._job.ordering)
+        written = group_rows.written_rows(self._job, made, {}, self._file.name)
         return ChunkFile.read(pa.py_buffer(written)).groups, made.updated
 
     def _read(self, number: int, names: Sequence[str]) -> pa.Table:
@@ -244,7 +240,7 @@ class _Patch:
             if text is not None:
                 return text, spec.type_code
         keys = self._parquet.read(columns=[KEY], use_threads=False)[KEY]
-        return bloom_of(self._job, pa.chunked_array([*keys.chunks, fresh], pa.string()))
+        return group_rows.bloom_of(self._job, pa.chunked_array([*keys.chunks, fresh], pa.string()))
 
 
 def _is_same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:

@@ -10,8 +10,7 @@ from framework.engine.audit.spill import bucket_bits
 from framework.engine.load.begin import load_plan
 from framework.engine.load.input_columns import input_columns, merge_rule
 from framework.engine.load.input_footers import input_footers
-from framework.engine.load.job import BUCKET_ROWS, LoadJob
-from framework.engine.load.values import Opened, Pinned
+from framework.engine.load.job import BUCKET_ROWS, LoadJob, Opened, Pinned
 from framework.engine.reading.slice_rows import SliceTable
 from framework.engine.run.context import InputReader, PinnedInput, RunContext
 from framework.engine.run.state import RunState

@@ -8,7 +8,7 @@ from framework.engine.audit.account import Account
 from framework.engine.audit.screen import NOTHING, Screened, ScreenPlace, screen
 from framework.engine.audit.subject import InputRows
 from framework.engine.load.begin import load_plan
-from framework.engine.load.values import Opened, Pinned, WrittenLoad
+from framework.engine.load.job import Opened, Pinned, WrittenLoad
 from framework.engine.run.context import RunContext
 from framework.engine.run.inspection import Intake, needed_checker, understand_checks
 from framework.engine.run.quarantined_rows import quarantine_place

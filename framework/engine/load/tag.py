@@ -12,7 +12,7 @@ from framework.engine.events import Events, Note
 from framework.engine.load.assignment import SliceFacts
 from framework.engine.load.classify import ClassifiedRows, ClassifyTask, classify_task
 from framework.engine.load.dedup import Bucket, GatherTask, gather_task
-from framework.engine.load.job import BUCKET_ROWS, InputFile, LoadJob
+from framework.engine.load.job import BUCKET_ROWS, InputFile, LoadJob, Opened, Pinned
 from framework.engine.load.key_input import KEY, IncomingTask, KeyedRows, Part, incoming_task
 from framework.engine.load.refusals import TakenKey, refuse_duplicates, refuse_nulls, refuse_taken
 from framework.engine.load.tag_task import (
@@ -23,7 +23,6 @@ from framework.engine.load.tag_task import (
     read_hits,
     tag_task,
 )
-from framework.engine.load.values import Opened, Pinned
 from framework.engine.reading.table import Table
 from framework.engine.reading.views import Views, asked, latest_slices
 from framework.engine.run.state import RunState

@@ -11,9 +11,8 @@ from framework.engine.audit.account import Account
 from framework.engine.events import Events, Progress, silent
 from framework.engine.load.assignment import GroupShare, Sizing, assign
 from framework.engine.load.group_task import GroupsWritten, GroupTask, GroupWork, group_task
-from framework.engine.load.job import LoadJob
+from framework.engine.load.job import LoadJob, Pinned, WrittenLoad
 from framework.engine.load.tag import Compared
-from framework.engine.load.values import Pinned, WrittenLoad
 from framework.engine.reading.views import asked
 from framework.engine.run.inspection import Intake
 from framework.engine.run.state import RunState

@@ -1,25 +1,31 @@
-"""What the commits of a table say of quarantined rows: which data sets count, and where."""
+"""What commits record of quarantined rows: which data sets count, and where rows came from."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from framework.engine.places import canonical
 from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
 from framework.engine.reading.load_history import read_load
 from framework.errors import CorruptFileError, Where
+from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.commit.intent import AUDIT_KEY, WRITE_ID_KEY
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.table.layout import ARCHIVED
+from framework.hudi.table.layout import ARCHIVED, name_of, parent_of
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import Timeline, load_timeline
+from framework.plan.release import FILE, ROW
 
-__all__ = ["PLACE", "Record", "read_record"]
+__all__ = ["CARRIED_FILE", "CARRIED_ROW", "PLACE", "Record", "read_record", "with_places"]
 
 PLACE: Final = "quarantine"
 """Entry of a commit's audit that says where the rows of its run were quarantined."""
@@ -105,3 +111,43 @@ def _audit(extra: Mapping[str, str], where: Where) -> dict[str, Any]:
             remedy="The commit file was changed after it was written; restore it.",
         ) from error
     return found if isinstance(found, dict) else {}
+
+
+CARRIED_FILE = "carried_file"
+CARRIED_ROW = "carried_row"
+
+
+def with_places(places: pa.Table, paths: Mapping[int, str]) -> pa.Table:
+    """Return `number` and `row` of some rows, with the file and row where each came from at first.
+
+    Args:
+        places: sorted by number, then row.
+        paths: of the files, by number; each holds the first places of its rows.
+
+    Raises:
+        CorruptFileError: `input/corrupt-file`.
+    """
+    numbers, rows = places["number"].to_numpy(), places["row"].to_numpy()
+    found = pa.concat_tables(_found(numbers, rows, paths))
+    return places.append_column(CARRIED_FILE, found[FILE]).append_column(CARRIED_ROW, found[ROW])
+
+
+def _found(numbers: np.ndarray, rows: np.ndarray, paths: Mapping[int, str]) -> Iterator[pa.Table]:
+    """Yield the first places of the rows of each file."""
+    schema = pa.schema([(FILE, pa.string()), (ROW, pa.int64())])
+    yield schema.empty_table()
+    for number in np.unique(numbers).tolist():
+        path = paths[number]
+        try:
+            with open_storage(parent_of(path)).open_input(name_of(path)) as stream:
+                whole = pq.read_table(
+                    stream, columns=[FILE, ROW], page_checksum_verification=True
+                ).cast(schema)
+            yield whole.take(pa.array(rows[numbers == number]))
+        except UNREADABLE as error:
+            raise CorruptFileError(
+                "input/corrupt-file",
+                f"an input file cannot be read: {error}",
+                where=Where(file=path),
+                remedy="Restore the file, or take it out of the source.",
+            ) from error

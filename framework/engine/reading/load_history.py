@@ -1,34 +1,40 @@
-"""What a table's commits remember of loads: which files of a source are in, and under which ids.
+"""What a table's commits record of loads: files, run ids, and one summary per instant.
 
-Each commit has the whole memory, as far as the source still has the files, so one is enough to
-know; whoever rolls a commit back rolls its memory back with it.
+Each commit has the whole memory, as far as the source still has the files, so the newest one is
+enough; rolling a commit back rolls its memory back with it.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import numpy as np
 
 from framework.engine.tasks import decode, encode
 from framework.errors import CorruptFileError, Where
+from framework.hudi.commit.intent import AUDIT_KEY, WRITE_ID_KEY
 from framework.hudi.keygen.rule import KeyRule
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
+from framework.hudi.timeline.commit_body import read_commit
 from framework.hudi.timeline.commit_metadata import read_commit_head
-from framework.hudi.timeline.instant import DATA_ACTIONS
-from framework.hudi.timeline.timeline import Timeline
+from framework.hudi.timeline.instant import DATA_ACTIONS, Instant
+from framework.hudi.timeline.timeline import Timeline, load_timeline
 from framework.plan.load import LoadPlan
 from framework.plan.target import Target
 
 __all__ = [
     "LOAD_KEY",
+    "Event",
     "LoadFacts",
     "LoadState",
     "file_hash",
+    "history",
     "load_facts",
     "load_state",
     "read_load",
@@ -157,4 +163,60 @@ def _not_readable(message: str, where: Where | None) -> CorruptFileError:
         f"what the commit says of its load is not readable: {message}",
         where=where,
         remedy="The commit file was changed after it was written; restore it.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One instant.
+
+    Attributes:
+        instant: its requested time.
+        action: its action.
+        state: how far it has come.
+        operation: Hudi's name of the write operation; "" for actions that write no records.
+        files: files that its commit names.
+        rows: rows in them.
+        bytes: their sizes.
+        write_id: the run of ours, None where another writer made it.
+        audit: the audit's proof; empty where there is none.
+    """
+
+    instant: str
+    action: str
+    state: str
+    operation: str = ""
+    files: int = 0
+    rows: int = 0
+    bytes: int = 0
+    write_id: str | None = None
+    audit: dict[str, Any] = field(default_factory=dict)
+
+
+def history(location: str) -> tuple[Event, ...]:
+    """Return the instants of the active timeline, ascending; reads each completed commit."""
+    storage = open_storage(location)
+    return tuple(_event(storage, each) for each in load_timeline(storage).instants)
+
+
+def _event(storage: Storage, instant: Instant) -> Event:
+    plain = Event(
+        instant=instant.requested_time, action=instant.action.value, state=instant.state.value
+    )
+    if instant.action not in DATA_ACTIONS or not instant.is_completed:
+        return plain
+    head = read_commit_head(storage, instant.path)
+    files = rows = size = 0
+    for stat in read_commit(storage, instant.path):
+        files, rows, size = files + 1, rows + stat.rows, size + stat.size
+    return Event(
+        instant=plain.instant,
+        action=plain.action,
+        state=plain.state,
+        operation=head.operation,
+        files=files,
+        rows=rows,
+        bytes=size,
+        write_id=head.extra.get(WRITE_ID_KEY),
+        audit=json.loads(head.extra.get(AUDIT_KEY, "{}")),
     )

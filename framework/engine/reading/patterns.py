@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from framework.errors import PlanError, Where
-from framework.spec.sections.patterns import Pattern, PatternError, compile_pattern
+from framework.spec.sections.fields import Pattern, PatternError, compile_pattern
 
 __all__ = ["choose_partitions"]
 

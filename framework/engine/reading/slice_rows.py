@@ -11,19 +11,17 @@ import pyarrow as pa
 
 from framework.errors import CorruptFileError, SourceDriftError, Where
 from framework.hudi.bootstrap.source_schema import decode_schema, encode_schema
-from framework.hudi.codecs.bad_chunks import naming_bad_chunks
-from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter
+from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter, naming_bad_chunks
 from framework.hudi.filegroup.base_file import repeating
 from framework.hudi.filegroup.log_changes import LogPart, read_changes
-from framework.hudi.filegroup.merge import IS_DELETED, merged, replaced
-from framework.hudi.filegroup.merge_rule import MergeRule
+from framework.hudi.filegroup.merge import IS_DELETED, MergeRule, merged, replaced
 from framework.hudi.filegroup.slices import FileSlice, SourceFile
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.calendar import LegacyCalendar
 from framework.hudi.table.layout import META_COLUMNS, MetaField, name_of, parent_of
 from framework.hudi.table.partition_path import PartitionValue
-from framework.hudi.table.schema_fit import fitted
+from framework.hudi.table.schema_check import fitted
 from framework.hudi.timeline.instant import Instant
 from framework.hudi.timeline.timeline import Timeline
 

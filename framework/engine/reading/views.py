@@ -1,7 +1,7 @@
 """The port through which a run learns which files make up its table (RFC-03).
 
 The adapter here lists folders; the one that keeps a view in the driver, and serves it to tasks, is
-in `framework.spark.views`. Tasks know neither: they get an address, or nothing.
+in `framework.spark.backend`. Tasks know neither: they get an address, or nothing.
 """
 
 from __future__ import annotations

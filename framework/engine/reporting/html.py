@@ -16,23 +16,8 @@ from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from framework.engine.reporting import words
 from framework.engine.reporting.keys import key_rule_text, key_samples, keys_refused, proof_text
-from framework.engine.reporting.words import (
-    ON_FAIL,
-    Tone,
-    allowed_text,
-    block_text,
-    by_gravity,
-    fate_text,
-    line_text,
-    observed_text,
-    place_text,
-    plain,
-    result_text,
-    share_text,
-    tally_text,
-    verdict,
-)
 from framework.engine.results import AuditReport, CheckResult, ColumnFigures, FailedRow, Fate
 from framework.plan.quality.model import Check
 from framework.plan.words import count_text, number_text
@@ -74,9 +59,9 @@ _THINNEST: Final = 0.8
 _MINUTE: Final = 60
 _FATE_WORDS: Final = {"published": "Published", "quarantined": "Quarantined", "dropped": "Dropped"}
 _SIGNS: Final = {
-    Tone.GOOD: "M6 12.5l4 4 8-9",
-    Tone.CAUTION: "M12 6.5v7M12 17v.5",
-    Tone.BAD: "M7.5 7.5l9 9M16.5 7.5l-9 9",
+    words.Tone.GOOD: "M6 12.5l4 4 8-9",
+    words.Tone.CAUTION: "M12 6.5v7M12 17v.5",
+    words.Tone.BAD: "M7.5 7.5l9 9M16.5 7.5l-9 9",
 }
 
 
@@ -137,7 +122,7 @@ class ShownCheck:
 def shown_checks(results: Sequence[CheckResult]) -> list[ShownCheck]:
     """Return the first of all checks, those that refuse the run in front."""
     shown, left = [], _SAMPLES
-    for result in by_gravity(results)[:_CHECKS]:
+    for result in words.by_gravity(results)[:_CHECKS]:
         samples = result.samples[: min(left, _SAMPLES_EACH)]
         left -= len(samples)
         shown.append(_shown(result, samples))
@@ -160,9 +145,9 @@ def _shown(result: CheckResult, samples: Sequence[FailedRow]) -> ShownCheck:
 
 
 def _count(result: CheckResult) -> str:
-    sampled = f", sample of {share_text(result.fraction)}" if result.fraction < 1.0 else ""
+    sampled = f", sample of {words.share_text(result.fraction)}" if result.fraction < 1.0 else ""
     if result.check.kind is CheckKind.EXPECT_AGGREGATE:
-        return f"found {observed_text(result, 40)}{sampled}"
+        return f"found {words.observed_text(result, 40)}{sampled}"
     rows = count_text(result.rows, "row")
     if not result.failed:
         return f"{rows}{sampled}"
@@ -172,23 +157,23 @@ def _count(result: CheckResult) -> str:
 def _code(check: Check) -> str:
     if check.kind is not CheckKind.GX:
         return check.text.strip()
-    arguments = json.dumps(plain(check.arguments), indent=2, ensure_ascii=False)
+    arguments = json.dumps(words.plain(check.arguments), indent=2, ensure_ascii=False)
     return f"{check.text}\n{arguments}" if check.arguments else check.text
 
 
 def _check_facts(result: CheckResult) -> Iterator[tuple[str, str]]:
     check = result.check
-    yield "Found", result_text(result)
+    yield "Found", words.result_text(result)
     if check.kind is not CheckKind.EXPECT_AGGREGATE and result.rows:
-        yield "Share", share_text(result.failed / result.rows)
-    yield "Allowed", allowed_text(check)
-    yield "On failure", ON_FAIL[check.on_fail]
+        yield "Share", words.share_text(result.failed / result.rows)
+    yield "Allowed", words.allowed_text(check)
+    yield "On failure", words.ON_FAIL[check.on_fail]
     yield "Looks at", _OVER[check.over]
     if check.kind is CheckKind.EXPECT:
         yield "Null", "counts as met" if check.allow_null else "counts as failed"
     yield "Time", f"{result.seconds:.2f} s" if result.seconds else "one pass with others"
     if check.key_path:
-        yield "In the spec", line_text(check.key_path, 120)
+        yield "In the spec", words.line_text(check.key_path, 120)
 
 
 def _samples_title(result: CheckResult, shown: int) -> str:
@@ -201,7 +186,7 @@ def _row(row: FailedRow, named: set[str]) -> ShownRow:
     values = sorted(row.values.items(), key=lambda each: each[0] not in named)
     cells = (ShownCell(name=n, value=v, named=n in named) for n, v in values[:_VALUES])
     hidden = len(values) - _VALUES
-    return ShownRow(place=place_text(row), key=row.key, cells=tuple(cells), hidden=hidden)
+    return ShownRow(place=words.place_text(row), key=row.key, cells=tuple(cells), hidden=hidden)
 
 
 def html_text(report: AuditReport) -> str:
@@ -210,8 +195,9 @@ def html_text(report: AuditReport) -> str:
     Its size is bounded, a few megabytes at most: what is left out is counted. Nothing in it runs or
     is fetched, which its content security policy also forbids.
     """
-    found = verdict(report)
-    title = f"{found.word}: {line_text(report.subject, 60)} of {line_text(report.table, 120)}"
+    found = words.verdict(report)
+    subject, table = words.line_text(report.subject, 60), words.line_text(report.table, 120)
+    title = f"{found.word}: {subject} of {table}"
     return _template().render(
         report=report,
         verdict=found,
@@ -220,7 +206,7 @@ def html_text(report: AuditReport) -> str:
         facts=_facts(report),
         fates=_fates(report.fate) if report.fate else {},
         keys=_keys(report),
-        tally=tally_text(Counter(each.outcome for each in report.checks)),
+        tally=words.tally_text(Counter(each.outcome for each in report.checks)),
         checks=shown_checks(report.checks),
         columns=[_column(each) for each in report.columns[:_COLUMNS]],
         timings=list(report.timings.items())[:_STAGES],
@@ -240,16 +226,16 @@ def _template() -> Template:
         keep_trailing_newline=True,
     )
     environment.filters |= {
-        "block": block_text,
+        "block": words.block_text,
         "counted": count_text,
-        "line": line_text,
+        "line": words.line_text,
         "number": number_text,
         "seconds": _seconds,
-        "share": share_text,
+        "share": words.share_text,
     }
     environment.globals |= {
         "bar_pieces": _bar_pieces,
-        "fate_text": fate_text,
+        "fate_text": words.fate_text,
         "fate_words": _FATE_WORDS,
     }
     return environment.get_template("report.html.jinja")
@@ -302,8 +288,8 @@ def _column(figures: ColumnFigures) -> _Column:
     return _Column(
         figures=figures,
         distinct_rows=distinct,
-        null_share=share_text(figures.nulls / rows),
-        distinct_share=share_text(distinct / rows),
+        null_share=words.share_text(figures.nulls / rows),
+        distinct_share=words.share_text(distinct / rows),
     )
 
 

@@ -7,19 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 from xml.etree import ElementTree as ET
 
+from framework.engine.reporting import words
 from framework.engine.reporting.keys import key_rule_text, key_samples, keys_refused, proof_text
-from framework.engine.reporting.words import (
-    ON_FAIL,
-    allowed_text,
-    block_text,
-    fate_text,
-    line_text,
-    meaning,
-    place_text,
-    result_text,
-    sample_text,
-    verdict,
-)
 from framework.engine.results import AuditReport, CheckResult
 from framework.vocabulary import Outcome
 
@@ -44,7 +33,7 @@ def junit_text(report: AuditReport) -> str:
     suite = ET.Element(
         "testsuite",
         {
-            "name": _xml(line_text(f"{report.table} {report.subject}")),
+            "name": _xml(words.line_text(f"{report.table} {report.subject}")),
             "tests": str(len(cases)),
             **counts,
             "time": f"{report.took:.3f}",
@@ -62,14 +51,14 @@ def junit_text(report: AuditReport) -> str:
 
 
 def _properties(report: AuditReport) -> Iterator[tuple[str, str]]:
-    found = verdict(report)
+    found = words.verdict(report)
     yield "verdict", f"{found.word}: {found.sentence}"
     yield "location", report.location
     yield "run_id", report.run_id
     if report.instant is not None:
         yield "instant", report.instant
     if report.fate is not None:
-        yield "rows", fate_text(report.fate, published=report.passed)
+        yield "rows", words.fate_text(report.fate, published=report.passed)
 
 
 def _keys(report: AuditReport) -> Iterator[ET.Element]:
@@ -91,11 +80,11 @@ def _check(report: AuditReport, result: CheckResult) -> ET.Element:
     """Return the case of one check."""
     case = _case(report, result.check.name, result.seconds)
     lines = [
-        meaning(result.check),
-        f"{result_text(result)}; allowed: {allowed_text(result.check)}",
-        f"on failure it {ON_FAIL[result.check.on_fail]}",
+        words.meaning(result.check),
+        f"{words.result_text(result)}; allowed: {words.allowed_text(result.check)}",
+        f"on failure it {words.ON_FAIL[result.check.on_fail]}",
         *(
-            f"{place_text(row)}  {sample_text(row)}".strip()
+            f"{words.place_text(row)}  {words.sample_text(row)}".strip()
             for row in result.samples
             if result.outcome is not Outcome.PASSED
         ),
@@ -105,7 +94,7 @@ def _check(report: AuditReport, result: CheckResult) -> ET.Element:
             case,
             "failure",
             type=result.check.kind.value,
-            message=_xml(line_text(result_text(result))),
+            message=_xml(words.line_text(words.result_text(result))),
         )
         failure.text = _text(lines)
     else:
@@ -128,18 +117,18 @@ def _fail(case: ET.Element, tag: str, report: AuditReport, lines: list[str]) -> 
     element = ET.SubElement(
         case,
         tag,
-        type=_xml(line_text(refusal.get("condition", "audit"))),
-        message=_xml(line_text(refusal.get("message", ""), 600)),
+        type=_xml(words.line_text(refusal.get("condition", "audit"))),
+        message=_xml(words.line_text(refusal.get("message", ""), 600)),
     )
-    remedy = line_text(refusal.get("remedy") or "", 600)
+    remedy = words.line_text(refusal.get("remedy") or "", 600)
     element.text = _text([*lines, *([remedy] if remedy else [])])
 
 
 def _case(report: AuditReport, name: str, seconds: float = 0.0) -> ET.Element:
     return ET.Element(
         "testcase",
-        classname=_xml(line_text(report.table)),
-        name=_xml(line_text(name)),
+        classname=_xml(words.line_text(report.table)),
+        name=_xml(words.line_text(name)),
         time=f"{seconds:.3f}",
     )
 
@@ -149,7 +138,7 @@ def _say(case: ET.Element, lines: list[str]) -> None:
 
 
 def _text(lines: list[str]) -> str:
-    return _xml(block_text("\n".join(filter(None, lines)), 4000))
+    return _xml(words.block_text("\n".join(filter(None, lines)), 4000))
 
 
 def _xml(text: str) -> str:

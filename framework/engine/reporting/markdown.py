@@ -7,20 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from framework.engine.reporting import words
 from framework.engine.reporting.keys import key_rule_text, key_samples, keys_refused, proof_text
-from framework.engine.reporting.words import (
-    Tone,
-    allowed_text,
-    by_gravity,
-    fate_text,
-    line_text,
-    meaning,
-    place_text,
-    result_text,
-    sample_text,
-    tally_text,
-    verdict,
-)
 from framework.engine.results import AuditReport, CheckResult
 from framework.plan.words import count_text, number_text
 from framework.vocabulary import Outcome
@@ -35,7 +23,7 @@ _MARKS: Final = {
     Outcome.QUARANTINED: "📥",
     Outcome.DROPPED: "🗑️",
 }
-_TONES: Final = {Tone.GOOD: "✅", Tone.CAUTION: "⚠️", Tone.BAD: "❌"}
+_TONES: Final = {words.Tone.GOOD: "✅", words.Tone.CAUTION: "⚠️", words.Tone.BAD: "❌"}
 _MARKUP: Final = re.compile(r"[\\`*\[\]~|$]|(?<!\w)_|_(?!\w)|:(?=//)|^[#+>-]|(?<=^\d)[.)]")
 _REFERENCE: Final = re.compile(r"#(?=\d)|(?<=www)\.", re.IGNORECASE)
 
@@ -57,7 +45,7 @@ def markdown_text(report: AuditReport) -> str:
 def _lines(report: AuditReport, checks: int, samples: int) -> Iterator[str]:
     yield from _head(report)
     yield from _key_samples(report)
-    results = by_gravity(report.checks)[:checks]
+    results = words.by_gravity(report.checks)[:checks]
     open_ones = [each for each in results if each.outcome is not Outcome.PASSED]
     passed = [each for each in results if each.outcome is Outcome.PASSED]
     if open_ones:
@@ -76,19 +64,19 @@ def _lines(report: AuditReport, checks: int, samples: int) -> Iterator[str]:
 
 def _head(report: AuditReport) -> Iterator[str]:
     """Yield the verdict, the counts and the keys."""
-    found = verdict(report)
-    title = f"{found.word.capitalize()}: {line_text(report.subject, 60)} of"
+    found = words.verdict(report)
+    title = f"{found.word.capitalize()}: {words.line_text(report.subject, 60)} of"
     yield f"### {_TONES[found.tone]} {_inline(title)} {_code(report.table)}"
     yield ""
     yield _inline(found.sentence)
     yield ""
     if found.remedy:
-        yield f"**Next:** {_inline(line_text(found.remedy, 600))}"
+        yield f"**Next:** {_inline(words.line_text(found.remedy, 600))}"
         yield ""
     if report.fate is not None:
-        yield f"- **Rows** {fate_text(report.fate, published=report.passed)}"
+        yield f"- **Rows** {words.fate_text(report.fate, published=report.passed)}"
     if report.checks:
-        tally = tally_text(Counter(each.outcome for each in report.checks))
+        tally = words.tally_text(Counter(each.outcome for each in report.checks))
         yield f"- **Checks** {tally}"
     proof = proof_text(report)
     if proof:
@@ -117,8 +105,8 @@ def _table(results: Sequence[CheckResult]) -> Iterator[str]:
     for each in results:
         yield (
             f"| {_MARKS[each.outcome]} {each.outcome} | {_code(each.check.name, 80)}"
-            f" | {_inline(result_text(each))} | {allowed_text(each.check)}"
-            f" | {_code(meaning(each.check), 160)} |"
+            f" | {_inline(words.result_text(each))} | {words.allowed_text(each.check)}"
+            f" | {_code(words.meaning(each.check), 160)} |"
         )
     yield ""
 
@@ -129,10 +117,10 @@ def _samples(results: Sequence[CheckResult], most: int) -> Iterator[str]:
     for each in shown:
         lines = ["| where | row |", "|---|---|"]
         for row in each.samples[:5]:
-            text = sample_text(row, values=5, most=50)
-            lines.append(f"| {_code(place_text(row), 120)} | {_code(text)} |")
+            text = words.sample_text(row, values=5, most=50)
+            lines.append(f"| {_code(words.place_text(row), 120)} | {_code(text)} |")
         count = f"{min(len(each.samples), 5)} of {count_text(each.failed, 'bad row')}"
-        yield from _folded(f"{line_text(each.check.name, 80)}: {count}", [*lines, ""])
+        yield from _folded(f"{words.line_text(each.check.name, 80)}: {count}", [*lines, ""])
 
 
 def _columns(report: AuditReport) -> Iterator[str]:
@@ -169,7 +157,7 @@ def _folded(summary: str, lines: Sequence[str]) -> Iterator[str]:
 
 def _code(text: str, most: int = 200) -> str:
     """Return text as a code span, which starts no markup; also within a table's cell."""
-    shown = line_text(text, most).replace("`", "'").replace("|", "\\|").strip()
+    shown = words.line_text(text, most).replace("`", "'").replace("|", "\\|").strip()
     return f"`{shown}`" if shown else ""
 
 
@@ -178,7 +166,7 @@ def _inline(text: str) -> str:
 
     What stands in pairs of backticks becomes code.
     """
-    parts = line_text(text, 600).split("`")
+    parts = words.line_text(text, 600).split("`")
     if len(parts) % 2 == 0:
         return _words("`".join(parts))
     return "".join(_code(each) if n % 2 else _words(each) for n, each in enumerate(parts))

@@ -1,8 +1,14 @@
-"""What a run works with: one frozen value that every step of both pipelines is given."""
+"""What a run works with: one frozen value that every step of both pipelines takes.
+
+Arrow's own allocator keeps freed memory, more the longer a run takes: 40 MB in a driver of 200 at
+100,000 files. So a run returns it between its steps.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
@@ -18,7 +24,7 @@ from framework.hudi.timeline.clock import Clock
 from framework.plan.definition import Plan
 from framework.plan.load import InputRequest
 
-__all__ = ["SECONDS", "Committed", "InputReader", "PinnedInput", "RunContext"]
+__all__ = ["SECONDS", "Committed", "InputReader", "PinnedInput", "RunContext", "lean_arrow"]
 
 SECONDS: Final = "seconds"
 """Of a commit's audit: wall time from the first look at the source until the commit was written."""
@@ -85,3 +91,18 @@ class Committed:
 
     instant: str
     audited: AuditedFiles
+
+
+@contextmanager
+def lean_arrow() -> Iterator[None]:
+    """Within the block, let Arrow allocate as the system does; at its end give back what is free.
+
+    Holds for the whole process; what was allocated before stays where it is.
+    """
+    before, lean = pa.default_memory_pool(), pa.system_memory_pool()
+    pa.set_memory_pool(lean)
+    try:
+        yield
+    finally:
+        lean.release_unused()
+        pa.set_memory_pool(before)

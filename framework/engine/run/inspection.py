@@ -21,9 +21,9 @@ from framework.engine.run.state import RunState
 from framework.errors import AuditFailedError, FrameworkError, NotYetBuiltError, Where
 from framework.hudi.commit.statuses import AuditedFiles
 from framework.hudi.storage.locations import open_storage
-from framework.plan.faults import refuse
 from framework.plan.quality.contract import quality_faults
 from framework.plan.quality.model import Quality
+from framework.plan.refusals import refuse
 
 __all__ = [
     "CHECK_NOT_RUN",

@@ -6,17 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum, unique
 
+from framework import errors
 from framework.engine.places import missing_parents, remove_empty
 from framework.engine.run.context import RunContext
 from framework.engine.run.inspection import CHECK_NOT_RUN, report_refusal
 from framework.engine.run.state import RunState
-from framework.errors import (
-    AfterCommitError,
-    AuditFailedError,
-    EngineError,
-    FrameworkError,
-    OutcomeUnknownError,
-)
 from framework.hudi.commit.lease import Owner, acquire, release
 from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.commit.recovery import roll_back, roll_forward
@@ -70,13 +64,13 @@ def lifecycle(ctx: RunContext) -> Iterator[RunState]:
     run, parents = RunState(ctx), missing_parents(ctx.plan.target.location)
     try:
         yield run
-    except (AfterCommitError, OutcomeUnknownError):
+    except (errors.AfterCommitError, errors.OutcomeUnknownError):
         run.stop_renewal()
         raise
-    except FrameworkError as error:
+    except errors.FrameworkError as error:
         lost = run.abandon()
-        fault = lost if lost is not None and isinstance(error, EngineError) else error
-        if isinstance(fault, AuditFailedError) or fault.condition == CHECK_NOT_RUN:
+        fault = lost if lost is not None and isinstance(error, errors.EngineError) else error
+        if isinstance(fault, errors.AuditFailedError) or fault.condition == CHECK_NOT_RUN:
             report_refusal(run, fault)
         remove_empty(parents)
         if fault is not error:
@@ -96,7 +90,7 @@ def interruption(location: str, completed: Sequence[str]) -> Interruption:
         storage = open_storage(location)
         pending = find_pending(storage)
         now = [each.requested_time for each in load_timeline(storage).completed]
-    except FrameworkError:
+    except errors.FrameworkError:
         return Interruption.UNKNOWN
     if set(now) - set(completed) or (pending and pending.kind is PendingKind.UNFINISHED):
         return Interruption.PUBLISHED

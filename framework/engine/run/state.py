@@ -8,14 +8,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
+from framework import errors
 from framework.engine.events import StageFinished, StageStarted
-from framework.engine.run.context import RunContext
-from framework.engine.run.memory import lean_arrow
+from framework.engine.run.context import RunContext, lean_arrow
 from framework.engine.run.quarantined_rows import withdraw_quarantined_rows
-from framework.errors import (
-    FrameworkError,
-    LeaseHeldError,
-)
 from framework.hudi.commit.intent import Intent, Transaction, read_intent
 from framework.hudi.commit.lease import Lease, Owner, acquire, current_lease, keep, release, require
 from framework.hudi.commit.pending import PendingKind, find_pending
@@ -99,7 +95,7 @@ class RunState:
         """Renew the lease no more; done again it changes nothing."""
         self._renewal.close()
 
-    def abandon(self) -> LeaseHeldError | None:
+    def abandon(self) -> errors.LeaseHeldError | None:
         """Roll back and give the lease back; return the loss of the lease, if it is lost.
 
         Best effort: what cannot be undone now is undone by the next run.
@@ -110,10 +106,10 @@ class RunState:
         if self.transaction is not None:
             withdraw_quarantined_rows(self.ctx, self.transaction.intent)
         storage, lost = self.ctx.storage, None
-        with suppress(FrameworkError):
+        with suppress(errors.FrameworkError):
             try:
                 _undo(self.ctx, self._lease)
-            except LeaseHeldError as found:
+            except errors.LeaseHeldError as found:
                 lost = found
                 _drop(self.ctx, self._lease)
             release(storage, self._lease)
@@ -123,7 +119,7 @@ class RunState:
         """End a run that was interrupted: its files stay for the next one."""
         self.stop_renewal()
         if self._lease is not None:
-            with suppress(FrameworkError):
+            with suppress(errors.FrameworkError):
                 release(self.ctx.storage, self._lease)
 
 

@@ -18,7 +18,7 @@ from framework.errors import AuditFailedError, FrameworkError
 from framework.hudi.keygen.paths import partition_paths
 from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.keygen.text import null_rows, record_keys
-from framework.plan.faults import Fault
+from framework.plan.refusals import Fault
 from framework.plan.spec_tests.spec_test import SpecTest, SpecTestRows
 from framework.vocabulary import KeyScope, Outcome
 

@@ -13,9 +13,8 @@ import pyarrow.parquet as pq
 
 from framework.engine.spec_tests.values import UnfitError, arrow_type, fitted, inferred
 from framework.hudi.table.partition_path import PartitionField, PartitionValue, render_partition
-from framework.plan.faults import Fault
-from framework.plan.spec_tests.columns import RowColumns
-from framework.plan.spec_tests.spec_test import SpecTest, SpecTestRows
+from framework.plan.refusals import Fault
+from framework.plan.spec_tests.spec_test import RowColumns, SpecTest, SpecTestRows
 from framework.vocabulary import SourceLayout
 
 __all__ = [

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from framework.errors import CorruptFileError
-from framework.hudi.bootstrap.row_numbers import RowNumbers
+from framework.hudi.bootstrap.seqno_pages import RowNumbers
 from framework.hudi.bootstrap.skeleton_bytes import SkeletonBytes
 from framework.hudi.bootstrap.source_file import SourceReader
 from framework.hudi.codecs.bloom import BloomBuilder, BloomSpec

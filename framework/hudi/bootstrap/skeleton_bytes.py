@@ -18,8 +18,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from framework.hudi.bootstrap.row_numbers import RowNumbers
-from framework.hudi.bootstrap.seqno_pages import PAGE_ROWS, seqno_page
+from framework.hudi.bootstrap.seqno_pages import PAGE_ROWS, RowNumbers, seqno_page
 from framework.hudi.codecs.parquet_seal import blank_seal, sealed_footer
 from framework.hudi.codecs.thrift_struct import (
     STOP,

@@ -12,11 +12,10 @@ import pyarrow.parquet as pq
 
 from framework.errors import CorruptFileError, StorageError, Where
 from framework.hudi.bootstrap.fingerprint import Fingerprint, drift, read_footer
-from framework.hudi.codecs.bad_chunks import naming_bad_chunks
-from framework.hudi.codecs.parquet_seal import UNREADABLE
+from framework.hudi.codecs.parquet_seal import UNREADABLE, naming_bad_chunks
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.calendar import LegacyCalendar
-from framework.hudi.table.schema_fit import fitted_column
+from framework.hudi.table.schema_check import fitted_column
 
 __all__ = ["SourceReader", "check_unchanged", "open_source"]
 

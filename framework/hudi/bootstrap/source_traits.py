@@ -12,12 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from framework.hudi.bootstrap.footer_facts import FooterFacts, SchemaElement
-from framework.hudi.table.calendar import (
-    FIRST_SAFE_DAY,
-    SPARK_FAILS_BEFORE,
-    is_marked,
-    legacy_marks,
-)
+from framework.hudi.table import calendar
 from framework.vocabulary import SourceTrait
 
 __all__ = ["calendar_traits", "format_traits"]
@@ -74,9 +69,9 @@ def calendar_traits(metadata: Any, facts: FooterFacts) -> dict[SourceTrait, str]
         metadata: `pyarrow.parquet.FileMetaData`; of its columns no more than the schema is asked.
         facts: of the same footer.
     """
-    has_days, has_int96 = legacy_marks(metadata.metadata)
-    early = {} if is_marked(metadata.metadata) else facts.least
-    early = {place: least for place, least in early.items() if least < FIRST_SAFE_DAY}
+    has_days, has_int96 = calendar.legacy_marks(metadata.metadata)
+    early = {} if calendar.is_marked(metadata.metadata) else facts.least
+    early = {place: least for place, least in early.items() if least < calendar.FIRST_SAFE_DAY}
     if not (has_days or has_int96 or early):
         return {}
     leaves = (node for node in _nodes(facts.schema) if node.element.kind is not None)
@@ -97,12 +92,12 @@ def _first_safe(element: SchemaElement, schema: Any, place: int) -> int | None:
     None for other columns; timestamps without a time zone are such, and those in nanoseconds.
     """
     if element.kind == _INT32 and _DATE in {element.logical, element.converted}:
-        return FIRST_SAFE_DAY
+        return calendar.FIRST_SAFE_DAY
     per_second = _PER_SECOND.get(element.converted or 0)
     if per_second is None:
         return None
     is_moment = json.loads(schema.column(place).logical_type.to_json()).get("isAdjustedToUTC")
-    return SPARK_FAILS_BEFORE * per_second if is_moment else None
+    return calendar.SPARK_FAILS_BEFORE * per_second if is_moment else None
 
 
 @dataclass(slots=True, kw_only=True)

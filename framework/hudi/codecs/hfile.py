@@ -11,16 +11,7 @@ from collections.abc import Mapping
 from typing import BinaryIO, Final
 
 from framework.errors import CorruptFileError
-from framework.hudi.codecs.hfile_blocks import (
-    DATA,
-    FILE_INFO,
-    HEADER,
-    ROOT_INDEX,
-    Codec,
-    encode_block,
-    encode_vlong,
-    full_key,
-)
+from framework.hudi.codecs import hfile_blocks
 from framework.hudi.codecs.hfile_trailer import NO_BLOCK, Trailer, encode_file_info, encode_trailer
 
 __all__ = ["HFileWriter"]
@@ -45,7 +36,7 @@ class HFileWriter:
         self, out: BinaryIO, *, compression: str = "gzip", block_size: int = _BLOCK_SIZE
     ) -> None:
         self._out = out
-        self._codec = Codec[compression.upper()]
+        self._codec = hfile_blocks.Codec[compression.upper()]
         self._block_size = block_size
         self._parts: list[bytes] = []
         self._buffered = 0
@@ -72,7 +63,7 @@ class HFileWriter:
             raise CorruptFileError("hfile/key-too-long", f"a key has {len(key)} bytes")
         if not self._parts:
             self._first_row = key
-        cell = full_key(key)
+        cell = hfile_blocks.full_key(key)
         self._parts += (_ENTRY.pack(len(cell), len(value)), cell, value, _MVCC)
         self._buffered += _ENTRY.size + len(cell) + len(value) + len(_MVCC)
         self._last_row = key
@@ -88,10 +79,10 @@ class HFileWriter:
             self._close_block()
         load_on_open = self._offset
         index = b"".join(self._index)
-        self._write(ROOT_INDEX, index)
-        self._write(ROOT_INDEX, b"")  # the index of meta blocks must exist
+        self._write(hfile_blocks.ROOT_INDEX, index)
+        self._write(hfile_blocks.ROOT_INDEX, b"")  # the index of meta blocks must exist
         file_info_offset = self._offset
-        self._write(FILE_INFO, encode_file_info({**self._usual_info(), **file_info}))
+        self._write(hfile_blocks.FILE_INFO, encode_file_info({**self._usual_info(), **file_info}))
         trailer = Trailer(
             file_info_offset=file_info_offset,
             load_on_open_offset=load_on_open,
@@ -111,9 +102,11 @@ class HFileWriter:
         """Write the buffered entries as a data block and note it in the index."""
         start = self._offset
         previous = -1 if self._last_block == NO_BLOCK else self._last_block
-        size = self._write(DATA, b"".join(self._parts), previous)
-        key = full_key(self._first_row)
-        self._index.append(_INDEX_ENTRY.pack(start, size) + encode_vlong(len(key)) + key)
+        size = self._write(hfile_blocks.DATA, b"".join(self._parts), previous)
+        key = hfile_blocks.full_key(self._first_row)
+        self._index.append(
+            _INDEX_ENTRY.pack(start, size) + hfile_blocks.encode_vlong(len(key)) + key
+        )
         self._first_block = min(self._first_block, start)
         self._last_block = start
         self._parts = []
@@ -121,10 +114,10 @@ class HFileWriter:
 
     def _write(self, magic: bytes, payload: bytes, previous: int = -1) -> int:
         """Write one block; return its size on disk."""
-        block = encode_block(magic, payload, self._codec, previous)
+        block = hfile_blocks.encode_block(magic, payload, self._codec, previous)
         self._out.write(block)
         self._offset += len(block)
-        self._plain += HEADER.size + len(payload)
+        self._plain += hfile_blocks.HEADER.size + len(payload)
         return len(block)
 
     def _usual_info(self) -> dict[bytes, bytes]:
@@ -136,5 +129,7 @@ class HFileWriter:
             b"hfile.AVG_KEY_LEN": (self._key_bytes // entries).to_bytes(4, "big"),
             b"hfile.AVG_VALUE_LEN": (self._value_bytes // entries).to_bytes(4, "big"),
             b"hfile.CREATE_TIME_TS": bytes(8),
-            b"hfile.LASTKEY": b"" if self._last_row is None else full_key(self._last_row),
+            b"hfile.LASTKEY": b""
+            if self._last_row is None
+            else hfile_blocks.full_key(self._last_row),
         }

@@ -13,24 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from framework.errors import CorruptFileError, UnsupportedTableError, Where
-from framework.hudi.codecs.hfile_blocks import (
-    DATA,
-    FILE_INFO,
-    HEADER,
-    ROOT_INDEX,
-    Checksum,
-    Codec,
-    Header,
-    checksums,
-    decode_vlong,
-    decompress,
-)
-from framework.hudi.codecs.hfile_trailer import (
-    TRAILER_SIZE,
-    Trailer,
-    decode_file_info,
-    decode_trailer,
-)
+from framework.hudi.codecs import hfile_blocks, hfile_trailer
 
 __all__ = ["HFileReader"]
 
@@ -69,19 +52,19 @@ class HFileReader:
         self._source = source
         self._file = file
         self._size = int(source.seek(0, 2) or source.tell())
-        self._checksum: Checksum | None = None
+        self._checksum: hfile_blocks.Checksum | None = None
         self._trailer = self._read_trailer()
-        self._codec = Codec(self._trailer.codec)
-        self._end = self._size - TRAILER_SIZE
+        self._codec = hfile_blocks.Codec(self._trailer.codec)
+        self._end = self._size - hfile_trailer.TRAILER_SIZE
         start = self._trailer.load_on_open_offset
-        index, meta_at = self._block(start, ROOT_INDEX)
+        index, meta_at = self._block(start, hfile_blocks.ROOT_INDEX)
         self._index = self._read_index(index)
-        _, info_at = self._block(meta_at, ROOT_INDEX)
+        _, info_at = self._block(meta_at, hfile_blocks.ROOT_INDEX)
         if info_at != self._trailer.file_info_offset:
             raise self._corrupt("file info is not where the trailer says", info_at)
-        info, _ = self._block(info_at, FILE_INFO)
+        info, _ = self._block(info_at, hfile_blocks.FILE_INFO)
         try:
-            self.file_info = decode_file_info(info)
+            self.file_info = hfile_trailer.decode_file_info(info)
         except ValueError as error:
             raise self._corrupt(str(error), info_at) from error
         self._rows = [block.row for block in self._index]
@@ -120,16 +103,16 @@ class HFileReader:
         if not prefix and count != self.entries:
             raise self._corrupt(f"{count} entries where the trailer says {self.entries}", self._end)
 
-    def _read_trailer(self) -> Trailer:
+    def _read_trailer(self) -> hfile_trailer.Trailer:
         """Read the last 4096 bytes and refuse what is not supported."""
-        if self._size < TRAILER_SIZE:
+        if self._size < hfile_trailer.TRAILER_SIZE:
             raise self._corrupt(f"{self._size} bytes are less than a trailer", 0)
-        start = self._size - TRAILER_SIZE
+        start = self._size - hfile_trailer.TRAILER_SIZE
         try:
-            trailer = decode_trailer(self._read(start, TRAILER_SIZE))
+            trailer = hfile_trailer.decode_trailer(self._read(start, hfile_trailer.TRAILER_SIZE))
         except ValueError as error:
             raise self._corrupt(str(error), start) from error
-        if trailer.codec not in set(Codec) or trailer.index_levels != 1:
+        if trailer.codec not in set(hfile_blocks.Codec) or trailer.index_levels != 1:
             raise UnsupportedTableError(
                 "hfile/unsupported",
                 f"an HFile with compression {trailer.codec} and {trailer.index_levels} index "
@@ -165,7 +148,7 @@ class HFileReader:
             raise self._corrupt("the index is cut", start)
         offset, size = _INDEX_ENTRY.unpack_from(payload, at)
         try:
-            length, at = decode_vlong(payload, at + _INDEX_ENTRY.size)
+            length, at = hfile_blocks.decode_vlong(payload, at + _INDEX_ENTRY.size)
         except ValueError as error:
             raise self._corrupt(f"the index: {error}", start) from error
         key = payload[at : at + length]
@@ -207,7 +190,7 @@ class HFileReader:
         """Return the payload of a data block; the last one is kept."""
         if self._cached[0] != place:
             block = self._index[place]
-            payload, end = self._block(block.offset, DATA)
+            payload, end = self._block(block.offset, hfile_blocks.DATA)
             if end != block.offset + block.size:
                 raise self._corrupt("a block has not the size that the index says", block.offset)
             self._cached = (place, payload)
@@ -215,20 +198,22 @@ class HFileReader:
 
     def _block(self, offset: int, magic: bytes) -> tuple[bytes, int]:
         """Return the verified, plain payload of the block at `offset`, and where it ends."""
-        if offset + HEADER.size > self._end:
+        if offset + hfile_blocks.HEADER.size > self._end:
             raise self._corrupt("a block begins past the end", offset)
         try:
-            header = Header.decode(self._read(offset, HEADER.size))
-            end = offset + HEADER.size + header.after_header
+            header = hfile_blocks.Header.decode(self._read(offset, hfile_blocks.HEADER.size))
+            end = offset + hfile_blocks.HEADER.size + header.after_header
             self._check_header(header, magic, offset, end)
             body = self._read(offset, end - offset)
             self._verify(header, body, offset)
-            payload = body[HEADER.size : header.covered]
-            return decompress(payload, self._codec, header.plain_size), end
+            payload = body[hfile_blocks.HEADER.size : header.covered]
+            return hfile_blocks.decompress(payload, self._codec, header.plain_size), end
         except ValueError as error:
             raise self._corrupt(str(error), offset) from error
 
-    def _check_header(self, header: Header, magic: bytes, offset: int, end: int) -> None:
+    def _check_header(
+        self, header: hfile_blocks.Header, magic: bytes, offset: int, end: int
+    ) -> None:
         """Refuse another kind of block, a cut one, or one covered unlike its fellows."""
         if header.magic != magic:
             raise self._corrupt(f"{header.magic!r} where {magic!r} belongs", offset)
@@ -239,11 +224,13 @@ class HFileReader:
         if header.checksum is not self._checksum:
             raise self._corrupt("a block has another checksum type than the index", offset)
 
-    def _verify(self, header: Header, body: bytes, offset: int) -> None:
+    def _verify(self, header: hfile_blocks.Header, body: bytes, offset: int) -> None:
         """Compare the checksums, where there are any."""
-        if header.checksum is Checksum.NONE:
+        if header.checksum is hfile_blocks.Checksum.NONE:
             return
-        expected = checksums(body[: header.covered], header.checksum, header.bytes_per_checksum)
+        expected = hfile_blocks.checksums(
+            body[: header.covered], header.checksum, header.bytes_per_checksum
+        )
         if body[header.covered :] != expected:
             raise self._corrupt("a block's checksum does not match its bytes", offset)
 

@@ -1,21 +1,57 @@
-"""What a task of a run writes through: new files only as long as the run has its folder.
+"""A task's storage: it creates files only while the run's folder exists.
 
-`Storage.create` makes missing folders. A task that continues after its run was fenced, or has
-published, would bring the folder of a run that nobody remembers back to life.
+`Storage.create` makes missing folders. Without the fence, a task that continues after its run was
+rolled back or published would create the run's folder again, and nothing would remove it.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from typing import BinaryIO
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, BinaryIO
 
 from framework.errors import CommitConflictError, Where
-from framework.hudi.storage.port import Storage
-from framework.hudi.storage.wrapped import WrappedStorage
+from framework.hudi.storage.port import Entry, Move, Storage
 from framework.hudi.table.layout import HOODIE, parent_of
 
-__all__ = ["FencedStorage"]
+__all__ = ["FencedStorage", "WrappedStorage"]
+
+
+class WrappedStorage:
+    """Passes on all that it is asked for; what is derived from it changes some of that."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._inner = storage
+
+    @property
+    def location(self) -> str:
+        """As of the storage."""
+        return self._inner.location
+
+    def list(self, folder: str) -> Iterator[Entry]:
+        """As of the storage."""
+        return self._inner.list(folder)
+
+    def stat(self, path: str) -> Entry | None:
+        """As of the storage."""
+        return self._inner.stat(path)
+
+    def open_input(self, path: str) -> Any:
+        """As of the storage."""
+        return self._inner.open_input(path)
+
+    def create(self, path: str, *, durable: bool = True) -> AbstractContextManager[BinaryIO]:
+        """As of the storage."""
+        return self._inner.create(path, durable=durable)
+
+    def move(self, moves: Sequence[Move]) -> None:
+        """As of the storage."""
+        self._inner.move(moves)
+
+    def delete(self, *paths: str, only_empty: bool = False) -> None:
+        """As of the storage."""
+        self._inner.delete(*paths, only_empty=only_empty)
 
 
 class FencedStorage(WrappedStorage):

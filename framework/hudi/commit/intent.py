@@ -18,8 +18,7 @@ from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
 from framework.hudi.timeline.clock import Clock
 from framework.hudi.timeline.commit_metadata import CommitHead, write_commit
-from framework.hudi.timeline.instant import Action, Instant, InstantState
-from framework.hudi.timeline.transitions import advance
+from framework.hudi.timeline.instant import Action, Instant, InstantState, advance
 
 __all__ = [
     "AUDIT_KEY",

@@ -20,14 +20,12 @@ from framework.errors import CommitConflictError, CorruptFileError, Where
 from framework.hudi.commit.intent import Transaction
 from framework.hudi.commit.lease import require
 from framework.hudi.commit.markers import MarkerType, marker_type, read_markers, write_markers
-from framework.hudi.commit.own_logs import is_own_log
-from framework.hudi.commit.placement import Placement, place, place_bytes
+from framework.hudi.commit.placement import Placement, is_own_log, place, place_bytes
 from framework.hudi.commit.segments import SEGMENT_SCHEMA, SegmentRef, merge_segments
 from framework.hudi.filegroup.names import LogFileName, instant_of
 from framework.hudi.storage.checksum import file_crc32c
 from framework.hudi.storage.port import Entry
-from framework.hudi.table.layout import PARTITION_METADATA, crc_sidecar, join, name_of, parent_of
-from framework.hudi.table.partition_metadata import PartitionMetadata
+from framework.hudi.table import layout
 
 T = TypeVar("T")
 
@@ -81,7 +79,7 @@ def place_files(transaction: Transaction, files: Mapping[str, str]) -> None:
         checksum = file_crc32c(storage, source)
         if storage.stat(target) is not None and file_crc32c(storage, target) != checksum:
             _check_ours(transaction)
-            storage.delete(target, crc_sidecar(target))
+            storage.delete(target, layout.crc_sidecar(target))
         transaction.intent.staging.check_not_fenced(storage)
         place(
             storage,
@@ -107,8 +105,8 @@ def check_listing(
     marked: set[str] = set()
     logs: set[str] = set()
     for path in read_markers(storage, intent.requested_time):
-        marked.add(parent_of(path))
-        if LogFileName.parse(name_of(path)) is not None:
+        marked.add(layout.parent_of(path))
+        if LogFileName.parse(layout.name_of(path)) is not None:
             logs.add(path)
     listing = _Listing(transaction=transaction, logs=logs)
     removed = 0
@@ -175,7 +173,7 @@ def _placements(table: pa.Table) -> list[Placement]:
     names = ("partition_path", "name", "staged", "size", "crc32c")
     rows = zip(*(table[name].to_pylist() for name in names), strict=True)
     return [
-        Placement(source=staged, target=join(partition, name), size=size, crc32c=crc32c)
+        Placement(source=staged, target=layout.join(partition, name), size=size, crc32c=crc32c)
         for partition, name, staged, size, crc32c in rows
     ]
 
@@ -184,7 +182,7 @@ def _markers(table: pa.Table) -> Iterator[tuple[str, MarkerType]]:
     """Yield the paths that staged files are to have with the types of their markers."""
     columns = (table[name].to_pylist() for name in ("partition_path", "name", "previous"))
     for partition, name, previous in zip(*columns, strict=True):
-        yield join(partition, name), marker_type(name, previous)
+        yield layout.join(partition, name), marker_type(name, previous)
 
 
 def _chunks(placements: Sequence[Placement]) -> Iterator[Sequence[Placement]]:
@@ -192,7 +190,9 @@ def _chunks(placements: Sequence[Placement]) -> Iterator[Sequence[Placement]]:
     start = 0
     for place_, each in enumerate(placements):
         first = placements[start]
-        if place_ - start == _CHUNK_FILES or parent_of(each.target) != parent_of(first.target):
+        if place_ - start == _CHUNK_FILES or layout.parent_of(each.target) != layout.parent_of(
+            first.target
+        ):
             yield placements[start:place_]
             start = place_
     yield placements[start:]
@@ -201,9 +201,9 @@ def _chunks(placements: Sequence[Placement]) -> Iterator[Sequence[Placement]]:
 def _make_partition(transaction: Transaction, partition: str) -> None:
     """Make the partition's metadata; one that an older commit made stays as it is."""
     storage, intent = transaction.storage, transaction.intent
-    path = join(partition, PARTITION_METADATA)
+    path = layout.join(partition, layout.PARTITION_METADATA)
     if storage.stat(path) is None:
-        metadata = PartitionMetadata.of(partition, intent.requested_time)
+        metadata = layout.PartitionMetadata.of(partition, intent.requested_time)
         place_bytes(storage, intent.staging, path, metadata.render().encode())
 
 
@@ -232,7 +232,7 @@ class _Listing:
                     "file-changed", "a file has not the size it was written with", entry.path
                 )
         for name in sizes:
-            raise _conflict("file-missing", "a written file is gone", join(partition, name))
+            raise _conflict("file-missing", "a written file is gone", layout.join(partition, name))
         if strays:
             _check_ours(self.transaction)
             self.transaction.storage.delete(*strays)

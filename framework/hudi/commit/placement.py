@@ -1,18 +1,26 @@
-"""Giving staged files their names: exclusively, durably, and again after a crash."""
+"""Giving staged files their names, exclusively and durably, and finding a run's log files again.
+
+A log file has the instant of its slice in its name, so a listing does not show which run wrote it.
+A marker alone proves nothing either: it is written before the file gets its name, which another
+writer may have taken. A file of ours was linked whole, so each of its blocks has our instant.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from framework.errors import CommitConflictError, StorageError, Where
+from framework import errors
+from framework.hudi.codecs.log_format import HeaderKey, read_blocks
 from framework.hudi.commit.fenced import FencedStorage
+from framework.hudi.commit.markers import read_markers
 from framework.hudi.commit.staging import Staging
+from framework.hudi.filegroup.names import LogFileName
 from framework.hudi.storage.checksum import file_crc32c
 from framework.hudi.storage.port import Move, Storage
-from framework.hudi.table.layout import crc_sidecar
+from framework.hudi.table.layout import crc_sidecar, name_of
 
-__all__ = ["Placement", "place", "place_bytes", "read_bytes"]
+__all__ = ["Placement", "is_own_log", "own_logs", "place", "place_bytes", "read_bytes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +48,7 @@ def place(storage: Storage, placements: Sequence[Placement]) -> None:
     while left:
         try:
             storage.move([Move(source=each.source, target=each.target) for each in left])
-        except StorageError as error:
+        except errors.StorageError as error:
             if error.condition not in {"storage/exists", "storage/not-found"}:
                 raise
             undone = [each for each in left if not _is_placed(storage, each)]
@@ -76,7 +84,7 @@ def place_bytes(
         out.write(data)
     try:
         storage.move([Move(source=temporary, target=target)])
-    except StorageError as error:
+    except errors.StorageError as error:
         if error.condition != "storage/exists":
             raise
         storage.delete(temporary)
@@ -98,10 +106,10 @@ def _is_placed(storage: Storage, placement: Placement) -> bool:
     entry = storage.stat(placement.target)
     if entry is None:
         if storage.stat(placement.source) is None:
-            raise CommitConflictError(
+            raise errors.CommitConflictError(
                 "commit/staged-file-gone",
                 "a file of this run is gone: another run has taken over, or the folder was cleaned",
-                where=Where(file=placement.source),
+                where=errors.Where(file=placement.source),
                 remedy="Nothing was published. Run the same command again.",
             )
         return False
@@ -112,11 +120,60 @@ def _is_placed(storage: Storage, placement: Placement) -> bool:
     return True
 
 
-def _taken(storage: Storage, path: str) -> CommitConflictError:
+def _taken(storage: Storage, path: str) -> errors.CommitConflictError:
     """Return the error for a name that somebody else gave to other bytes."""
-    return CommitConflictError(
+    return errors.CommitConflictError(
         "commit/name-taken",
         "another writer has made a file of this name with other bytes",
-        where=Where(file=f"{storage.location}/{path}"),
+        where=errors.Where(file=f"{storage.location}/{path}"),
         remedy="Nothing was published. Look at who else writes to this table, then run again.",
     )
+
+
+def own_logs(storage: Storage, instant: str) -> tuple[str, ...]:
+    """Return the paths of the log files that an instant made and that nobody else wrote to.
+
+    Reads the headers of each log file that the markers name; no content.
+
+    Raises:
+        UnsupportedTableError: see `is_own_log`.
+    """
+    noted = set(read_markers(storage, instant))
+    logs = sorted(path for path in noted if LogFileName.parse(name_of(path)) is not None)
+    return tuple(path for path in logs if is_own_log(storage, path, instant))
+
+
+def is_own_log(storage: Storage, path: str, instant: str) -> bool:
+    """Return whether a log file is there, and each of its blocks is of `instant`.
+
+    False for one without a whole block, such as a torn one: no reader finds rows in it, and nothing
+    says whose it is.
+
+    Raises:
+        UnsupportedTableError: `commit/mixed-log` where some blocks are of `instant`. Such a file
+            must not be deleted, and left alone it would show rows that were never committed as
+            soon as the timeline has moved past the instant.
+    """
+    entry = storage.stat(path)
+    found = _instants(storage, path) if entry is not None and not entry.is_folder else set()
+    if instant not in found:
+        return False
+    if found == {instant}:
+        return True
+    raise errors.UnsupportedTableError(
+        "commit/mixed-log",
+        "a log file of an unfinished run holds more than the blocks of that run",
+        where=errors.Where(file=f"{storage.location}/{path}", instant=instant),
+        remedy="Let Apache Hudi roll the instant back, which its next write does by itself.",
+    )
+
+
+def _instants(storage: Storage, path: str) -> set[str | None]:
+    """Return the instants of a log file's blocks; None for whatever names none."""
+    found: set[str | None] = set()
+    with storage.open_input(path) as source:
+        try:
+            found.update(b.header.get(HeaderKey.INSTANT_TIME) for b in read_blocks(source))
+        except errors.CorruptFileError:  # a block that only another release understands
+            found.add(None)
+    return found

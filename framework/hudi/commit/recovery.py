@@ -14,28 +14,12 @@ from dataclasses import dataclass
 from framework.errors import CommitConflictError, CorruptFileError, UnsupportedTableError, Where
 from framework.hudi.commit.intent import PROPERTIES_KEY, WRITE_ID_KEY, read_intent
 from framework.hudi.commit.lease import Lease, require
-from framework.hudi.commit.own_logs import own_logs
 from framework.hudi.commit.pending import Pending, PendingKind
-from framework.hudi.commit.placement import place_bytes, read_bytes
+from framework.hudi.commit.placement import own_logs, place_bytes, read_bytes
 from framework.hudi.commit.staging import Staging, dead_folders
 from framework.hudi.filegroup.names import instant_of
 from framework.hudi.storage.port import Entry, Storage
-from framework.hudi.table.layout import (
-    AUX,
-    BOOTSTRAP_FILEIDS_INDEX,
-    BOOTSTRAP_INSTANT,
-    BOOTSTRAP_PARTITIONS_INDEX,
-    HOODIE,
-    PARTITION_METADATA,
-    PROPERTIES,
-    PROPERTIES_BACKUP,
-    TEMP,
-    crc_sidecar,
-    name_of,
-    parent_of,
-    temp_folder,
-)
-from framework.hudi.table.partition_metadata import PartitionMetadata
+from framework.hudi.table import layout
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import Instant
 from framework.hudi.timeline.timeline import load_timeline
@@ -78,12 +62,12 @@ def roll_forward(storage: Storage, pending: Pending, lease: Lease) -> None:
     instant = pending.instant
     if pending.kind is not PendingKind.UNFINISHED or instant is None:
         raise _refused("not-completed", "only a completed instant can be rolled forward", pending)
-    if not any(storage.stat(path) for path in (PROPERTIES, PROPERTIES_BACKUP)):
+    if not any(storage.stat(path) for path in (layout.PROPERTIES, layout.PROPERTIES_BACKUP)):
         text = pending.facts.get(PROPERTIES_KEY)
         if text is None:
             raise _refused("no-properties", "the table has lost its properties", pending)
         staging = Staging(write_id=lease.owner.write_id)
-        place_bytes(storage, staging, PROPERTIES, text.encode(), has_begun=False)
+        place_bytes(storage, staging, layout.PROPERTIES, text.encode(), has_begun=False)
     _delete_markers(storage, instant.requested_time)
     _delete_folders(storage, pending.folders)
 
@@ -105,14 +89,16 @@ def _undo_run(storage: Storage, pending: Pending, lease: Lease) -> None:
     _Sweep(storage=storage, lease=lease, time=time).run()
     for each in _pending_files(storage, time):
         if read_commit_head(storage, each.path).extra.get(WRITE_ID_KEY) == pending.write_id:
-            storage.delete(each.path, crc_sidecar(each.path))
+            storage.delete(each.path, layout.crc_sidecar(each.path))
     mine = (path for path in dead_folders(storage) if pending.write_id in path)
     _delete_folders(storage, tuple(mine))
 
 
 def _pending_files(storage: Storage, time: str) -> list[Instant]:
     """Return inflight, then requested files of an instant, as far as they are there."""
-    found = (Instant.parse(entry.name) for entry in storage.list(HOODIE) if not entry.is_folder)
+    found = (
+        Instant.parse(entry.name) for entry in storage.list(layout.HOODIE) if not entry.is_folder
+    )
     pending = (each for each in found if each and not each.is_completed)
     return sorted(each for each in pending if each.requested_time == time)
 
@@ -134,7 +120,7 @@ def _delete_folders(storage: Storage, folders: Sequence[str]) -> None:
         if folder in dead_folders(storage):
             storage.delete(folder)
         else:
-            Staging(write_id=name_of(folder)).remove(storage)
+            Staging(write_id=layout.name_of(folder)).remove(storage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +148,7 @@ class _Sweep:
             require(self.storage, self.lease)
             self.storage.delete(*logs)
         self._clean("")
-        if self.time == BOOTSTRAP_INSTANT:
+        if self.time == layout.BOOTSTRAP_INSTANT:
             self._delete_index()
         _delete_markers(self.storage, self.time)
 
@@ -174,7 +160,7 @@ class _Sweep:
         file in it leaves it so.
         """
         entries = list(self.storage.list(folder))
-        below = [e.path for e in entries if e.is_folder and e.path != HOODIE]
+        below = [e.path for e in entries if e.is_folder and e.path != layout.HOODIE]
         touched = [path for path in below if self._clean(path)]
         times = {e.path: instant_of(e.name) for e in entries if not e.is_folder}
         doomed = [path for path, time in times.items() if time == self.time]
@@ -191,28 +177,30 @@ class _Sweep:
     def _delete_index(self) -> None:
         """Delete the bootstrap index, and its folders if nothing else is in them."""
         require(self.storage, self.lease)
-        for path in (BOOTSTRAP_PARTITIONS_INDEX, BOOTSTRAP_FILEIDS_INDEX):
-            self.storage.delete(path, crc_sidecar(path))
-            self.storage.delete(parent_of(path), only_empty=True)
-        self.storage.delete(parent_of(parent_of(BOOTSTRAP_FILEIDS_INDEX)), only_empty=True)
-        self.storage.delete(AUX, only_empty=True)
+        for path in (layout.BOOTSTRAP_PARTITIONS_INDEX, layout.BOOTSTRAP_FILEIDS_INDEX):
+            self.storage.delete(path, layout.crc_sidecar(path))
+            self.storage.delete(layout.parent_of(path), only_empty=True)
+        self.storage.delete(
+            layout.parent_of(layout.parent_of(layout.BOOTSTRAP_FILEIDS_INDEX)), only_empty=True
+        )
+        self.storage.delete(layout.AUX, only_empty=True)
 
 
 def _is_metadata_of(storage: Storage, entry: Entry, time: str) -> bool:
     """Whether the entry is partition metadata that this instant made."""
-    if entry.name != PARTITION_METADATA or entry.is_folder:
+    if entry.name != layout.PARTITION_METADATA or entry.is_folder:
         return False
     text = read_bytes(storage, entry.path).decode(errors="replace")
     try:
-        return PartitionMetadata.parse(text, entry.path).commit_time == time
+        return layout.PartitionMetadata.parse(text, entry.path).commit_time == time
     except CorruptFileError:
         return False
 
 
 def _delete_markers(storage: Storage, time: str) -> None:
     """Delete the markers of an instant."""
-    storage.delete(temp_folder(time))
-    storage.delete(TEMP, only_empty=True)
+    storage.delete(layout.temp_folder(time))
+    storage.delete(layout.TEMP, only_empty=True)
 
 
 def _refused(condition: str, message: str, pending: Pending) -> UnsupportedTableError:

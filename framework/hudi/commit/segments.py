@@ -1,25 +1,31 @@
-"""Statuses of written files, as many as a task wrote, in one file: a segment.
+"""Statuses of written files in segments, and the driver's journal of the segments it received.
 
-A segment is an Arrow IPC stream of `SEGMENT_SCHEMA`, sorted by `number`. The driver holds one
-`SegmentRef` per task, whatever the number of files, and streams the rows when it needs them.
+A segment is an Arrow IPC stream of `SEGMENT_SCHEMA`, sorted by `number`, with the statuses of one
+task. The driver holds one `SegmentRef` per task, whatever the number of files, and streams the rows
+when it needs them. A record of the journal appears whole or not at all, and is durable before the
+driver continues.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.errors import CorruptFileError, Where
+from framework.errors import CorruptFileError, StorageError, Where
+from framework.hudi.commit.staging import Staging
 from framework.hudi.storage.checksum import Crc32cOutput, file_crc32c
-from framework.hudi.storage.port import Storage
+from framework.hudi.storage.port import Move, Storage
+from framework.hudi.table.layout import join
 
 __all__ = [
     "SEGMENT_SCHEMA",
+    "Journal",
     "SegmentRef",
     "merge_segments",
     "read_segment",
@@ -208,6 +214,69 @@ def _corrupt(path: str, reason: str) -> CorruptFileError:
     return CorruptFileError(
         "commit/corrupt-segment",
         f"a status segment cannot be used: {reason}",
+        where=Where(file=path),
+        remedy="Run again with --fresh; nothing was published.",
+    )
+
+
+_DIGITS: Final = 6
+
+
+class Journal:
+    """The records of one run; one writer at a time, which the lease sees to."""
+
+    def __init__(self, storage: Storage, staging: Staging) -> None:
+        self._storage = storage
+        self._staging = staging
+        self._next: int | None = None
+
+    def append(self, record: Mapping[str, object]) -> None:
+        """Add a JSON-able record.
+
+        Raises:
+            StorageError: among others `storage/exists`, where another writer is at work.
+        """
+        number = self._next_number()
+        temporary = self._staging.new_publish()
+        with self._storage.create(temporary) as out:
+            out.write(json.dumps(record).encode())
+        target = join(self._staging.journal, f"{number:0{_DIGITS}}.json")
+        try:
+            self._storage.move([Move(source=temporary, target=target)])
+        except StorageError:
+            self._storage.delete(temporary)
+            raise
+        self._next = number + 1
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield all records in order; costs one listing and one read each.
+
+        Raises:
+            CorruptFileError: `commit/corrupt-journal` where a record is missing or damaged.
+        """
+        for place, entry in enumerate(self._storage.list(self._staging.journal), start=1):
+            with self._storage.open_input(entry.path) as source:
+                text = source.read()
+            try:
+                record = json.loads(text)
+            except ValueError as error:
+                raise _corrupt_record(entry.path) from error
+            if entry.name != f"{place:0{_DIGITS}}.json" or not isinstance(record, dict):
+                raise _corrupt_record(entry.path)
+            yield record
+
+    def _next_number(self) -> int:
+        """Return the first free number; lists once per journal."""
+        if self._next is None:
+            self._next = 1 + sum(1 for _ in self._storage.list(self._staging.journal))
+        return self._next
+
+
+def _corrupt_record(path: str) -> CorruptFileError:
+    """Return the error for one record."""
+    return CorruptFileError(
+        "commit/corrupt-journal",
+        "the journal of the earlier run is damaged",
         where=Where(file=path),
         remedy="Run again with --fresh; nothing was published.",
     )

@@ -18,17 +18,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from framework.errors import (
-    AfterCommitError,
-    CommitConflictError,
-    CorruptFileError,
-    FrameworkError,
-    OutcomeUnknownError,
-    PlanError,
-    StorageError,
-    UnsupportedTableError,
-    Where,
-)
+from framework import errors
 from framework.hudi.commit.intent import AUDIT_KEY, PROPERTIES_KEY, WRITE_ID_KEY, Transaction
 from framework.hudi.commit.lease import release, renew, require
 from framework.hudi.commit.links import by_partition
@@ -37,23 +27,8 @@ from framework.hudi.commit.segments import merge_segments
 from framework.hudi.commit.statuses import AuditedFiles
 from framework.hudi.filegroup.names import LogFileName
 from framework.hudi.storage.port import Move
-from framework.hudi.table.layout import (
-    HOODIE,
-    METADATA_TABLE,
-    PROPERTIES,
-    PROPERTIES_BACKUP,
-    TEMP,
-    crc_sidecar,
-    join,
-    temp_folder,
-)
-from framework.hudi.timeline.commit_metadata import (
-    CommitHead,
-    LogAppend,
-    WriteStat,
-    read_commit_head,
-    write_commit,
-)
+from framework.hudi.table import layout
+from framework.hudi.timeline import commit_metadata
 from framework.hudi.timeline.instant import Action, Instant
 from framework.hudi.timeline.timeline import load_timeline
 
@@ -93,15 +68,15 @@ def check_clear(transaction: Transaction) -> None:
         UnsupportedTableError: `commit/metadata-table`.
     """
     storage, intent = transaction.storage, transaction.intent
-    if storage.stat(METADATA_TABLE) is not None:
-        raise UnsupportedTableError(
+    if storage.stat(layout.METADATA_TABLE) is not None:
+        raise errors.UnsupportedTableError(
             "commit/metadata-table",
             "the table has a metadata table; a commit that does not update it would lose rows",
-            where=Where(file=f"{storage.location}/{METADATA_TABLE}"),
+            where=errors.Where(file=f"{storage.location}/{layout.METADATA_TABLE}"),
             remedy="Disable and delete it with Apache Hudi (hoodie.metadata.enable=false).",
         )
     if intent.is_new_table:
-        for path in (PROPERTIES, PROPERTIES_BACKUP):
+        for path in (layout.PROPERTIES, layout.PROPERTIES_BACKUP):
             if storage.stat(path) is not None:
                 raise _conflict("table-exists", "another writer has made this table", path)
     for instant in load_timeline(storage).instants:
@@ -119,11 +94,11 @@ def check_empty(transaction: Transaction) -> None:
     """
     storage = transaction.storage
     for entry in storage.list("") if transaction.intent.is_new_table else ():
-        if entry.path != HOODIE and (entry.is_folder or not entry.name.startswith(".")):
-            raise PlanError(
+        if entry.path != layout.HOODIE and (entry.is_folder or not entry.name.startswith(".")):
+            raise errors.PlanError(
                 "commit/folder-not-empty",
                 "a new table needs an empty folder",
-                where=Where(file=f"{storage.location}/{entry.path}"),
+                where=errors.Where(file=f"{storage.location}/{entry.path}"),
                 remedy="Choose another location, or move away what lies there.",
             )
 
@@ -171,34 +146,42 @@ def _bytes_or_none(transaction: Transaction, path: str) -> bytes | None:
     """Return the bytes of a file, None where it is gone."""
     try:
         return read_bytes(transaction.storage, path)
-    except StorageError as error:
+    except errors.StorageError as error:
         if error.condition != "storage/not-found":
             raise
         return None
 
 
-def _conflict(condition: str, message: str, path: str) -> CommitConflictError:
+def _conflict(condition: str, message: str, path: str) -> errors.CommitConflictError:
     """Return the error for something that another writer did."""
-    return CommitConflictError(
+    return errors.CommitConflictError(
         f"commit/{condition}",
         message,
-        where=Where(file=path),
+        where=errors.Where(file=path),
         remedy="Nothing was published. Look at the table with status, then run again.",
     )
 
 
-def stats_of(partition: str, batches: Iterable[pa.RecordBatch]) -> Iterator[WriteStat]:
+def stats_of(
+    partition: str, batches: Iterable[pa.RecordBatch]
+) -> Iterator[commit_metadata.WriteStat]:
     """Yield the statistics of a partition's files, in the order of their statuses."""
     for batch in batches:
         for status in batch.select(_COLUMNS).to_pylist():
             yield _stat(partition, **status)
 
 
-def _stat(partition: str, *, name: str, base_name: str | None, **counts: Any) -> WriteStat:
+def _stat(
+    partition: str, *, name: str, base_name: str | None, **counts: Any
+) -> commit_metadata.WriteStat:
     """Return the statistics of one file; its name says whether it is a log file."""
     log = LogFileName.parse(name)
-    append = LogAppend(version=log.version, base_file=base_name or "") if log else None
-    return WriteStat(path=join(partition, name), partition_path=partition, log=append, **counts)
+    append = (
+        commit_metadata.LogAppend(version=log.version, base_file=base_name or "") if log else None
+    )
+    return commit_metadata.WriteStat(
+        path=layout.join(partition, name), partition_path=partition, log=append, **counts
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,11 +240,11 @@ def publish(transaction: Transaction, audited: AuditedFiles, publication: Public
     if publication.replaced and intent.action is not Action.REPLACECOMMIT:
         raise ValueError(f"a {intent.action} replaces nothing")
     staged = _stage_commit(transaction, audited, publication)
-    storage.delete(crc_sidecar(intent.completed.path))
+    storage.delete(layout.crc_sidecar(intent.completed.path))
     check_unmoved(transaction, publication.required)
     try:
         storage.move([Move(source=staged, target=intent.completed.path)])
-    except StorageError as error:
+    except errors.StorageError as error:
         _resolve(transaction, error)
     if publication.properties is not None:
         _make_table(transaction, publication.properties)
@@ -276,11 +259,11 @@ def finish(transaction: Transaction) -> None:
     """
     storage, intent = transaction.storage, transaction.intent
     try:
-        storage.delete(temp_folder(intent.requested_time))
-        storage.delete(TEMP, only_empty=True)
+        storage.delete(layout.temp_folder(intent.requested_time))
+        storage.delete(layout.TEMP, only_empty=True)
         intent.staging.remove(storage)
         release(storage, transaction.lease)
-    except FrameworkError as error:
+    except errors.FrameworkError as error:
         raise _after_commit(transaction, "cleanup", "leftovers could not be removed") from error
 
 
@@ -296,42 +279,46 @@ def _stage_commit(transaction: Transaction, audited: AuditedFiles, publication: 
     stats = ((path, stats_of(path, parts)) for path, parts in by_partition(rows))
     replaced = publication.replaced if intent.action is Action.REPLACECOMMIT else None
     with transaction.storage.create(staged) as out:
-        head = CommitHead(extra=extra, operation=intent.operation)
-        files = write_commit(out, head, stats, replaced=replaced)
+        head = commit_metadata.CommitHead(extra=extra, operation=intent.operation)
+        files = commit_metadata.write_commit(out, head, stats, replaced=replaced)
     if files != audited.written.files:
-        raise CorruptFileError(
+        raise errors.CorruptFileError(
             "commit/file-count",
             f"{audited.written.files} files were audited, {files} are in the segments",
-            where=Where(instant=intent.requested_time),
+            where=errors.Where(instant=intent.requested_time),
             remedy="Nothing was published. Run again with --fresh.",
         )
     return staged
 
 
-def _resolve(transaction: Transaction, error: StorageError) -> None:
+def _resolve(transaction: Transaction, error: errors.StorageError) -> None:
     """Return if the failed link took place all the same; raise what it was if not."""
     path = transaction.intent.completed.path
-    unknown = OutcomeUnknownError(
+    unknown = errors.OutcomeUnknownError(
         "commit/outcome-unknown",
         "it is not known whether the commit was made, or will last; nothing was deleted",
-        where=Where(file=path, instant=transaction.intent.requested_time),
+        where=errors.Where(file=path, instant=transaction.intent.requested_time),
         remedy="Look with status when the storage answers again; then run the same command.",
     )
     if error.condition == "storage/not-durable":
         raise unknown from error
     try:
         there = transaction.storage.stat(path) is not None
-        head = read_commit_head(transaction.storage, path) if there else CommitHead()
-        transaction.storage.delete(crc_sidecar(path))  # which syncs the folder
-    except FrameworkError:
+        head = (
+            commit_metadata.read_commit_head(transaction.storage, path)
+            if there
+            else commit_metadata.CommitHead()
+        )
+        transaction.storage.delete(layout.crc_sidecar(path))  # which syncs the folder
+    except errors.FrameworkError:
         raise unknown from error
     if there and head.extra.get(WRITE_ID_KEY) == transaction.intent.write_id:
         return
     if there or error.condition == "storage/not-found":
-        raise CommitConflictError(
+        raise errors.CommitConflictError(
             "commit/instant-taken" if there else "commit/fenced",
             "another run has taken over and published" if there else "another run has taken over",
-            where=Where(file=path),
+            where=errors.Where(file=path),
             remedy="Nothing of this run was published. Look at the table with status.",
         ) from error
     raise error
@@ -340,17 +327,23 @@ def _resolve(transaction: Transaction, error: StorageError) -> None:
 def _make_table(transaction: Transaction, text: str) -> None:
     """Create the properties, after which the table exists."""
     try:
-        place_bytes(transaction.storage, transaction.intent.staging, PROPERTIES, text.encode())
-    except FrameworkError as error:
+        place_bytes(
+            transaction.storage, transaction.intent.staging, layout.PROPERTIES, text.encode()
+        )
+    except errors.FrameworkError as error:
         problem = "the table's properties could not be made"
         raise _after_commit(transaction, "properties", problem) from error
 
 
-def _after_commit(transaction: Transaction, condition: str, message: str) -> AfterCommitError:
+def _after_commit(
+    transaction: Transaction, condition: str, message: str
+) -> errors.AfterCommitError:
     """Return the error for a step after the commit."""
-    return AfterCommitError(
+    return errors.AfterCommitError(
         f"commit/{condition}",
         f"committed, but {message}",
-        where=Where(table=transaction.storage.location, instant=transaction.intent.requested_time),
+        where=errors.Where(
+            table=transaction.storage.location, instant=transaction.intent.requested_time
+        ),
         remedy="Run the same command again; it finishes what is left.",
     )

@@ -14,6 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from framework.hudi.codecs import thrift_struct
 from framework.hudi.codecs.parquet_seal import (
     SealedFooter,
     blank_seal,
@@ -21,17 +22,7 @@ from framework.hudi.codecs.parquet_seal import (
     chunk_start,
     sealed_footer,
 )
-from framework.hudi.codecs.thrift_struct import (
-    BINARY,
-    I16,
-    I64,
-    LIST,
-    STRUCT,
-    Struct,
-    read_struct,
-    write_struct,
-)
-from framework.hudi.filegroup.read_back import differs
+from framework.hudi.filegroup.base_file import differs
 
 __all__ = ["Chunk", "ChunkFile", "RowGroup", "assembled"]
 
@@ -77,7 +68,7 @@ class Chunk:
     column: str
     data: pa.Buffer
     start: int
-    metadata: Struct
+    metadata: thrift_struct.Struct
     facts: Mapping[str, Any]
 
     @property
@@ -110,7 +101,7 @@ class ChunkFile:
     """
 
     metadata: pq.FileMetaData
-    footer: Struct
+    footer: thrift_struct.Struct
     groups: Sequence[RowGroup]
 
     @classmethod
@@ -130,7 +121,7 @@ class ChunkFile:
         metadata = sealed_footer.metadata
         size = int.from_bytes(data[-_TAIL_BYTES:-4].to_pybytes(), "little")
         end = data.size - _TAIL_BYTES
-        footer, _ = read_struct(data[end - size : end].to_pybytes())
+        footer, _ = thrift_struct.read_struct(data[end - size : end].to_pybytes())
         stored = _items(footer, _ROW_GROUPS)
         groups = [_group(data, fields, metadata.row_group(at)) for at, fields in enumerate(stored)]
         if sealed_footer.checksums is None and not fresh:
@@ -169,20 +160,20 @@ def assembled(
         pieces += [chunk.data for chunk in group.chunks]
         at += sum(chunk.data.size for chunk in group.chunks)
     entries = {**pairs, **blank_seal(sum(len(group.chunks) for group in groups))}
-    blank = write_struct(_footer(like.footer, groups, described, entries))
+    blank = thrift_struct.write_struct(_footer(like.footer, groups, described, entries))
     footer = sealed_footer(blank, pieces)
     data = b"".join([_MAGIC, *pieces, footer, len(footer).to_bytes(4, "little"), _MAGIC])
     _check(data, groups, name)
     return data
 
 
-def _items(fields: Struct, number: int) -> list[Any]:
+def _items(fields: thrift_struct.Struct, number: int) -> list[Any]:
     """Return the items of a list, none where there is no list."""
-    found: list[Any] = fields.get(number, (LIST, (STRUCT, [])))[1][1]
+    found: list[Any] = fields.get(number, (thrift_struct.LIST, (thrift_struct.STRUCT, [])))[1][1]
     return found
 
 
-def _described(footer: Struct) -> list[Struct]:
+def _described(footer: thrift_struct.Struct) -> list[thrift_struct.Struct]:
     """Return the elements of a schema without what makes no difference."""
     root, *rest = _items(footer, _SCHEMA)
     without = ({_ROOT_REPETITION, _ROOT_NAME}, *({_FIELD_ID} for _ in rest))
@@ -192,7 +183,7 @@ def _described(footer: Struct) -> list[Struct]:
     ]
 
 
-def _group(data: pa.Buffer, fields: Struct, metadata: Any) -> RowGroup:
+def _group(data: pa.Buffer, fields: thrift_struct.Struct, metadata: Any) -> RowGroup:
     """Return the chunks of a row group."""
     columns = _items(fields, _COLUMNS)
     # Asked first: pyarrow crashes when it is asked about an encrypted column.
@@ -202,10 +193,10 @@ def _group(data: pa.Buffer, fields: Struct, metadata: Any) -> RowGroup:
     return RowGroup(rows=metadata.num_rows, chunks=chunks)
 
 
-def _chunk(data: pa.Buffer, fields: Struct, column: Any) -> Chunk:
+def _chunk(data: pa.Buffer, fields: thrift_struct.Struct, column: Any) -> Chunk:
     """Return one chunk."""
     start = chunk_start(column)
-    metadata: Struct = fields[_METADATA][1]
+    metadata: thrift_struct.Struct = fields[_METADATA][1]
     if start < len(_MAGIC) or start + column.total_compressed_size > data.size:
         raise ValueError("a column lies outside of the file")
     return Chunk(
@@ -223,47 +214,55 @@ def _facts(column: Any) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name not in _PLACES}
 
 
-def _group_fields(group: RowGroup, at: int, ordinal: int) -> Struct:
+def _group_fields(group: RowGroup, at: int, ordinal: int) -> thrift_struct.Struct:
     """Return the footer's fields of a row group that begins at a place."""
     columns = []
     start = at
     for chunk in group.chunks:
         moved = _moved(chunk.metadata, start - chunk.start)
-        columns.append({_FILE_OFFSET: (I64, 0), _METADATA: (STRUCT, moved)})
+        columns.append(
+            {_FILE_OFFSET: (thrift_struct.I64, 0), _METADATA: (thrift_struct.STRUCT, moved)}
+        )
         start += chunk.data.size
     uncompressed = sum(chunk.metadata[_UNCOMPRESSED][1] for chunk in group.chunks)
     return {
-        _COLUMNS: (LIST, (STRUCT, columns)),
-        _TOTAL_BYTES: (I64, uncompressed),
-        _GROUP_ROWS: (I64, group.rows),
-        _GROUP_OFFSET: (I64, at),
-        _GROUP_COMPRESSED: (I64, start - at),
-        _GROUP_ORDINAL: (I16, ordinal),
+        _COLUMNS: (thrift_struct.LIST, (thrift_struct.STRUCT, columns)),
+        _TOTAL_BYTES: (thrift_struct.I64, uncompressed),
+        _GROUP_ROWS: (thrift_struct.I64, group.rows),
+        _GROUP_OFFSET: (thrift_struct.I64, at),
+        _GROUP_COMPRESSED: (thrift_struct.I64, start - at),
+        _GROUP_ORDINAL: (thrift_struct.I16, ordinal),
     }
 
 
-def _moved(metadata: Struct, by: int) -> Struct:
+def _moved(metadata: thrift_struct.Struct, by: int) -> thrift_struct.Struct:
     """Return a chunk's fields where it begins so many bytes further on; its indexes stay behind."""
     left = (_INDEX_OFFSET, _BLOOM_OFFSET, _BLOOM_BYTES)
     found = {number: field for number, field in metadata.items() if number not in left}
     for number in (_DATA_OFFSET, _DICTIONARY_OFFSET):
-        kind, place = found.pop(number, (I64, 0))
+        kind, place = found.pop(number, (thrift_struct.I64, 0))
         if place:
             found[number] = kind, place + by
     return found
 
 
 def _footer(
-    like: Struct, groups: Sequence[RowGroup], described: list[Struct], pairs: Mapping[str, str]
-) -> Struct:
+    like: thrift_struct.Struct,
+    groups: Sequence[RowGroup],
+    described: list[thrift_struct.Struct],
+    pairs: Mapping[str, str],
+) -> thrift_struct.Struct:
     """Return the fields of a file's footer."""
     kept = (_VERSION, _SCHEMA, _CREATED_BY, _COLUMN_ORDERS)
-    texts = [{1: (BINARY, key.encode()), 2: (BINARY, text.encode())} for key, text in pairs.items()]
+    texts = [
+        {1: (thrift_struct.BINARY, key.encode()), 2: (thrift_struct.BINARY, text.encode())}
+        for key, text in pairs.items()
+    ]
     return {
         **{number: like[number] for number in kept if number in like},
-        _ROWS: (I64, sum(group.rows for group in groups)),
-        _ROW_GROUPS: (LIST, (STRUCT, described)),
-        _PAIRS: (LIST, (STRUCT, texts)),
+        _ROWS: (thrift_struct.I64, sum(group.rows for group in groups)),
+        _ROW_GROUPS: (thrift_struct.LIST, (thrift_struct.STRUCT, described)),
+        _PAIRS: (thrift_struct.LIST, (thrift_struct.STRUCT, texts)),
     }
 
 

@@ -20,15 +20,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Self
 
 from framework.errors import CorruptFileError, Where
+from framework.hudi.filegroup import slices
 from framework.hudi.filegroup.names import BASE_REST, BaseFileName, LogFileName, is_file_id
-from framework.hudi.filegroup.slices import (
-    BaseFile,
-    FileGroupId,
-    FileSlice,
-    LogFile,
-    SourceFacts,
-    SourceFile,
-)
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, join
 
 __all__ = [
@@ -66,30 +59,36 @@ class FileGroup:
         source: the source file of its skeleton, None where it has no skeleton.
     """
 
-    group: FileGroupId
-    bases: tuple[BaseFile, ...] = ()
-    logs: tuple[LogFile, ...] = ()
-    source: SourceFile | None = None
+    group: slices.FileGroupId
+    bases: tuple[slices.BaseFile, ...] = ()
+    logs: tuple[slices.LogFile, ...] = ()
+    source: slices.SourceFile | None = None
 
-    def with_files(self, added: Iterable[BaseFile | LogFile], gone: frozenset[str]) -> FileGroup:
+    def with_files(
+        self, added: Iterable[slices.BaseFile | slices.LogFile], gone: frozenset[str]
+    ) -> FileGroup:
         """Return the group with some files more, and without those of the names `gone`.
 
         A base file that is there is replaced. A log file never shrinks: of two sizes the larger
         holds, since whoever reports one last need not have written last.
         """
-        there: tuple[BaseFile | LogFile, ...] = (*self.bases, *self.logs)
+        there: tuple[slices.BaseFile | slices.LogFile, ...] = (*self.bases, *self.logs)
         files = {str(each.name): each for each in there}
         for file in added:
             known = files.get(str(file.name))
-            if not (isinstance(known, LogFile) and known.size > file.size):
+            if not (isinstance(known, slices.LogFile) and known.size > file.size):
                 files[str(file.name)] = file
         kept = [file for name, file in files.items() if name not in gone]
         return FileGroup(
             group=self.group,
             bases=tuple(
-                sorted((f for f in kept if isinstance(f, BaseFile)), key=base_order, reverse=True)
+                sorted(
+                    (f for f in kept if isinstance(f, slices.BaseFile)),
+                    key=base_order,
+                    reverse=True,
+                )
             ),
-            logs=tuple(sorted((f for f in kept if isinstance(f, LogFile)), key=log_order)),
+            logs=tuple(sorted((f for f in kept if isinstance(f, slices.LogFile)), key=log_order)),
             source=self.source,
         )
 
@@ -129,12 +128,12 @@ class PlainRecord(NamedTuple):
         return None if found is None else cls._make(found.groups(""))
 
 
-def base_order(file: BaseFile) -> tuple[str, str]:
+def base_order(file: slices.BaseFile) -> tuple[str, str]:
     """Oldest first."""
     return (file.name.instant, file.name.write_token)
 
 
-def log_order(file: LogFile) -> tuple[str, int, str]:
+def log_order(file: slices.LogFile) -> tuple[str, int, str]:
     """Oldest first."""
     return (file.name.base_instant, file.name.version, file.name.write_token or "")
 
@@ -149,7 +148,7 @@ def encode_group(group: FileGroup) -> bytes:
     return "\n".join(lines).encode()
 
 
-def encode_plain(rest: str, size: int, source: SourceFacts | None) -> bytes:
+def encode_plain(rest: str, size: int, source: slices.SourceFacts | None) -> bytes:
     """Return the record of a group of one base file, as `encode_group` does.
 
     Args:
@@ -161,14 +160,14 @@ def encode_plain(rest: str, size: int, source: SourceFacts | None) -> bytes:
     return (line if source is None else f"{line}\n{_source_line(source)}").encode()
 
 
-def decode_group(group: FileGroupId, record: bytes) -> FileGroup:
+def decode_group(group: slices.FileGroupId, record: bytes) -> FileGroup:
     """Return the group of a record.
 
     Raises:
         CorruptFileError: `view/corrupt-record`; it is none that `encode_group` made.
     """
-    bases: list[BaseFile] = []
-    logs: list[LogFile] = []
+    bases: list[slices.BaseFile] = []
+    logs: list[slices.LogFile] = []
     try:
         files, has_source, last = record.decode().partition(f"\n{_SOURCE}")
         for line in files.split("\n") if files else ():
@@ -182,7 +181,7 @@ def decode_group(group: FileGroupId, record: bytes) -> FileGroup:
     return FileGroup(group=group, bases=tuple(bases), logs=tuple(logs), source=source)
 
 
-def encode_slice(found: FileSlice) -> str:
+def encode_slice(found: slices.FileSlice) -> str:
     """Return the record of a slice; its group is not in it."""
     files = FileGroup(
         group=found.group,
@@ -210,7 +209,7 @@ def slice_instant(record: str) -> str | None:
     return instant if is_whole else None
 
 
-def decode_slice(group: FileGroupId, record: str) -> FileSlice:
+def decode_slice(group: slices.FileGroupId, record: str) -> slices.FileSlice:
     """Return the slice of a record.
 
     Raises:
@@ -225,7 +224,7 @@ def decode_slice(group: FileGroupId, record: str) -> FileSlice:
         instant = head[1:]
     found = decode_group(group, record.encode())
     base = found.bases[0] if found.bases else None
-    return FileSlice(
+    return slices.FileSlice(
         group=group,
         base_instant=instant or (base.name.instant if base else ""),
         base=base,
@@ -234,7 +233,7 @@ def decode_slice(group: FileGroupId, record: str) -> FileSlice:
     )
 
 
-def _plain_slice(group: FileGroupId, plain: re.Match[str]) -> FileSlice:
+def _plain_slice(group: slices.FileGroupId, plain: re.Match[str]) -> slices.FileSlice:
     """Return the slice of one base file, and of its source."""
     path, file_id = group
     rest, token, instant, extension, size, source_size, source_mtime_ms, uri = plain.groups()
@@ -244,39 +243,39 @@ def _plain_slice(group: FileGroupId, plain: re.Match[str]) -> FileSlice:
     there = f"{path}/{file_id}{rest}" if path else f"{file_id}{rest}"
     source = None
     if source_size:
-        source = SourceFile(uri, int(source_size), int(source_mtime_ms))
-    return FileSlice(group, instant, BaseFile(name, there, int(size)), (), source)
+        source = slices.SourceFile(uri, int(source_size), int(source_mtime_ms))
+    return slices.FileSlice(group, instant, slices.BaseFile(name, there, int(size)), (), source)
 
 
-def _base(group: FileGroupId, rest: str, size: str) -> BaseFile:
+def _base(group: slices.FileGroupId, rest: str, size: str) -> slices.BaseFile:
     """Return the base file of a line."""
     text = group.file_id + rest
     name = BaseFileName.parse(text)
     if name is None:
         raise ValueError(f"{text!r} names no base file")
-    return BaseFile(name, join(group.partition_path, text), int(size))
+    return slices.BaseFile(name, join(group.partition_path, text), int(size))
 
 
-def _log(group: FileGroupId, rest: str, size: str) -> LogFile:
+def _log(group: slices.FileGroupId, rest: str, size: str) -> slices.LogFile:
     """Return the log file of a line."""
     text = f".{group.file_id}{rest}"
     name = LogFileName.parse(text)
     if name is None:
         raise ValueError(f"{text!r} names no log file")
-    return LogFile(name=name, path=join(group.partition_path, text), size=int(size))
+    return slices.LogFile(name=name, path=join(group.partition_path, text), size=int(size))
 
 
-def _source_line(source: SourceFacts) -> str:
+def _source_line(source: slices.SourceFacts) -> str:
     """Return the line of a source file."""
     return f"{_SOURCE}{source.size}\t{source.mtime_ms}\t{source.uri}"
 
 
-def _source(size: str, mtime_ms: str, uri: str) -> SourceFile:
+def _source(size: str, mtime_ms: str, uri: str) -> slices.SourceFile:
     """Return the source file of a line."""
-    return SourceFile(uri, int(size), int(mtime_ms))
+    return slices.SourceFile(uri, int(size), int(mtime_ms))
 
 
-def _corrupt(group: FileGroupId, error: Exception) -> CorruptFileError:
+def _corrupt(group: slices.FileGroupId, error: Exception) -> CorruptFileError:
     """Return the error for a record that is none."""
     return CorruptFileError(
         "view/corrupt-record",

@@ -19,27 +19,14 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from framework.errors import CorruptFileError, UnsupportedTableError, Where
-from framework.hudi.codecs.log_format import (
-    MAGIC,
-    BlockKind,
-    HeaderKey,
-    LogBlock,
-    read_blocks,
-    read_content,
-)
-from framework.hudi.codecs.log_records import (
-    DeletedRecord,
-    corrupt_content,
-    decode_deletes,
-    decode_records,
-)
+from framework.hudi.codecs import log_format, log_records
 from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter
 from framework.hudi.filegroup.slices import Extent
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.calendar import LegacyCalendar
 from framework.hudi.table.layout import MetaField
 from framework.hudi.table.schema import arrow_schema
-from framework.hudi.table.schema_fit import fitted
+from framework.hudi.table.schema_check import fitted
 
 __all__ = ["LogChange", "LogPart", "read_changes"]
 
@@ -69,7 +56,7 @@ class LogChange:
 
     instant: str
     rows: pa.Table | None = None
-    deleted: tuple[DeletedRecord, ...] = ()
+    deleted: tuple[log_records.DeletedRecord, ...] = ()
 
 
 def read_changes(
@@ -97,41 +84,45 @@ def read_changes(
     for path, block in _counting(storage, logs, is_completed):
         place = Where(file=f"{storage.location}/{path}", offset=block.start)
         with storage.open_input(path) as source:
-            content = read_content(source, block)
+            content = log_format.read_content(source, block)
         try:
             yield _decoded(content, block, schema, place)
         except UNREADABLE as error:
-            raise corrupt_content(f"a log block cannot be read: {error!r}", place) from error
+            raise log_records.corrupt_content(
+                f"a log block cannot be read: {error!r}", place
+            ) from error
 
 
-def _decoded(content: bytes, block: LogBlock, schema: pa.Schema, place: Where) -> LogChange:
+def _decoded(
+    content: bytes, block: log_format.LogBlock, schema: pa.Schema, place: Where
+) -> LogChange:
     """Return what a block changes."""
-    instant = block.header[HeaderKey.INSTANT_TIME]
-    if block.kind is BlockKind.DELETE:
-        deleted = decode_deletes(content, where=place)
+    instant = block.header[log_format.HeaderKey.INSTANT_TIME]
+    if block.kind is log_format.BlockKind.DELETE:
+        deleted = log_records.decode_deletes(content, where=place)
         if any(each.record_key is None for each in deleted):
-            raise corrupt_content("a delete block names a record without a key", place)
+            raise log_records.corrupt_content("a delete block names a record without a key", place)
         return LogChange(instant=instant, deleted=deleted)
     rows = fitted(_READERS[block.kind](content, block, place), schema, where=place)
     if _KEY in rows.schema.names and rows[_KEY].null_count:
-        raise corrupt_content("a record has no key", place)
+        raise log_records.corrupt_content("a record has no key", place)
     return LogChange(instant=instant, rows=rows)
 
 
 def _counting(
     storage: Storage, logs: Iterable[LogPart], is_completed: Callable[[str], bool]
-) -> list[tuple[str, LogBlock]]:
+) -> list[tuple[str, log_format.LogBlock]]:
     """Return the blocks whose records count, with their files."""
-    kept: list[tuple[str, LogBlock]] = []
+    kept: list[tuple[str, log_format.LogBlock]] = []
     for path, committed in logs:
         place = Where(file=f"{storage.location}/{path}")
         with storage.open_input(path) as source:
             _check_length(source.size(), committed, place)
-            for block in read_blocks(source, where=place):
+            for block in log_format.read_blocks(source, where=place):
                 _check_committed(block, committed, place)
-                if block.kind is BlockKind.CORRUPT:
+                if block.kind is log_format.BlockKind.CORRUPT:
                     _check_torn(source, block, place)
-                elif block.kind is BlockKind.COMMAND:
+                elif block.kind is log_format.BlockKind.COMMAND:
                     target = _rolled_back(block, place)
                     kept = [each for each in kept if _instant(each[1], place) != target]
                 elif is_completed(_instant(block, place)):
@@ -152,13 +143,13 @@ def _check_length(size: int, committed: Iterable[Extent], place: Where) -> None:
         )
 
 
-def _check_committed(block: LogBlock, committed: Iterable[Extent], place: Where) -> None:
+def _check_committed(block: log_format.LogBlock, committed: Iterable[Extent], place: Where) -> None:
     """Raise where recorded bytes are no block, or a block of another instant."""
     for each in committed:
-        if block.kind is BlockKind.CORRUPT:
+        if block.kind is log_format.BlockKind.CORRUPT:
             is_sound = block.start + block.size <= each.start or block.start >= each.end
         else:
-            said = block.header.get(HeaderKey.INSTANT_TIME)
+            said = block.header.get(log_format.HeaderKey.INSTANT_TIME)
             is_sound = not each.start <= block.start < each.end or said == each.instant
         if not is_sound:
             raise CorruptFileError(
@@ -169,16 +160,16 @@ def _check_committed(block: LogBlock, committed: Iterable[Extent], place: Where)
             )
 
 
-def _check_torn(source: Any, block: LogBlock, place: Where) -> None:
+def _check_torn(source: Any, block: log_format.LogBlock, place: Where) -> None:
     """Raise unless a stretch is the beginning of a block, or zeros that a crash left."""
     data = bytes(source.read_at(min(block.size, _HEAD.size), block.start))
-    if MAGIC.startswith(data[: len(MAGIC)]) and len(data) < _HEAD.size:
+    if log_format.MAGIC.startswith(data[: len(log_format.MAGIC)]) and len(data) < _HEAD.size:
         return
-    if data.startswith(MAGIC):
+    if data.startswith(log_format.MAGIC):
         _, length = _HEAD.unpack(data)
         if block.size < _HEAD.size + length and not _has_end(source, block):
             return
-    elif not any(read_content(source, block)):
+    elif not any(log_format.read_content(source, block)):
         return
     raise CorruptFileError(
         "log/damaged",
@@ -188,33 +179,33 @@ def _check_torn(source: Any, block: LogBlock, place: Where) -> None:
     )
 
 
-def _has_end(source: Any, block: LogBlock) -> bool:
+def _has_end(source: Any, block: log_format.LogBlock) -> bool:
     """Return whether a stretch ends as a whole block does, so that only its head is wrong."""
     (whole,) = _END.unpack(source.read_at(_END.size, block.start + block.size - _END.size))
     return bool(whole == block.size - _END.size)
 
 
-def _rolled_back(block: LogBlock, place: Where) -> str:
+def _rolled_back(block: log_format.LogBlock, place: Where) -> str:
     """Return the instant whose blocks a command block takes back."""
-    command = block.header.get(HeaderKey.COMMAND_BLOCK_TYPE)
-    target = block.header.get(HeaderKey.TARGET_INSTANT_TIME)
+    command = block.header.get(log_format.HeaderKey.COMMAND_BLOCK_TYPE)
+    target = block.header.get(log_format.HeaderKey.TARGET_INSTANT_TIME)
     if command != _ROLLBACK or target is None:
         raise _unsupported("command", f"a log file has the unknown command {command!r}", place)
     return target
 
 
-def _check_readable(block: LogBlock, place: Where) -> None:
+def _check_readable(block: log_format.LogBlock, place: Where) -> None:
     """Raise for a block that counts and cannot be read."""
-    if block.kind is not BlockKind.DELETE and block.kind not in _READERS:
+    if block.kind is not log_format.BlockKind.DELETE and block.kind not in _READERS:
         name = block.kind.name.lower()
         raise _unsupported("block-kind", f"a log block of the kind {name} is not read", place)
-    if HeaderKey.COMPACTED_BLOCK_TIMES in block.header:
+    if log_format.HeaderKey.COMPACTED_BLOCK_TIMES in block.header:
         raise _unsupported("compacted-blocks", "a log compaction has rewritten blocks", place)
 
 
-def _instant(block: LogBlock, place: Where) -> str:
+def _instant(block: log_format.LogBlock, place: Where) -> str:
     """Return a block's instant."""
-    found = block.header.get(HeaderKey.INSTANT_TIME)
+    found = block.header.get(log_format.HeaderKey.INSTANT_TIME)
     if found is None:
         raise CorruptFileError(
             "log/no-instant",
@@ -225,7 +216,7 @@ def _instant(block: LogBlock, place: Where) -> str:
     return found
 
 
-def _parquet(content: bytes, _: LogBlock, place: Where) -> pa.Table:
+def _parquet(content: bytes, _: log_format.LogBlock, place: Where) -> pa.Table:
     """Return the rows of a Parquet block."""
     source = pa.BufferReader(content)
     parquet = SealedFooter.read(source).opened(source)
@@ -234,14 +225,14 @@ def _parquet(content: bytes, _: LogBlock, place: Where) -> pa.Table:
     return rows if calendar is None else calendar.gregorian(rows)
 
 
-def _avro(content: bytes, block: LogBlock, place: Where) -> pa.Table:
+def _avro(content: bytes, block: log_format.LogBlock, place: Where) -> pa.Table:
     """Return the rows of an Avro block, in the types of its own schema."""
-    text = block.header.get(HeaderKey.SCHEMA)
+    text = block.header.get(log_format.HeaderKey.SCHEMA)
     if text is None:
-        raise corrupt_content("an Avro block has no schema", place)
+        raise log_records.corrupt_content("an Avro block has no schema", place)
     schema = arrow_schema(json.loads(text))
     maps = [field for field in schema if _has_map(field.type)]
-    records = list(decode_records(content, text, where=place))
+    records = list(log_records.decode_records(content, text, where=place))
     for record in records:
         for field in maps:
             record[field.name] = _as_pairs(record[field.name], field.type)
@@ -274,4 +265,7 @@ def _unsupported(condition: str, message: str, place: Where) -> UnsupportedTable
     return UnsupportedTableError(f"log/{condition}", message, where=place, remedy=remedy)
 
 
-_READERS: Final = {BlockKind.AVRO_DATA: _avro, BlockKind.PARQUET_DATA: _parquet}
+_READERS: Final = {
+    log_format.BlockKind.AVRO_DATA: _avro,
+    log_format.BlockKind.PARQUET_DATA: _parquet,
+}

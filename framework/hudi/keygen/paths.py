@@ -12,12 +12,7 @@ import pyarrow.compute as pc
 
 from framework.errors import CorruptFileError, PlanError, Where
 from framework.hudi.keygen.rule import KeyRule
-from framework.hudi.table.partition_path import (
-    PartitionField,
-    PartitionValue,
-    parse_partition,
-    render_partition,
-)
+from framework.hudi.table import partition_path
 
 __all__ = ["Columns", "KeyPart", "key_parts", "partition_paths"]
 
@@ -28,13 +23,13 @@ Columns: TypeAlias = pa.RecordBatch | pa.Table
 _MAX_STRING_BYTES: Final = 2**31 - 1
 
 # One array of the batch's length, or the one value that all its rows have.
-KeyPart: TypeAlias = pa.Array | PartitionValue
+KeyPart: TypeAlias = pa.Array | partition_path.PartitionValue
 
 _COUNTED: Final = 1 << 20
 
 
 def key_parts(
-    rule: KeyRule, columns: Columns, partition_values: Mapping[str, PartitionValue]
+    rule: KeyRule, columns: Columns, partition_values: Mapping[str, partition_path.PartitionValue]
 ) -> list[KeyPart]:
     """Return each key column, in the rule's order; chunks are combined.
 
@@ -46,7 +41,9 @@ def key_parts(
     return [_part(name, columns, partition_values) for name in rule.record_key]
 
 
-def _part(name: str, columns: Columns, partition_values: Mapping[str, PartitionValue]) -> KeyPart:
+def _part(
+    name: str, columns: Columns, partition_values: Mapping[str, partition_path.PartitionValue]
+) -> KeyPart:
     """Return one key column."""
     if name in columns.schema.names:
         return _one_array(columns.column(name))
@@ -107,7 +104,7 @@ def _distinct(codes: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
     return np.flatnonzero(present), (np.cumsum(present) - 1)[codes]
 
 
-def _encoded(columns: Columns, field: PartitionField) -> Any:
+def _encoded(columns: Columns, field: partition_path.PartitionField) -> Any:
     """Return one partition column as a dictionary array, null as one more code at its end."""
     at = columns.schema.get_field_index(field.name)
     if at < 0:
@@ -136,11 +133,11 @@ def _values(encoded: list[Any], code: int) -> tuple[Any, ...]:
 
 def _path(rule: KeyRule, values: tuple[Any, ...]) -> str:
     """Return the path of some values, which must lead back to them."""
-    path = render_partition(values, rule.partition, rule.layout)
+    path = partition_path.render_partition(values, rule.partition, rule.layout)
     if "%" in path and not rule.url_encode:
         raise _not_a_path(path, "the table does not escape special characters")
     try:
-        same = parse_partition(path, rule.partition, rule.layout) == values
+        same = partition_path.parse_partition(path, rule.partition, rule.layout) == values
     except PlanError as error:
         raise _not_a_path(path, error.message) from error
     if not same:

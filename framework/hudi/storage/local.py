@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
-from framework.hudi.storage.faults import exists_error, storage_error
-from framework.hudi.storage.port import Entry, Move
+from framework.hudi.storage.port import Entry, Move, exists_error, storage_error
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

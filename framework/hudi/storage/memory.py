@@ -17,8 +17,7 @@ from typing import Any, BinaryIO, ClassVar
 
 import pyarrow as pa
 
-from framework.hudi.storage.faults import exists_error, not_found_error, storage_error
-from framework.hudi.storage.port import Entry, Move
+from framework.hudi.storage.port import Entry, Move, exists_error, not_found_error, storage_error
 
 __all__ = ["MemoryStorage"]
 

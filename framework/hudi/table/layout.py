@@ -1,12 +1,17 @@
-"""Where things lie inside a table (format sheet, sections 1.1 and 4.4), as paths below its root.
+"""Paths inside a table (format sheet, sections 1.1 and 4.4), and the partition metadata file (3.5).
 
-Paths are relative, with `/` between segments and no `/` at either end; `""` is the root.
+Paths are relative to the table's root, with `/` between segments and no `/` at either end; `""` is
+the root.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import Final
+from typing import Final, Self
+
+from framework.errors import CorruptFileError, Where
+from framework.hudi.codecs.java_properties import parse, render
 
 __all__ = [
     "ARCHIVED",
@@ -26,6 +31,7 @@ __all__ = [
     "TABLE_VERSION",
     "TEMP",
     "MetaField",
+    "PartitionMetadata",
     "crc_sidecar",
     "join",
     "name_of",
@@ -101,3 +107,49 @@ def temp_folder(instant: str) -> str:
 def write_folder(write_id: str) -> str:
     """Return the folder that one run of ours has for itself."""
     return join(LAKESTRAP, write_id)
+
+
+_COMMIT_TIME = "commitTime"
+_DEPTH = "partitionDepth"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionMetadata:
+    """What the file says.
+
+    Attributes:
+        commit_time: requested time of the instant that created the partition.
+        depth: levels from the table's root down to the partition; 0 for an unpartitioned table.
+    """
+
+    commit_time: str
+    depth: int
+
+    @classmethod
+    def of(cls, partition_path: str, commit_time: str) -> Self:
+        """Return the metadata of a partition that `commit_time` creates."""
+        depth = partition_path.count("/") + 1 if partition_path else 0
+        return cls(commit_time=commit_time, depth=depth)
+
+    @classmethod
+    def parse(cls, text: str, file: str) -> Self:
+        """Return what the text of `file` says.
+
+        Raises:
+            CorruptFileError: `partition/bad-metadata`.
+        """
+        entries = parse(text)
+        try:
+            return cls(commit_time=entries[_COMMIT_TIME], depth=int(entries[_DEPTH]))
+        except (KeyError, ValueError) as error:
+            raise CorruptFileError(
+                "partition/bad-metadata",
+                f"not a partition's metadata: {error!r}",
+                where=Where(file=file),
+                remedy="Restore the file, or let Apache Hudi's repair command add it anew.",
+            ) from error
+
+    def render(self) -> str:
+        """Return the file's text; the same on each attempt, so without Java's comment of a date."""
+        pairs = {_COMMIT_TIME: self.commit_time, _DEPTH: str(self.depth)}
+        return render(pairs, ("partition metadata",))

@@ -13,13 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Self
 
-from framework.errors import (
-    CorruptFileError,
-    FrameworkError,
-    PlanError,
-    UnsupportedTableError,
-    Where,
-)
+from framework import errors
 from framework.hudi.codecs.java_properties import parse, render
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import (
@@ -180,7 +174,7 @@ def table_names(spec_name: str) -> tuple[str, str]:
     if not dot:
         database, table = "", spec_name
     if not table or (dot and not database):
-        raise PlanError(
+        raise errors.PlanError(
             "table/bad-name",
             f"{spec_name!r} is no table name",
             remedy="Write `table` or `database.table`.",
@@ -250,11 +244,11 @@ def read_properties(storage: Storage) -> TableProperties | None:
         CorruptFileError: where no copy is right; of the main file if there is one.
         UnsupportedTableError: `properties/table-type`.
     """
-    broken: FrameworkError | None = None
+    broken: errors.FrameworkError | None = None
     for path in (PROPERTIES, PROPERTIES_BACKUP):
         try:
             found = _read_one(storage, path)
-        except CorruptFileError as error:
+        except errors.CorruptFileError as error:
             broken = broken or error
             continue
         if found is not None:
@@ -285,10 +279,10 @@ def _table_type(raw: Mapping[str, str], file: str) -> TableType:
     text = raw.get(_TYPE, "COPY_ON_WRITE")
     found = _TABLE_TYPES.get(text.upper())
     if found is None:
-        raise UnsupportedTableError(
+        raise errors.UnsupportedTableError(
             "properties/table-type",
             f"table type {text!r} is unknown",
-            where=Where(file=file),
+            where=errors.Where(file=file),
             remedy="Known are COPY_ON_WRITE and MERGE_ON_READ.",
         )
     return found
@@ -328,11 +322,11 @@ def _checksum_ok(raw: Mapping[str, str]) -> bool | None:
     return text.strip() == str(checksum_of(raw.get(_DATABASE, ""), raw[_NAME]))
 
 
-def _corrupt(condition: str, message: str, file: str) -> CorruptFileError:
+def _corrupt(condition: str, message: str, file: str) -> errors.CorruptFileError:
     """Return the error for a file that is not what it should be."""
-    return CorruptFileError(
+    return errors.CorruptFileError(
         f"properties/{condition}",
         message,
-        where=Where(file=file),
+        where=errors.Where(file=file),
         remedy="Restore hoodie.properties, from its backup or from another copy of the table.",
     )

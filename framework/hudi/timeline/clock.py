@@ -1,19 +1,30 @@
-"""Wall time as a port, and the next free instant (format sheet, section 2.1).
+"""Wall time as a port, the next free instant, and instants for times that users write.
 
-Instants are UTC whatever the machine's zone is, and greater than everything on the timeline,
-unfinished instants included: a clock that stands still or steps back cannot make one twice.
+The format sheet, section 2.1, has the form. Instants are UTC whatever the machine's zone is, and
+greater than everything on the timeline, unfinished instants included: a clock that stands still or
+steps back cannot make one twice. Instants are compared as text, so a time that a user writes
+becomes 17 digits: the last instant that it includes.
 """
 
 from __future__ import annotations
 
+import re
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Final, Protocol
 
-from framework.errors import CommitConflictError, Where
+from framework.errors import CommitConflictError, PlanError, Where
 from framework.hudi.timeline.timeline import Timeline
 
-__all__ = ["Clock", "ManualClock", "SystemClock", "instant_at", "next_instant"]
+__all__ = [
+    "Clock",
+    "ManualClock",
+    "Moment",
+    "SystemClock",
+    "instant_at",
+    "instant_of",
+    "next_instant",
+]
 
 DEFAULT_SKEW_MS: Final = 60_000
 _SECONDS_DIGITS: Final = 14
@@ -94,3 +105,54 @@ def _epoch_ms(requested_time: str) -> int | None:
         return (moment - _EPOCH) // timedelta(milliseconds=1) + int(text[_SECONDS_DIGITS:])
     except ValueError:
         return None
+
+
+Moment = str | date | datetime
+"""An instant (14 or 17 digits), an ISO date or time as text, or Python's own."""
+
+_INSTANT: Final = re.compile(r"[0-9]{14}(?:[0-9]{3})?")
+_LAST_OF_SECOND: Final = "999"
+
+
+def instant_of(moment: Moment, timeline: Timeline, timezone: str) -> str:
+    """Return the instant that a moment stands for; what it includes is not greater.
+
+    A date means its beginning. Text and times without a zone are in the table's own zone. An
+    instant of 14 digits means its whole second, unless the timeline has exactly that one.
+
+    Args:
+        moment: of a user.
+        timeline: of the table.
+        timezone: of the table's instants: `UTC`, or `LOCAL` for the zone of whoever wrote them.
+
+    Raises:
+        PlanError: `read/moment-not-readable`, `read/moment-has-a-zone`.
+    """
+    if isinstance(moment, str) and _INSTANT.fullmatch(moment):
+        if len(moment) > _SECONDS_DIGITS or timeline.find(moment):
+            return moment
+        return moment + _LAST_OF_SECOND
+    when = _parsed(moment) if isinstance(moment, str) else moment
+    if not isinstance(when, datetime):
+        when = datetime(when.year, when.month, when.day)  # noqa: DTZ001 - the table's own zone
+    if when.tzinfo is not None:
+        if timezone != "UTC":
+            raise PlanError(
+                "read/moment-has-a-zone",
+                f"{moment} has a time zone, but the table's instants are local times of its writer",
+                remedy="Give the instant itself, or a time without a zone, in the writer's zone.",
+            )
+        when = when.astimezone(UTC)
+    return f"{when:%Y%m%d%H%M%S}{when.microsecond // 1000:03}"
+
+
+def _parsed(text: str) -> datetime:
+    """Return a date or time in ISO's form."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise PlanError(
+            "read/moment-not-readable",
+            f"{text!r} is neither an instant nor a time",
+            remedy="Write 20261121093000123, 2026-11-21 or 2026-11-21 09:30:00.",
+        ) from error

@@ -23,8 +23,7 @@ from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
 
-from framework.hudi.storage.faults import storage_error
-from framework.hudi.storage.port import Storage
+from framework.hudi.storage.port import Storage, storage_error
 from framework.hudi.timeline.timeline import timeline_of
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.known import Known, look, step

@@ -7,16 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Protocol
 
+from framework.hudi.filegroup import slices
 from framework.hudi.filegroup.group import FileGroup, base_order, log_order
 from framework.hudi.filegroup.names import BaseFileName, LogFileName, instant_of
-from framework.hudi.filegroup.slices import (
-    BaseFile,
-    FileGroupId,
-    FileSlice,
-    LogFile,
-    SourceFacts,
-    SourceFile,
-)
 from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, HOODIE, PARTITION_METADATA
 from framework.hudi.timeline.timeline import Timeline
@@ -33,7 +26,7 @@ _MERGED = Query(selection=Selection.MERGED)
 class SourceMappings(Protocol):
     """What the view asks of a bootstrap index."""
 
-    def mappings(self, partition_path: str) -> Mapping[str, SourceFacts]:
+    def mappings(self, partition_path: str) -> Mapping[str, slices.SourceFacts]:
         """Return the source files of a partition by file id; empty where it has none."""
         ...
 
@@ -74,11 +67,11 @@ class ListingView:
         """
         yield from self._partitions_below("")
 
-    def select(self, query: Query) -> list[FileSlice]:
+    def select(self, query: Query) -> list[slices.FileSlice]:
         """Return the slices that a query asks for; costs one listing per partition."""
         return answer(query, self)
 
-    def latest_slices(self, partition_path: str) -> Sequence[FileSlice]:
+    def latest_slices(self, partition_path: str) -> Sequence[slices.FileSlice]:
         """Return the newest state of each file group, by file id; costs one listing."""
         return list(select(_MERGED, self.groups(partition_path), self.facts))
 
@@ -93,7 +86,7 @@ class ListingView:
         partition_path: str,
         entries: Iterable[Entry],
         file_ids: Sequence[str] | None = None,
-        sources: Callable[[str], Mapping[str, SourceFacts]] | None = None,
+        sources: Callable[[str], Mapping[str, slices.SourceFacts]] | None = None,
     ) -> Iterator[FileGroup]:
         """Yield the groups that some files of a partition make up, by file id; lists nothing.
 
@@ -103,10 +96,10 @@ class ListingView:
             file_ids: only these groups; None: all.
             sources: called where there may be skeletons; None: `sources` of this view.
         """
-        bases: dict[str, list[BaseFile]] = defaultdict(list)
-        logs: dict[str, list[LogFile]] = defaultdict(list)
+        bases: dict[str, list[slices.BaseFile]] = defaultdict(list)
+        logs: dict[str, list[slices.LogFile]] = defaultdict(list)
         for file in _files(entries):
-            if isinstance(file, BaseFile):
+            if isinstance(file, slices.BaseFile):
                 bases[file.name.file_id].append(file)
             else:
                 logs[file.name.file_id].append(file)
@@ -117,7 +110,7 @@ class ListingView:
         known = (sources or self.sources)(partition_path) if has_skeleton else {}
         for each in sorted(chosen):
             yield FileGroup(
-                group=FileGroupId(partition_path=partition_path, file_id=each),
+                group=slices.FileGroupId(partition_path=partition_path, file_id=each),
                 bases=_sorted_bases(bases.get(each, ())),
                 logs=tuple(sorted(logs.get(each, ()), key=log_order)),
                 source=_source(known.get(each)),
@@ -128,7 +121,7 @@ class ListingView:
         self.listings += 1
         return list(self._storage.list(folder))
 
-    def sources(self, partition_path: str) -> Mapping[str, SourceFacts]:
+    def sources(self, partition_path: str) -> Mapping[str, slices.SourceFacts]:
         """Return the sources of a partition's skeletons by file id; empty without an index."""
         return {} if self._index is None else self._index.mappings(partition_path)
 
@@ -152,29 +145,29 @@ class ListingView:
             self.unmarked.append(lost_partition(folder, instant))
 
 
-def _files(entries: Iterable[Entry]) -> Iterator[BaseFile | LogFile]:
+def _files(entries: Iterable[Entry]) -> Iterator[slices.BaseFile | slices.LogFile]:
     """Yield the base and log files of a folder; change-data files hold no records of the table."""
     for entry in entries:
         if entry.is_folder:
             continue
         if base := BaseFileName.parse(entry.name):
-            yield BaseFile(name=base, path=entry.path, size=entry.size)
+            yield slices.BaseFile(name=base, path=entry.path, size=entry.size)
         elif (log := LogFileName.parse(entry.name)) and not log.is_cdc:
-            yield LogFile(name=log, path=entry.path, size=entry.size)
+            yield slices.LogFile(name=log, path=entry.path, size=entry.size)
 
 
-def _sorted_bases(bases: Sequence[BaseFile]) -> tuple[BaseFile, ...]:
+def _sorted_bases(bases: Sequence[slices.BaseFile]) -> tuple[slices.BaseFile, ...]:
     """Newest first."""
     return tuple(sorted(bases, key=base_order, reverse=True)) if len(bases) > 1 else tuple(bases)
 
 
-def _has_skeleton(bases: Sequence[BaseFile]) -> bool:
+def _has_skeleton(bases: Sequence[slices.BaseFile]) -> bool:
     """Whether one of the base files may be a skeleton."""
     return any(each.name.instant == BOOTSTRAP_INSTANT for each in bases)
 
 
-def _source(mapping: SourceFacts | None) -> SourceFile | None:
+def _source(mapping: slices.SourceFacts | None) -> slices.SourceFile | None:
     """Return a source file as the index has it."""
     if mapping is None:
         return None
-    return SourceFile(uri=mapping.uri, size=mapping.size, mtime_ms=mapping.mtime_ms)
+    return slices.SourceFile(uri=mapping.uri, size=mapping.size, mtime_ms=mapping.mtime_ms)

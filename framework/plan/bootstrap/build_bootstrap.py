@@ -8,39 +8,19 @@ from typing import Any, Final
 
 from framework.hudi.bootstrap.source_schema import with_partition_columns
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
-from framework.plan import estimate
+from framework.plan import checks, estimate, stages
 from framework.plan.bootstrap.notes import notes_of
 from framework.plan.bootstrap.table_schema import schema_faults, table_schema
 from framework.plan.bootstrap.traits import traits_of
-from framework.plan.checks import (
-    check_columns,
-    check_foreign_content,
-    check_null_keys,
-    check_places,
-    check_size,
-    read_partitions,
-)
 from framework.plan.definition import Case, Plan
-from framework.plan.faults import Fault, refuse
 from framework.plan.observation import Observation, PartitionSummary, SourceInventory
 from framework.plan.partitions import PartitionPlan, plan_partitions, totals
 from framework.plan.quality.contract import quality_faults
 from framework.plan.reader_demands import reader_faults, unproven_notes
 from framework.plan.readers.gate import ReaderGate, gate
 from framework.plan.readers.source_formats import FORMATS, SourceFormat
+from framework.plan.refusals import Fault, refuse
 from framework.plan.rules import choose_modes, rule_faults
-from framework.plan.stages import (
-    AuditBootstrap,
-    BeginBootstrap,
-    BootstrapStages,
-    CommitBootstrap,
-    FullRecords,
-    Index,
-    Recover,
-    Recovery,
-    Screen,
-    Skeletons,
-)
 from framework.plan.target import Target, mode_rules
 from framework.plan.words import count_text, listing
 from framework.spec.sections.pipeline_spec import PipelineSpec
@@ -103,7 +83,7 @@ class _Draft:
 
 
 def plan_begin(
-    spec: PipelineSpec, target: Target, observation: Observation, recover: Recover | None
+    spec: PipelineSpec, target: Target, observation: Observation, recover: stages.Recover | None
 ) -> Plan:
     """Return the plan that makes the table, after recovering an earlier run where there is one.
 
@@ -113,9 +93,9 @@ def plan_begin(
     """
     source = _source_of(observation)
     draft = _draft(spec, target, source) if source.partitions else _Draft()
-    places = list(check_places(observation.table.location, source.location))
+    places = list(checks.check_places(observation.table.location, source.location))
     faults = [
-        *(places or check_foreign_content(observation.table)),
+        *(places or checks.check_foreign_content(observation.table)),
         *draft.faults,
         *_empty_faults(spec, source, draft),
     ]
@@ -136,7 +116,7 @@ def _draft(spec: PipelineSpec, target: Target, source: SourceInventory) -> _Draf
 
     Rules are asked only where every partition's values can be read.
     """
-    values, unreadable = read_partitions(target, source)
+    values, unreadable = checks.read_partitions(target, source)
     rules = () if unreadable else mode_rules(spec)
     paths = [p.partition_path for p in source.partitions]
     traits = {p.partition_path: p.traits for p in source.partitions}
@@ -144,12 +124,12 @@ def _draft(spec: PipelineSpec, target: Target, source: SourceInventory) -> _Draf
     choices = choose_modes(rules, target.default_mode, named, traits)
     partitions = plan_partitions(source.partitions, choices)
     found = table_schema(source, partitions)
-    faults = [*check_size(source), *unreadable, *schema_faults(found)]
+    faults = [*checks.check_size(source), *unreadable, *schema_faults(found)]
     faults += format_faults(source, partitions)
     if not unreadable:
         faults += rule_faults(rules, choices)
-    faults += check_columns(target, found.schema)
-    faults += check_null_keys(target, found.schema, partitions, values)
+    faults += checks.check_columns(target, found.schema)
+    faults += checks.check_null_keys(target, found.schema, partitions, values)
     if found.schema is not None:
         table = with_partition_columns(found.schema, target.key_rule.partition)
         faults += quality_faults(target.quality, table)
@@ -175,7 +155,7 @@ def _empty_faults(spec: PipelineSpec, source: SourceInventory, draft: _Draft) ->
 
 
 def _assemble(
-    target: Target, observation: Observation, draft: _Draft, recover: Recover | None
+    target: Target, observation: Observation, draft: _Draft, recover: stages.Recover | None
 ) -> Plan:
     """Return the plan of a spec that fits."""
     partitions, schema, source = draft.partitions, draft.schema, _source_of(observation)
@@ -199,46 +179,46 @@ def _assemble(
     )
 
 
-def _case(work: BootstrapStages | None, recover: Recover | None) -> Case:
+def _case(work: stages.BootstrapStages | None, recover: stages.Recover | None) -> Case:
     """Return which case these stages are."""
     if work is None:
         return Case.EMPTY
-    resumed = recover is not None and recover.recovery is Recovery.RESUME
+    resumed = recover is not None and recover.recovery is stages.Recovery.RESUME
     return Case.RESUME if resumed else Case.BOOTSTRAP
 
 
 def _stages(
     target: Target,
     partitions: tuple[PartitionPlan, ...],
-    recover: Recover | None,
+    recover: stages.Recover | None,
     size: estimate.Estimate,
-) -> BootstrapStages | None:
+) -> stages.BootstrapStages | None:
     """Return what a run does; None where there is no file to adopt."""
     skeletons = _of_mode(partitions, BootstrapMode.METADATA_ONLY)
     full = _of_mode(partitions, BootstrapMode.FULL_RECORD)
     taken = totals((*skeletons, *full))
     if not taken.files:
         return None
-    resumed = recover is not None and recover.recovery is Recovery.RESUME
+    resumed = recover is not None and recover.recovery is stages.Recovery.RESUME
     instant = BOOTSTRAP_INSTANT if skeletons else None
-    return BootstrapStages(
-        begin=BeginBootstrap(
+    return stages.BootstrapStages(
+        begin=stages.BeginBootstrap(
             instant=instant,
             action=target.action,
             resumes=recover.write_id if recover is not None and resumed else None,
         ),
         screen=_screen(target),
-        skeletons=Skeletons(plans=skeletons, bytes_to_write=size.skeleton_bytes)
+        skeletons=stages.Skeletons(plans=skeletons, bytes_to_write=size.skeleton_bytes)
         if skeletons
         else None,
-        full_records=FullRecords(plans=full, bytes_to_write=size.full_record_bytes)
+        full_records=stages.FullRecords(plans=full, bytes_to_write=size.full_record_bytes)
         if full
         else None,
-        audit=AuditBootstrap(
+        audit=stages.AuditBootstrap(
             rule=target.key_rule, quality=target.quality, files=taken.files, rows=taken.rows
         ),
-        index=Index(plans=skeletons, bytes_to_write=size.index_bytes) if skeletons else None,
-        commit=CommitBootstrap(instant=instant, action=target.action, files=taken.files),
+        index=stages.Index(plans=skeletons, bytes_to_write=size.index_bytes) if skeletons else None,
+        commit=stages.CommitBootstrap(instant=instant, action=target.action, files=taken.files),
     )
 
 
@@ -249,12 +229,12 @@ def _of_mode(
     return tuple(p for p in partitions if p.mode is mode and p.stop > p.first)
 
 
-def _screen(target: Target) -> Screen | None:
+def _screen(target: Target) -> stages.Screen | None:
     """Return the stage for checks, None where there is nothing to check or to take out."""
     chosen = target.on_duplicate is OnDuplicate.REWRITE_FILES
     keeps_one = chosen and not target.key_rule.is_automatic
     if target.quality.checks or keeps_one:
-        return Screen(quality=target.quality, keeps_one=keeps_one)
+        return stages.Screen(quality=target.quality, keeps_one=keeps_one)
     return None
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from framework.hudi.table.schema import SchemaIssue, check_schema, full_record_schema, unify
-from framework.plan.faults import Fault
 from framework.plan.observation import SchemaConflict, SourceInventory
 from framework.plan.partitions import PartitionPlan
+from framework.plan.refusals import Fault
 from framework.plan.words import listing
 from framework.vocabulary import BootstrapMode
 

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from framework.plan.faults import Fault
 from framework.plan.quality.model import MAX_SPLITTING, Check, ColumnContract, Quality
+from framework.plan.refusals import Fault
 from framework.spec.document.findings import nearest
-from framework.spec.document.nodes import child_path
+from framework.spec.document.positions import child_path
 from framework.spec.rules.check_semantics import expectations, scanned
 from framework.spec.sql.predicates import META_COLUMNS, text_faults, unknown_columns
 from framework.spec.sql.spark_types import field_text

@@ -10,15 +10,9 @@ from typing import Final
 
 from framework.hudi.keygen.spark_sql import quote_literal, quote_name
 from framework.plan.quality.model import Budget, Check, ColumnContract, Quality
-from framework.spec.document.nodes import child_path
-from framework.spec.sections.contract_spec import ColumnSpec
+from framework.spec.document.positions import child_path
+from framework.spec.sections import quality_spec
 from framework.spec.sections.pipeline_spec import PipelineSpec
-from framework.spec.sections.quality_spec import (
-    QUARANTINE_SUFFIX,
-    PlacedCheck,
-    QualitySpec,
-    parse_share,
-)
 from framework.vocabulary import CheckKind, OnDuplicate, OnFail
 
 __all__ = ["quality_of", "quarantine_of"]
@@ -30,7 +24,7 @@ _WHOLE: Final = re.compile(r"[+-]?[0-9]+")
 
 def quality_of(spec: PipelineSpec) -> Quality:
     """Return the checks of `spec` as the gate runs them."""
-    section = spec.quality or QualitySpec()
+    section = spec.quality or quality_spec.QualitySpec()
     contract = spec.table.columns or {}
     checks = (
         *(check for name, column in contract.items() for check in _of_column(name, column)),
@@ -50,7 +44,7 @@ def quarantine_of(spec: PipelineSpec) -> str:
     """Return where rows are quarantined, or would be where some check did so."""
     section = spec.quality.quarantine if spec.quality else None
     written = section.location if section else None
-    return written or f"{spec.table.location}{QUARANTINE_SUFFIX}"
+    return written or f"{spec.table.location}{quality_spec.QUARANTINE_SUFFIX}"
 
 
 def _quarantines(spec: PipelineSpec, checks: tuple[Check, ...]) -> bool:
@@ -61,7 +55,7 @@ def _quarantines(spec: PipelineSpec, checks: tuple[Check, ...]) -> bool:
     return any(check.on_fail is OnFail.QUARANTINE for check in checks)
 
 
-def _check(placed: PlacedCheck) -> Check:
+def _check(placed: quality_spec.PlacedCheck) -> Check:
     """Return a check of the spec or of a profile."""
     fields = placed.fields
     return Check(
@@ -81,11 +75,11 @@ def _check(placed: PlacedCheck) -> Check:
 def _budget(allowed: str | int) -> Budget:
     """Return the rows, or the share of them, that may fail."""
     if isinstance(allowed, str):
-        return Budget(share=parse_share(allowed))
+        return Budget(share=quality_spec.parse_share(allowed))
     return Budget(rows=allowed)
 
 
-def _contract(name: str, column: ColumnSpec) -> ColumnContract:
+def _contract(name: str, column: quality_spec.ColumnSpec) -> ColumnContract:
     """Return what is said of a column."""
     return ColumnContract(
         name=name,
@@ -96,7 +90,7 @@ def _contract(name: str, column: ColumnSpec) -> ColumnContract:
     )
 
 
-def _of_column(name: str, column: ColumnSpec) -> Iterator[Check]:
+def _of_column(name: str, column: quality_spec.ColumnSpec) -> Iterator[Check]:
     """Yield the checks that a column's contract means."""
     path = child_path(_COLUMNS, name)
     if not column.nullable:

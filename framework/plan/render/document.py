@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from framework import vocabulary
 from framework.plan.definition import PLAN_VERSION, Adopted, Case, Plan, PlanNote
 from framework.plan.load import LoadPlan
 from framework.plan.observation import SourceDrift
@@ -18,22 +19,18 @@ from framework.plan.readers.versions import Ability
 from framework.plan.render.json_values import json_schema
 from framework.plan.render.stage_document import StageDocument, stage_document
 from framework.plan.render.text import result_text
-from framework.vocabulary import (
-    BootstrapMode,
-    KeyScope,
-    MissingColumns,
-    SchemaEvolution,
-    TableType,
-    WriteOperation,
-)
 
 __all__ = ["PlanDocument", "plan_document", "plan_schema"]
 
-_PlannedMode = Literal[BootstrapMode.METADATA_ONLY, BootstrapMode.FULL_RECORD, BootstrapMode.SKIP]
+_PlannedMode = Literal[
+    vocabulary.BootstrapMode.METADATA_ONLY,
+    vocabulary.BootstrapMode.FULL_RECORD,
+    vocabulary.BootstrapMode.SKIP,
+]
 _MODES: Final[tuple[_PlannedMode, ...]] = (
-    BootstrapMode.METADATA_ONLY,
-    BootstrapMode.FULL_RECORD,
-    BootstrapMode.SKIP,
+    vocabulary.BootstrapMode.METADATA_ONLY,
+    vocabulary.BootstrapMode.FULL_RECORD,
+    vocabulary.BootstrapMode.SKIP,
 )
 
 
@@ -43,7 +40,7 @@ class TableDocument:
 
     name: str
     location: str
-    type: TableType
+    type: vocabulary.TableType
     partition_by: dict[str, str]
     ordering: tuple[str, ...]
     readers: tuple[str, ...]
@@ -54,7 +51,7 @@ class KeyDocument:
     """The key rule; `properties` are the entries of `hoodie.properties` that pin it."""
 
     columns: tuple[str, ...]
-    unique_within: KeyScope
+    unique_within: vocabulary.KeyScope
     generator: str
     properties: dict[str, str]
 
@@ -150,7 +147,7 @@ class AdoptedDocument:
 class LoadDocument:
     """What is loaded; `transforms` are names, sizes of new files are goals."""
 
-    operation: WriteOperation
+    operation: vocabulary.WriteOperation
     format: str | None
     path: str | None
     transforms: tuple[str, ...]
@@ -158,8 +155,8 @@ class LoadDocument:
     bytes: int
     earlier_files: int
     creates_table: bool
-    schema_evolution: SchemaEvolution
-    missing_columns: MissingColumns
+    schema_evolution: vocabulary.SchemaEvolution
+    missing_columns: vocabulary.MissingColumns
     target_file_size: int
     small_file_limit: int
     partitions: tuple[str, ...]
@@ -267,7 +264,7 @@ def _mode(plan: Plan, mode: _PlannedMode) -> ModeDocument:
 
 
 def _partition(each: PartitionPlan) -> PartitionDocument:
-    if each.mode is BootstrapMode.FAIL:
+    if each.mode is vocabulary.BootstrapMode.FAIL:
         raise ValueError("a plan that was built has no partition of mode `fail`")
     return PartitionDocument(
         partition=each.partition_path,

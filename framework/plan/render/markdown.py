@@ -9,7 +9,7 @@ from framework.errors import FrameworkError, SpecError
 from framework.plan.definition import Plan
 from framework.plan.partitions import PartitionPlan, totals
 from framework.plan.readers.gate import reader_groups
-from framework.plan.render.stage_text import key_text, stage_text, stage_words
+from framework.plan.render.stage_document import key_text, stage_text, stage_words
 from framework.plan.render.text import diff_lines, result_text
 from framework.plan.stages import BeginBootstrap, BeginLoad
 from framework.plan.words import count_text, number_text, seconds_text, size_text

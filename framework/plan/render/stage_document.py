@@ -1,34 +1,16 @@
-"""Each stage in the plan's JSON."""
+"""Each stage in the plan's JSON, and in a few words for people."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import assert_never
+from typing import Final, assert_never
 
-from framework.plan.render.stage_text import stage_text
-from framework.plan.stages import (
-    AuditBootstrap,
-    AuditLoad,
-    BeginBootstrap,
-    BeginLoad,
-    CommitBootstrap,
-    CommitLoad,
-    FullRecords,
-    Index,
-    ReadInput,
-    Recover,
-    Recovery,
-    Screen,
-    Skeletons,
-    Stage,
-    StageName,
-    TagRows,
-    WriteRows,
-    stage_name,
-)
+from framework.plan import stages
+from framework.plan.words import count_text, size_text
+from framework.vocabulary import BootstrapMode, KeyScope
 
-__all__ = ["StageDocument", "stage_document"]
+__all__ = ["StageDocument", "key_text", "stage_document", "stage_text", "stage_words"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +20,9 @@ class StageDocument:
     `instant` is null in `begin` and `commit` where the clock gives it at run time.
     """
 
-    stage: StageName
+    stage: stages.StageName
     summary: str
-    recovery: Recovery | None = None
+    recovery: stages.Recovery | None = None
     write_id: str | None = None
     instant: str | None = None
     action: str | None = None
@@ -51,36 +33,38 @@ class StageDocument:
     estimated_bytes_to_write: int | None = None
 
 
-def stage_document(stage: Stage) -> StageDocument:
+def stage_document(stage: stages.Stage) -> StageDocument:
     """Return what the plan's JSON says of a stage."""
-    named = partial(StageDocument, stage=stage_name(stage), summary=stage_text(stage))
+    named = partial(StageDocument, stage=stages.stage_name(stage), summary=stage_text(stage))
     match stage:
-        case Recover():
+        case stages.Recover():
             found = named(
                 recovery=stage.recovery,
                 write_id=stage.write_id,
                 instant=stage.instant,
                 files=stage.files_done,
             )
-        case BeginBootstrap():
+        case stages.BeginBootstrap():
             found = named(write_id=stage.resumes, instant=stage.instant, action=stage.action)
-        case Skeletons() | FullRecords():
+        case stages.Skeletons() | stages.FullRecords():
             found = named(
                 partitions=stage.partitions,
                 files=stage.files,
                 rows=stage.rows,
-                bytes_rewritten=None if isinstance(stage, Skeletons) else stage.bytes_rewritten,
+                bytes_rewritten=None
+                if isinstance(stage, stages.Skeletons)
+                else stage.bytes_rewritten,
                 estimated_bytes_to_write=stage.bytes_to_write,
             )
-        case AuditBootstrap():
+        case stages.AuditBootstrap():
             found = named(rows=stage.rows)
-        case Index():
+        case stages.Index():
             found = named(
                 partitions=stage.partitions,
                 files=stage.files,
                 estimated_bytes_to_write=stage.bytes_to_write,
             )
-        case CommitBootstrap():
+        case stages.CommitBootstrap():
             found = named(instant=stage.instant, action=stage.action, files=stage.files)
         case _:
             found = _of_load(stage)
@@ -88,16 +72,129 @@ def stage_document(stage: Stage) -> StageDocument:
 
 
 def _of_load(
-    stage: BeginLoad | ReadInput | Screen | TagRows | WriteRows | AuditLoad | CommitLoad,
+    stage: stages.BeginLoad
+    | stages.ReadInput
+    | stages.Screen
+    | stages.TagRows
+    | stages.WriteRows
+    | stages.AuditLoad
+    | stages.CommitLoad,
 ) -> StageDocument:
     """Return what the plan's JSON says of a stage of a load."""
-    named = partial(StageDocument, stage=stage_name(stage), summary=stage_text(stage))
+    named = partial(StageDocument, stage=stages.stage_name(stage), summary=stage_text(stage))
     match stage:
-        case BeginLoad() | CommitLoad():
+        case stages.BeginLoad() | stages.CommitLoad():
             return named(action=stage.action)
-        case ReadInput():
+        case stages.ReadInput():
             return named(files=stage.files)
-        case Screen() | TagRows() | WriteRows() | AuditLoad():
+        case stages.Screen() | stages.TagRows() | stages.WriteRows() | stages.AuditLoad():
             return named()
         case _:
             assert_never(stage)
+
+
+_WORDS: Final = {"full_records": "full files"}
+_RECOVERIES: Final = {
+    stages.Recovery.RESUME: "resume",
+    stages.Recovery.ROLL_BACK: "roll back",
+    stages.Recovery.FINISH: "finish",
+}
+
+
+def key_text(columns: tuple[str, ...]) -> str:
+    """Return key columns as `key (a, b)`, none as `automatic key`."""
+    return f"key ({', '.join(columns)})" if columns else "automatic key"
+
+
+def stage_words(stage: stages.Stage) -> str:
+    """Return the word by which a stage is shown; at most 11 letters, for the column."""
+    name = stages.stage_name(stage)
+    return _WORDS.get(name, name)
+
+
+def stage_text(stage: stages.Stage) -> str:
+    """Return what a stage does, in a few words."""
+    match stage:
+        case stages.Recover():
+            return _recover(stage)
+        case stages.BeginBootstrap():
+            return f"{stage.action} {stage.instant or 'at the next instant'}"
+        case stages.Skeletons() | stages.FullRecords():
+            return _writing(stage)
+        case stages.AuditBootstrap() | stages.Index() | stages.CommitBootstrap() | stages.Screen():
+            return _ending(stage)
+        case _:
+            return _loading(stage)
+
+
+def _recover(stage: stages.Recover) -> str:
+    """Return how an earlier run is recovered, why, and what is kept."""
+    kept = stage.recovery is stages.Recovery.RESUME
+    done = f" ({count_text(stage.files_done, 'file')} done)" if kept else ""
+    return f"{_RECOVERIES[stage.recovery]} run {stage.write_id[:8]}: {stage.reason}{done}"
+
+
+def _writing(stage: stages.Skeletons | stages.FullRecords) -> str:
+    """Return what is written and what is rewritten."""
+    skeletons = isinstance(stage, stages.Skeletons)
+    mode = BootstrapMode.METADATA_ONLY if skeletons else BootstrapMode.FULL_RECORD
+    rewritten = 0 if isinstance(stage, stages.Skeletons) else stage.bytes_rewritten
+    files = "" if isinstance(stage, stages.Skeletons) else f", {count_text(stage.files, 'file')}"
+    return (
+        f"{count_text(stage.partitions, 'partition')} {mode}{files}: "
+        f"~{size_text(stage.bytes_to_write)} to write, {size_text(rewritten)} of data rewritten"
+    )
+
+
+def _ending(
+    stage: stages.AuditBootstrap | stages.Index | stages.CommitBootstrap | stages.Screen,
+) -> str:
+    """Return what is checked or proven, what the index covers, or what makes all visible."""
+    if isinstance(stage, stages.Screen):
+        return _screening(stage)
+    if isinstance(stage, stages.AuditBootstrap):
+        checks = f", {count_text(stage.checks, 'check')}" if stage.checks else ""
+        return f"{key_text(stage.columns)} unique in {stage.scope}, not null{checks}"
+    if isinstance(stage, stages.CommitBootstrap):
+        return f"{stage.instant or f'an ordinary {stage.action}'}, atomic"
+    partitions, files = count_text(stage.partitions, "partition"), count_text(stage.files, "file")
+    return f"{partitions}, {files}"
+
+
+def _loading(
+    stage: stages.BeginLoad
+    | stages.ReadInput
+    | stages.TagRows
+    | stages.WriteRows
+    | stages.AuditLoad
+    | stages.CommitLoad,
+) -> str:
+    """Return what a stage of a load does."""
+    match stage:
+        case stages.ReadInput():
+            how = "read and written to Parquet first" if stage.copies else "read where they lie"
+            files = count_text(stage.files, "file")
+            return f"{files}, {size_text(stage.bytes)}, {how}" if stage.files else how
+        case stages.TagRows():
+            whole = stage.scope is KeyScope.TABLE
+            return f"keys looked for in {'the table' if whole else 'the partitions of the input'}"
+        case stages.WriteRows():
+            return f"{stage.operation}, one task per file group"
+        case stages.AuditLoad():
+            checks = f", {count_text(stage.checks, 'check')}" if stage.checks else ""
+            return f"{key_text(stage.columns)} unique in {stage.scope}, no row lost{checks}"
+        case stages.BeginLoad() | stages.CommitLoad():
+            begins = isinstance(stage, stages.BeginLoad)
+            return f"{stage.action} at the next instant{'' if begins else ', atomic'}"
+        case _:
+            assert_never(stage)
+
+
+def _screening(stage: stages.Screen) -> str:
+    """Return which rows are taken out before anything is written."""
+    parts = [count_text(stage.checks, "check")]
+    if stage.splitting:
+        parts.append(f"rows of {stage.splitting} taken out")
+    if stage.keeps_one:
+        parts.append("one row kept of each key")
+    return ", ".join(parts)

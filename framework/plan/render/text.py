@@ -12,7 +12,7 @@ from framework.plan.load import LoadPlan
 from framework.plan.observation import SourceDrift
 from framework.plan.partitions import totals
 from framework.plan.readers.gate import reader_groups
-from framework.plan.render.stage_text import stage_text, stage_words
+from framework.plan.render.stage_document import stage_text, stage_words
 from framework.plan.stages import BeginBootstrap, BeginLoad
 from framework.plan.words import count_text, listing, number_text, seconds_text, size_text
 from framework.vocabulary import BootstrapMode

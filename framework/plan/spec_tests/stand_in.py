@@ -8,8 +8,7 @@ from typing import Final
 from framework.spec.document.secret import Secret
 from framework.spec.sections.pipeline_spec import PipelineSpec
 from framework.spec.sections.quality_spec import MAX_SAMPLES
-from framework.spec.sections.source_spec import FILE_FORMATS, SourceLoad, SourceSpec
-from framework.spec.sections.write_spec import WriteSpec
+from framework.spec.sections.source_spec import FILE_FORMATS, SourceLoad, SourceSpec, WriteSpec
 from framework.vocabulary import SchemaEvolution, WriteOperation
 
 __all__ = ["StandIn", "plain_conf", "stand_in"]

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 from pyspark.sql.functions import broadcast, coalesce, col, expr, lit
 
-from framework.engine.audit.provenance import CARRIED_FILE, CARRIED_ROW
 from framework.engine.audit.subject import InputRows, Judged, Looking, QuarantineWork, WrittenRows
+from framework.engine.quarantine.record import CARRIED_FILE, CARRIED_ROW
 from framework.engine.results import CheckResult, ColumnFigures
 from framework.hudi.keygen.spark_sql import quote_literal
 from framework.plan.quality.model import Check

@@ -18,14 +18,8 @@ from framework.engine.results import CheckResult
 from framework.errors import TaskError
 from framework.plan.quality.model import Check
 from framework.spark.checking import great_expectations as gx
+from framework.spark.checking import gx_results
 from framework.spark.checking.engine import SparkDFExecutionEngine, SuiteStoppedError
-from framework.spark.checking.gx_results import (
-    columns_of,
-    has_bad_rows,
-    is_hidden,
-    reason_of,
-    result_of,
-)
 from framework.spark.jobs import run_job
 from framework.spark.reading.jvm import Jvm
 from framework.spec.rules.argument_values import moment
@@ -184,7 +178,7 @@ def run_expectations(
     reasons = {**suite.raised, **suite.unfit}
     if reasons:
         raise _not_run(reasons, checks, _untold(suite.raised, checks, redacted))
-    return tuple(result_of(check, found[check.name], redacted) for check in checks)
+    return tuple(gx_results.result_of(check, found[check.name], redacted) for check in checks)
 
 
 class _Suite:
@@ -219,7 +213,7 @@ class _Suite:
 
     def _made(self, check: Check) -> gx.Expectation | None:
         """Return a check as GX has it, None where it cannot run on these columns."""
-        types = {column: self._type_of(column) for column in columns_of(check)}
+        types = {column: self._type_of(column) for column in gx_results.columns_of(check)}
         missing = [column for column, found in types.items() if found is None]
         known = {column: found for column, found in types.items() if found is not None}
         if missing:
@@ -254,7 +248,7 @@ class _Suite:
         )
         named = {str(each.expectation_config.meta[_NAME]): each for each in results}
         for name, each in named.items():
-            reason = reason_of(each)
+            reason = gx_results.reason_of(each)
             if reason is not None:
                 self.raised[name] = reason
         return named
@@ -264,7 +258,9 @@ class _Suite:
     ) -> bool:
         """Whether rows of a check are wanted, and there are any."""
         name = str((made.meta or {})[_NAME])
-        return self._samples > 0 and name not in self.raised and has_bad_rows(found[name])
+        return (
+            self._samples > 0 and name not in self.raised and gx_results.has_bad_rows(found[name])
+        )
 
 
 def _as_gx(check: Check) -> gx.Expectation:
@@ -289,7 +285,9 @@ def _untold(
         and redacted
         and (
             "row_condition" in check.arguments
-            or any(is_hidden(column, redacted) for column in columns_of(check))
+            or any(
+                gx_results.is_hidden(column, redacted) for column in gx_results.columns_of(check)
+            )
         )
     }
 

@@ -30,7 +30,7 @@ from framework.spark.checking.check_validation import refuse_unclear
 from framework.spark.checking.evaluation import judge_frame
 from framework.spark.checking.places import Placed, checking_session, input_frame, without_places
 from framework.spark.jobs import run_job
-from framework.spark.loading.reader import SparkInput
+from framework.spark.loading.preview import SparkInput
 from framework.spark.reading.adopted import FILE, ROW
 from framework.spark.reading.columns import quoted
 from framework.spark.reading.snapshot import Reading, rows_of

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from framework.errors import PlanError, Where
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["open_input", "reading_source", "running_sql", "taking_schema"]
-
+__all__ = ["nondeterministic", "open_input", "reading_source", "running_sql", "taking_schema"]
 
 _FORMAT_UNKNOWN: Final = ("DATA_SOURCE_NOT_FOUND", "is built-in but external data source")
 
@@ -225,3 +224,47 @@ def _transformed(session: SparkSession, frame: DataFrame, request: InputRequest)
             frame.createTempView(quote_name(transform.name))
         views = [*views, transform.name]
     return frame
+
+
+def nondeterministic(frame: DataFrame) -> tuple[str, ...]:
+    """Return the names of a frame's non-deterministic expressions, sorted, each once.
+
+    Such are `rand`, `uuid`, `monotonically_increasing_id`, `shuffle`, and functions of a user that
+    say so of themselves, by the names that they were registered with. Spark's word is taken: a
+    function that draws lots in secret is not found, nor is what goes by the order of rows where
+    there is none, as do a LIMIT and, by the release, `first` and `collect_list`.
+    `current_timestamp` is one value for a whole query. Of nested expressions the innermost is
+    named.
+
+    Starts no job; costs a few calls to Java, and some for each branch of the plan that is not
+    deterministic.
+    """
+    jvm = Jvm(frame.sparkSession)
+    with typed():
+        return tuple(sorted(set(_in_plan(jvm, jvm.analysed(frame)))))
+
+
+def _in_plan(jvm: Jvm, plan: Any) -> Iterator[str]:
+    """Yield names of a logical plan; one that is deterministic is so down to its leaves."""
+    if plan.deterministic():
+        return
+    for expression in jvm.listed(plan.expressions()):
+        yield from _in_expression(jvm, expression)
+    for child in jvm.listed(plan.children()):
+        yield from _in_plan(jvm, child)
+
+
+def _in_expression(jvm: Jvm, expression: Any) -> Iterator[str]:
+    """Yield names of an expression and of plans inside it."""
+    if expression.deterministic():
+        return
+    inner = [n for child in jvm.listed(expression.children()) for n in _in_expression(jvm, child)]
+    if jvm.is_expression(expression, "PlanExpression"):
+        inner += _in_plan(jvm, expression.plan())
+    yield from inner or [_name(jvm, expression)]
+
+
+def _name(jvm: Jvm, expression: Any) -> str:
+    """Return what a function is called by those who use it."""
+    by_user = jvm.is_expression(expression, "UserDefinedExpression")
+    return str(expression.name() if by_user else expression.prettyName())

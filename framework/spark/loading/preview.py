@@ -1,14 +1,16 @@
-"""A look at what would be loaded, for people who write a spec."""
+"""The engine's reader of inputs on a session, and a preview of what a spec would load."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from framework.engine.events import Events, Note, silent
+from framework.engine.run.context import PinnedInput
 from framework.plan.load import InputRequest
 from framework.spark.loading.column_types import refuse_columns
-from framework.spark.loading.determinism import nondeterministic
-from framework.spark.loading.frames import open_input
+from framework.spark.loading.frames import nondeterministic, open_input
+from framework.spark.loading.staging import stage_input
 from framework.spark.reading.jvm import Jvm
 from framework.spark.sql_query import answer_of
 from framework.spark.task_faults import typed
@@ -16,7 +18,29 @@ from framework.spark.task_faults import typed
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Preview", "PreviewColumn", "preview_rows"]
+__all__ = ["Preview", "PreviewColumn", "SparkInput", "preview_rows"]
+
+
+class SparkInput:
+    """Reads with a session, which stays as it is; says what would not be the same each time."""
+
+    def __init__(self, spark: SparkSession, events: Events = silent) -> None:
+        self._spark = spark
+        self._events = events
+
+    def stage(self, request: InputRequest, folder: str) -> PinnedInput:
+        """Write the rows of a request as Parquet files into a new local folder.
+
+        Costs and errors are those of `stage_input`.
+        """
+        found = stage_input(self._spark, request, folder)
+        if found.nondeterministic:
+            names = ", ".join(found.nondeterministic)
+            self._events(
+                Note(level="info", message=f"not the same each time, now pinned in files: {names}")
+            )
+        return PinnedInput(paths=tuple(file.path for file in found.files), schema=found.schema)
+
 
 _ROWS: Final = 20
 

@@ -11,7 +11,7 @@ from framework.engine.reading.table import Table, open_table
 from framework.errors import PlanError
 from framework.hudi.filegroup.slices import FileSlice
 from framework.hudi.table.layout import MetaField
-from framework.hudi.timeline.moments import Moment, instant_of
+from framework.hudi.timeline.clock import Moment, instant_of
 from framework.spark.reading.snapshot import Reading, absolute, rows_of
 from framework.vocabulary import Verify
 

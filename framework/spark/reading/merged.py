@@ -28,7 +28,7 @@ from framework.engine.reading.slice_rows import (
 from framework.engine.reading.table import Table
 from framework.engine.tasks import decode, encode
 from framework.errors import FrameworkError
-from framework.hudi.filegroup.merge_rule import MergeRule
+from framework.hudi.filegroup.merge import MergeRule
 from framework.hudi.table.partition_path import PartitionField, PartitionValue, partition_values
 from framework.spark.reading.adopted import (
     GONE_FILE,

@@ -14,8 +14,7 @@ from framework.engine.tasks import Tasks, decode, encode
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.fingerprint import Fingerprint
 from framework.hudi.bootstrap.source_file import open_source
-from framework.hudi.codecs.bad_chunks import naming_bad_chunks
-from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter
+from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter, naming_bad_chunks
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.port import Entry
 from framework.hudi.table.layout import parent_of

@@ -21,7 +21,7 @@ from framework.hudi.filegroup.slices import FileSlice
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.port import Entry
 from framework.hudi.table.layout import join
-from framework.hudi.timeline.moments import Moment
+from framework.hudi.timeline.clock import Moment
 from framework.hudi.view.listing_view import ListingView
 from framework.spark.reading.adopted import in_table_types, scan_adopted
 from framework.spark.reading.columns import META_SCHEMA, partition_schema, struct_of

@@ -11,14 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from framework.engine.audit.subject import (
-    Checker,
-    InputRows,
-    Judged,
-    Looking,
-    QuarantineWork,
-    WrittenRows,
-)
+from framework.engine.audit import subject
 from framework.engine.results import CheckResult
 from framework.engine.run.context import InputReader, PinnedInput
 from framework.plan.load import InputRequest
@@ -72,7 +65,7 @@ class WatchedInput:
 class WatchedChecker:
     """Checks as the checker that it is given; `rejected` are the bad rows of what failed."""
 
-    def __init__(self, spark: SparkSession, checker: Checker) -> None:
+    def __init__(self, spark: SparkSession, checker: subject.Checker) -> None:
         self._spark = spark
         self._checker = checker
         self.rejected: list[pa.Table] = []
@@ -81,15 +74,17 @@ class WatchedChecker:
         """Refuse checks that cannot be run on rows of a schema."""
         self._checker.understand(schema, checks)
 
-    def find_bad(self, rows: InputRows, checks: Sequence[Check], folder: str) -> Mapping[str, int]:
+    def find_bad(
+        self, rows: subject.InputRows, checks: Sequence[Check], folder: str
+    ) -> Mapping[str, int]:
         """Write the places of rows that fail some check into a new folder."""
         return self._checker.find_bad(rows, checks, folder)
 
-    def quarantine(self, rows: InputRows, work: QuarantineWork) -> None:
+    def quarantine(self, rows: subject.InputRows, work: subject.QuarantineWork) -> None:
         """Write the rows at some places into a new folder."""
         self._checker.quarantine(rows, work)
 
-    def judge(self, rows: WrittenRows, how: Looking) -> Judged:
+    def judge(self, rows: subject.WrittenRows, how: subject.Looking) -> subject.Judged:
         """Return the results of the checks, after a look at the rows of those that failed."""
         judged = self._checker.judge(rows, how)
         failed = [each for each in judged.results if each.outcome is Outcome.FAILED]

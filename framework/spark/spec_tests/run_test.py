@@ -1,4 +1,4 @@
-"""One test: the pipeline itself, over a few rows, in a folder of its own."""
+"""One test of a spec: the pipeline itself, over a few rows, in a folder and session of its own."""
 
 from __future__ import annotations
 
@@ -18,17 +18,7 @@ from framework.engine.prepare import PlanningContext, Request, prepare_loaded
 from framework.engine.quarantine.datasets import datasets
 from framework.engine.quarantine.record import read_record
 from framework.engine.runner import run
-from framework.engine.spec_tests.result import (
-    NO_ROWS,
-    Difference,
-    Happened,
-    Refusal,
-    SpecTestResult,
-    differences,
-    reasons,
-    refused_rows,
-    refusing_names,
-)
+from framework.engine.spec_tests import result
 from framework.engine.spec_tests.rows import (
     ReadySpecTest,
     with_lent_types,
@@ -40,24 +30,24 @@ from framework.engine.tasks import InProcessTasks
 from framework.errors import AuditFailedError, FrameworkError, PlanError
 from framework.hudi.table.layout import META_COLUMNS, PROPERTIES, MetaField
 from framework.plan.definition import Plan
-from framework.plan.faults import Fault, refuse
 from framework.plan.load_stages import load_request
+from framework.plan.refusals import Fault, refuse
 from framework.plan.spec_tests.stand_in import StandIn, stand_in
 from framework.plan.target import target_of
 from framework.spark.checking.checker import SparkChecker
 from framework.spark.jobs import run_job
 from framework.spark.loading.frames import open_input
-from framework.spark.loading.reader import SparkInput
+from framework.spark.loading.preview import SparkInput
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.snapshot import read
 from framework.spark.spec_tests.recorder import WatchedChecker, WatchedInput, arrow_rows
+from framework.spark.task_faults import typed
 from framework.spec.sections.pipeline_spec import PipelineSpec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["run_spec_test", "write_source"]
-
+__all__ = ["MASTER", "run_spec_test", "session_of", "start_settings", "write_source"]
 
 _PARQUET: Final = "parquet"
 _TIMES: Final = {
@@ -108,7 +98,7 @@ def _write(frame: DataFrame, ready: ReadySpecTest, place: StandIn) -> None:
 
 def run_spec_test(
     spark: SparkSession, spec: PipelineSpec, ready: ReadySpecTest, folder: Path
-) -> SpecTestResult:
+) -> result.SpecTestResult:
     """Return the result of a test; neither the spec's table nor its source is touched.
 
     Files are written by threads of this process; Spark reads the source, runs transforms and
@@ -125,8 +115,8 @@ def run_spec_test(
         unmet, found = _tried(spark, spec, ready, str(folder))
     except FrameworkError as error:
         seconds = time.monotonic() - begun
-        return SpecTestResult(name=ready.test.name, seconds=seconds, error=error)
-    return SpecTestResult(
+        return result.SpecTestResult(name=ready.test.name, seconds=seconds, error=error)
+    return result.SpecTestResult(
         name=ready.test.name,
         seconds=time.monotonic() - begun,
         reasons=unmet,
@@ -136,7 +126,7 @@ def run_spec_test(
 
 def _tried(
     spark: SparkSession, spec: PipelineSpec, ready: ReadySpecTest, folder: str
-) -> tuple[tuple[str, ...], tuple[Difference, ...]]:
+) -> tuple[tuple[str, ...], tuple[result.Difference, ...]]:
     """Return what is not as expected.
 
     Raises:
@@ -152,8 +142,8 @@ def _tried(
             refuse(faults, spec.positions)
         _open_table(place, place.opening, ready)
     happened = _happened(spark, place, ready)
-    unmet = tuple(reasons(ready.test, happened))
-    found = tuple(differences(ready.test, happened, faults))
+    unmet = tuple(result.reasons(ready.test, happened))
+    found = tuple(result.differences(ready.test, happened, faults))
     if faults:
         refuse(faults, spec.positions)
     return unmet, found
@@ -180,7 +170,7 @@ def _open_table(place: StandIn, opening: PipelineSpec, ready: ReadySpecTest) -> 
     Raises:
         PlanError: `tests/no-table`.
     """
-    rows = NO_ROWS if ready.before is None else ready.before
+    rows = result.NO_ROWS if ready.before is None else ready.before
     try:
         if place.opens_by_bootstrap:
             target = target_of(opening)
@@ -208,7 +198,7 @@ def _lay(spark: SparkSession, place: StandIn, ready: ReadySpecTest) -> None:
     write_partitions(ready.given, place.source, target.key_rule.partition, target.layout)
 
 
-def _happened(spark: SparkSession, place: StandIn, ready: ReadySpecTest) -> Happened:
+def _happened(spark: SparkSession, place: StandIn, ready: ReadySpecTest) -> result.Happened:
     """Run the run and return its outcome, as far as the test asks."""
     reader = WatchedInput(SparkInput(spark))
     checker = WatchedChecker(spark, SparkChecker(spark))
@@ -219,21 +209,23 @@ def _happened(spark: SparkSession, place: StandIn, ready: ReadySpecTest) -> Happ
                 instant = run(plan, _TASKS, reader=reader, checker=checker).instant
         except AuditFailedError as error:
             came_in = ready.given if reader.rows is None else reader.rows
-            by_key = refused_rows(error, plan.target.key_rule, came_in)
-            refusal = Refusal(
+            by_key = result.refused_rows(error, plan.target.key_rule, came_in)
+            refusal = result.Refusal(
                 words=f"{error.message} [{error.condition}]",
-                names=refusing_names(error),
+                names=result.refusing_names(error),
                 rows=by_key if by_key.num_columns else _together(checker.rejected),
             )
         location = plan.target.quality.quarantine
-    written, after = _read(spark, place, instant) if asked & _READ else (NO_ROWS, NO_ROWS)
+    written, after = (
+        _read(spark, place, instant) if asked & _READ else (result.NO_ROWS, result.NO_ROWS)
+    )
     rows = {
         "written": written,
         "table_after": after,
-        "quarantined": _quarantine(location, place, instant) if location else NO_ROWS,
-        "rejected": refusal.rows if refusal else NO_ROWS,
+        "quarantined": _quarantine(location, place, instant) if location else result.NO_ROWS,
+        "rejected": refusal.rows if refusal else result.NO_ROWS,
     }
-    return Happened(rows=rows, refusal=refusal)
+    return result.Happened(rows=rows, refusal=refusal)
 
 
 @contextmanager
@@ -247,7 +239,7 @@ def _planned(spec: PipelineSpec, place: StandIn) -> Iterator[Plan]:
 def _read(spark: SparkSession, place: StandIn, instant: str | None) -> tuple[pa.Table, pa.Table]:
     """Return the rows of an instant and all rows of the table, without meta columns."""
     if not Path(place.location, PROPERTIES).exists():
-        return NO_ROWS, NO_ROWS
+        return result.NO_ROWS, result.NO_ROWS
     rows = arrow_rows(read(spark, place.location))
     data = rows.drop_columns(list(META_COLUMNS))
     if instant is None:
@@ -268,4 +260,48 @@ def _quarantine(location: str, place: StandIn, instant: str | None) -> pa.Table:
 def _together(tables: Sequence[pa.Table]) -> pa.Table:
     """Return the rows of all tables; a column that one of them does not have is null there."""
     some = [each for each in tables if each.num_columns]
-    return pa.concat_tables(some, promote_options="permissive") if some else NO_ROWS
+    return pa.concat_tables(some, promote_options="permissive") if some else result.NO_ROWS
+
+
+MASTER: Final = "local[2]"
+_JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+_QUICK: Final = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.default.parallelism": "2",
+}
+_QUICK_JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Compile little and collect with one thread: half of the CPU where everything runs a few times."""
+
+
+def start_settings(confs: Sequence[Mapping[str, str]], given: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings to start with, for specs with these and a caller with `given`.
+
+    The caller's beat ours, which beat the specs'; of two specs the first one counts, as far as a
+    session of its own does not have the setting.
+    """
+    theirs = {key: value for conf in reversed(confs) for key, value in conf.items()}
+    settings = {**theirs, **_QUICK, **given}
+    java = settings.get(_JAVA_OPTIONS, "")
+    if "-XX:" not in java:  # a second collector would keep Java from starting
+        java = f"{_QUICK_JAVA} {java}".strip()
+    return {**settings, _JAVA_OPTIONS: java}
+
+
+def session_of(
+    spark: SparkSession,
+    conf: Mapping[str, str],
+    given: Mapping[str, str],
+    others: Sequence[Mapping[str, str]],
+) -> SparkSession:
+    """Return a session for one spec, with its own settings and without those of other specs.
+
+    Settings that a running session cannot change stay what they are, and so do those that the
+    caller has `given`. `others` may hold the spec's own settings too.
+    """
+    fixed = {*_QUICK, *given}
+    with typed():
+        session = Jvm(spark).own_session({})
+        for key in sorted({key for other in (*others, conf) for key in other} - fixed):
+            if session.conf.isModifiable(key):
+                session.conf.set(key, conf[key]) if key in conf else session.conf.unset(key)
+    return session

@@ -11,15 +11,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from framework.spec.document import references
 from framework.spec.document.findings import FindingList, nearest
-from framework.spec.document.nodes import ListNode, Node, ScalarNode, children
-from framework.spec.document.references import (
-    BadReference,
-    LooseText,
-    Reference,
-    Variable,
-    split_references,
-)
+from framework.spec.document.positions import ListNode, Node, ScalarNode, children
 from framework.spec.document.scalars import ScalarValue, scalar_text
 from framework.spec.document.secret import Secret, SecretName, secret_is_known
 from framework.spec.document.source import MAX_BYTES, Span
@@ -41,7 +35,7 @@ class Scope:
             has no meaning yet.
     """
 
-    variables: Mapping[str, Variable]
+    variables: Mapping[str, references.Variable]
     other_targets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     in_project: bool = False
 
@@ -53,7 +47,7 @@ class Resolver:
     scope: Scope
     findings: FindingList
 
-    def resolve(self, node: Node, path: str = "", key: Span | None = None) -> Variable:
+    def resolve(self, node: Node, path: str = "", key: Span | None = None) -> references.Variable:
         """The node's value and its storable twin.
 
         A scalar at fault is noted and gives its own text, so that the rest can be checked.
@@ -63,35 +57,41 @@ class Resolver:
         below = [self.resolve(child, at, span) for at, span, child in children(node, path)]
         values, stored = [v.value for v in below], [v.stored for v in below]
         if isinstance(node, ListNode):
-            return Variable(value=values, stored=stored)
+            return references.Variable(value=values, stored=stored)
         names = [entry.name for entry in node.entries]
         pairs, twins = zip(names, values, strict=True), zip(names, stored, strict=True)
-        return Variable(value=dict(pairs), stored=dict(twins))
+        return references.Variable(value=dict(pairs), stored=dict(twins))
 
-    def _scalar(self, node: ScalarNode, path: str, key: Span | None) -> Variable:
+    def _scalar(self, node: ScalarNode, path: str, key: Span | None) -> references.Variable:
         """One scalar; a single whole reference keeps the type of what it names."""
         if node.value is None and not _MAY_BE_NULL.match(path):
             self.findings.add("spec/empty-value", key or node.span, "has no value", key_path=path)
         if "${" not in node.text or self.findings.full:
-            return Variable(value=node.value, stored=node.value)
-        parts: list[Variable | str] = []
+            return references.Variable(value=node.value, stored=node.value)
+        parts: list[references.Variable | str] = []
         faults = 0
-        for piece in split_references(node.text, self.scope.variables):
+        for piece in references.split_references(node.text, self.scope.variables):
             if isinstance(piece, str):
                 parts.append(piece)
                 continue
-            fault = _malformed(piece) if isinstance(piece, BadReference) else self._fault(piece)
+            fault = (
+                _malformed(piece)
+                if isinstance(piece, references.BadReference)
+                else self._fault(piece)
+            )
             if fault:
                 faults += 1
                 rule, message, suggestion = fault
                 self.findings.add(rule, node.span, message, key_path=path, suggestion=suggestion)
-            elif isinstance(piece, Reference):
+            elif isinstance(piece, references.Reference):
                 parts.append(self._named(piece, node, path))
         if faults or self._is_too_long(parts, node, path):
-            return Variable(value=node.text, stored=node.text)
+            return references.Variable(value=node.text, stored=node.text)
         return _joined(parts)
 
-    def _is_too_long(self, parts: list[Variable | str], node: ScalarNode, path: str) -> bool:
+    def _is_too_long(
+        self, parts: list[references.Variable | str], node: ScalarNode, path: str
+    ) -> bool:
         """Whether the text would be longer than a whole file may be, which is noted."""
         values = (part if isinstance(part, str) else part.value for part in parts)
         length = sum(len(value) for value in values if isinstance(value, str))
@@ -101,7 +101,7 @@ class Resolver:
             self.findings.add("spec/text-too-long", node.span, message, key_path=path)
         return too_long
 
-    def _fault(self, reference: Reference) -> tuple[str, str, str | None] | None:
+    def _fault(self, reference: references.Reference) -> tuple[str, str, str | None] | None:
         """Rule, message and suggestion where the reference names nothing."""
         if reference.kind == "var":
             return self._variable_fault(reference.name)
@@ -127,38 +127,44 @@ class Resolver:
         suggestion = f"${{var.{close}}}" if close else None
         return "spec/undefined-variable", f"the variable `{name}` is not defined", suggestion
 
-    def _named(self, reference: Reference, node: ScalarNode, path: str) -> Variable:
+    def _named(
+        self, reference: references.Reference, node: ScalarNode, path: str
+    ) -> references.Variable:
         """What a sound reference stands for."""
         name = reference.name
         if reference.kind == "var":
             return self.scope.variables[name]
         if reference.kind == "env":
-            return Variable(value=LooseText(os.environ[name]), stored=str(reference))
+            return references.Variable(
+                value=references.LooseText(os.environ[name]), stored=str(reference)
+            )
         if not secret_is_known(name):
             message = f"the secret `{name}` is not set here; a run needs it"
             self.findings.warn("spec/undefined-secret", node.span, message, key_path=path)
         secret = Secret(parts=(SecretName(name=name),), written=str(reference))
-        return Variable(value=secret, stored=str(reference))
+        return references.Variable(value=secret, stored=str(reference))
 
 
-def _malformed(piece: BadReference) -> tuple[str, str, str | None]:
+def _malformed(piece: references.BadReference) -> tuple[str, str, str | None]:
     """Rule, message and suggestion for a reference that cannot be read."""
     message = f"`{piece.written}` is not a reference: write ${{var.x}}, ${{env.X}} or ${{secret.x}}"
     return "spec/bad-reference", message, piece.suggestion
 
 
-def _joined(parts: list[Variable | str]) -> Variable:
+def _joined(parts: list[references.Variable | str]) -> references.Variable:
     """One value of all parts: the single reference itself, or text, secret if a part is."""
-    if len(parts) == 1 and isinstance(parts[0], Variable):
+    if len(parts) == 1 and isinstance(parts[0], references.Variable):
         return parts[0]
     values = [p if isinstance(p, str) else p.value for p in parts]
     stored = "".join(_escaped(p) if isinstance(p, str) else text_within(p.stored) for p in parts)
     if not any(isinstance(value, Secret) for value in values):
-        return Variable(value="".join(text_within(value) for value in values), stored=stored)
+        return references.Variable(
+            value="".join(text_within(value) for value in values), stored=stored
+        )
     pieces: list[str | SecretName] = []
     for value in values:
         pieces.extend(value.parts if isinstance(value, Secret) else (text_within(value),))
-    return Variable(value=Secret(parts=tuple(pieces), written=stored), stored=stored)
+    return references.Variable(value=Secret(parts=tuple(pieces), written=stored), stored=stored)
 
 
 def _escaped(text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from framework.errors import PlanError, Where
-from framework.spec.document.regular_file import read_regular
+from framework.spec.document.source import read_regular
 
 __all__ = ["NOT_ALLOWED_HERE", "SECRETS_FOLDER", "Secret", "SecretName", "secret_is_known"]
 

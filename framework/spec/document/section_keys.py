@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from framework.spec.document.findings import FindingList
-from framework.spec.document.nodes import Entry, ListNode, MapNode, Node, ScalarNode
+from framework.spec.document.positions import Entry, ListNode, MapNode, Node, ScalarNode
 
 __all__ = ["SECTIONS_NOT_BUILT", "in_current_names", "with_options_as_text", "without_unbuilt"]
 

@@ -20,7 +20,7 @@ from yaml import CBaseLoader, MarkedYAMLError, events
 
 from framework.errors import SpecError
 from framework.spec.document.findings import FindingList, finding_at
-from framework.spec.document.nodes import Entry, ListNode, MapNode, Node, ScalarNode, child_path
+from framework.spec.document.positions import Entry, ListNode, MapNode, Node, ScalarNode, child_path
 from framework.spec.document.scalars import ScalarValue, core_scalar
 from framework.spec.document.source import SourceText, Span
 

@@ -13,12 +13,12 @@ from pydantic_core import PydanticCustomError
 
 from framework.errors import SpecError
 from framework.spec.document.findings import FindingList, nearest
-from framework.spec.document.nodes import Entry, MapNode, ScalarNode
+from framework.spec.document.positions import Entry, MapNode, ScalarNode
 from framework.spec.document.resolve import Resolver, Scope
 from framework.spec.document.source import Span, read_source
 from framework.spec.document.walker import parse
-from framework.spec.sections.contract_spec import COLUMNS_SUFFIX
 from framework.spec.sections.locations import resolve_location
+from framework.spec.sections.quality_spec import COLUMNS_SUFFIX
 
 __all__ = ["COLUMNS_PATH", "PROFILES", "ColumnsFile", "with_profiles"]
 

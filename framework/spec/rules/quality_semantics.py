@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from framework.spec.document.findings import nearest
-from framework.spec.document.nodes import ScalarNode, child_path
+from framework.spec.document.positions import ScalarNode, child_path
 from framework.spec.document.references import LooseText
 from framework.spec.document.scalars import quoted, scalar_text
 from framework.spec.document.source import Span
@@ -18,13 +18,7 @@ from framework.spec.rules.resolved_checks import running
 from framework.spec.sections.locations import nested
 from framework.spec.sections.project import PROJECT_FILE
 from framework.spec.sections.quality_spec import QUARANTINE_SUFFIX, SPLITS
-from framework.spec.sql.predicates import (
-    META_COLUMNS,
-    PredicateFault,
-    reads_as,
-    text_faults,
-    unknown_columns,
-)
+from framework.spec.sql import predicates
 from framework.spec.sql.spark_types import TypeTextError, normal_type
 from framework.vocabulary import CheckedRows, CheckKind, OnFail, PartitionType, WriteOperation
 
@@ -90,7 +84,7 @@ class ContractSemantics(Lookup):
             if kind == "string" and not isinstance(typed, str):
                 message = f"must be text, as the column is: `{written[:60]}` is none"
                 self._note("bad-literal", at, message, quoted(written))
-            elif not reads_as(scalar_text(typed), kind):
+            elif not predicates.reads_as(scalar_text(typed), kind):
                 self._note("bad-literal", at, f"`{written[:60]}` is no {kind}")
 
 
@@ -182,15 +176,17 @@ class QualitySemantics(Lookup):
             for name in _PREDICATES:
                 found = None if self.findings.full else scanned(check.get(name))
                 if found is not None:
-                    unknown = unknown_columns(found, known, _DECLARED)
+                    unknown = predicates.unknown_columns(found, known, _DECLARED)
                     faults = () if self.findings.warned else unknown
-                    self._note_all(f"{path}.{name}", chain(faults, text_faults(found, types)))
+                    self._note_all(
+                        f"{path}.{name}", chain(faults, predicates.text_faults(found, types))
+                    )
             self._check_arguments(path, check, known)
         redacted = self._at("quality", "redact")
         for index, name in enumerate(redacted if isinstance(redacted, list) else []):
             self._check_column(f"quality.redact[{index}]", name, known)
 
-    def _note_all(self, path: str, faults: Iterator[PredicateFault]) -> None:
+    def _note_all(self, path: str, faults: Iterator[predicates.PredicateFault]) -> None:
         """Add what is wrong with the predicate at the path, as long as there is room."""
         for fault in faults:
             if self.findings.full:
@@ -222,7 +218,7 @@ class QualitySemantics(Lookup):
                 types |= {name.lower(): normal_type(text)} if isinstance(text, str) else {}
             except TypeTextError:
                 types.pop(name.lower(), None)
-        names = (*META_COLUMNS, *others, *partitions, *contract)
+        names = (*predicates.META_COLUMNS, *others, *partitions, *contract)
         return {name.lower(): name for name in names}, types
 
     def _check_arguments(

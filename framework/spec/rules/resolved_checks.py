@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from framework.spec.document.nodes import child_path
+from framework.spec.document.positions import child_path
 from framework.spec.document.references import Variable
 from framework.spec.rules.inclusions import COLUMNS_PATH, PROFILES
 from framework.spec.rules.transforms import SqlFinisher
-from framework.spec.sections.contract_spec import ColumnSpec
+from framework.spec.sections import quality_spec
 from framework.spec.sections.faults import Judge
 from framework.spec.sections.fields import SpecModel
-from framework.spec.sections.quality_spec import Checks, CheckSpec, PlacedCheck, QualitySpec
 from framework.spec.sections.transform_spec import TransformSpec
 from framework.spec.sql.statement import words_of
 
@@ -25,17 +24,20 @@ CHECKED_VIEW = "this"
 class ProfilesDocument(SpecModel):
     """The section `profiles` of a project file, once references are put in."""
 
-    profiles: Mapping[str, Checks]
+    profiles: Mapping[str, quality_spec.Checks]
 
 
 def models_by_name(data: Mapping[str, object]) -> dict[str, type[SpecModel]]:
     """The model of each mapping that lies below a free name, by its path."""
     columns = _mapping(_mapping(data.get("table")).get("columns"))
     found: dict[str, type[SpecModel]] = {
-        child_path(COLUMNS_PATH, name): ColumnSpec for name in columns
+        child_path(COLUMNS_PATH, name): quality_spec.ColumnSpec for name in columns
     }
     profiles = _mapping(data.get(PROFILES))
-    return {**found, **{f"{child_path(PROFILES, name)}[]": CheckSpec for name in profiles}}
+    return {
+        **found,
+        **{f"{child_path(PROFILES, name)}[]": quality_spec.CheckSpec for name in profiles},
+    }
 
 
 def placed(data: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -87,7 +89,9 @@ class CheckFinisher:
     finisher: SqlFinisher
     _queries: dict[str, TransformSpec] = field(default_factory=dict)
 
-    def finished(self, resolved: Variable, quality: QualitySpec | None) -> tuple[PlacedCheck, ...]:
+    def finished(
+        self, resolved: Variable, quality: quality_spec.QualitySpec | None
+    ) -> tuple[quality_spec.PlacedCheck, ...]:
         """The checks that run: those of the profiles that are named, then the spec's own.
 
         Faults in profiles and in queries are noted, also of what does not run; with them, and
@@ -99,13 +103,13 @@ class CheckFinisher:
             if isinstance(check.get("query"), str):
                 self._finish(f"{path}.query", str(check.get("name")), check["query"])
         written = dict(placed(stored))
-        found: list[PlacedCheck] = []
+        found: list[quality_spec.PlacedCheck] = []
         for name in (quality and quality.profiles) or ():
             checks = profiles.get(name, ())
             found += self._run(checks, child_path(PROFILES, name), written)
         return (*found, *self._run((quality and quality.checks) or (), "quality.checks", written))
 
-    def _profiles(self, data: Mapping[str, object]) -> Mapping[str, Checks]:
+    def _profiles(self, data: Mapping[str, object]) -> Mapping[str, quality_spec.Checks]:
         """The profiles of the project; none where one has a fault, which is noted."""
         if not self.judge.positions.is_foreign(PROFILES):
             return {}
@@ -124,16 +128,16 @@ class CheckFinisher:
             self.judge.findings.warn("spec/query-without-this", span, message, key_path=path)
 
     def _run(
-        self, checks: Checks, path: str, written: Mapping[str, Mapping[str, object]]
-    ) -> Iterator[PlacedCheck]:
+        self, checks: quality_spec.Checks, path: str, written: Mapping[str, Mapping[str, object]]
+    ) -> Iterator[quality_spec.PlacedCheck]:
         """Each check of a list with its query finished."""
         for index, check in enumerate(checks):
             at = f"{path}[{index}]"
             twin, query = dict(written.get(at, {})), self._queries.get(f"{at}.query")
             if query is None:
-                yield PlacedCheck(fields=check, key_path=at, written=twin)
+                yield quality_spec.PlacedCheck(fields=check, key_path=at, written=twin)
                 continue
-            yield PlacedCheck(
+            yield quality_spec.PlacedCheck(
                 fields=check.model_copy(update={"query": query.sql}),
                 key_path=at,
                 written={**twin, "query": query.stored},

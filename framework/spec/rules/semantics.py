@@ -1,6 +1,6 @@
-"""Faults that no single field shows.
+"""Faults between fields and between sections, which no single field shows.
 
-These checks read the data as it was written, before it is a model, so that a fault in one field
+The checks read the data as it was written, before it is a model, so that a fault in one field
 does not hide those between others. A part that is itself at fault is skipped.
 """
 
@@ -11,23 +11,21 @@ from dataclasses import dataclass
 
 from pydantic_core import PydanticCustomError
 
+from framework import vocabulary
 from framework.spec.document.findings import nearest
-from framework.spec.document.nodes import child_path
+from framework.spec.document.positions import child_path
+from framework.spec.document.references import LooseText
 from framework.spec.document.scalars import scalar_text
 from framework.spec.rules.lookup import Lookup
+from framework.spec.sections import source_spec
 from framework.spec.sections.comparisons import parse_comparisons
 from framework.spec.sections.locations import nested
+from framework.spec.sections.sizes import parse_size, size_text
 from framework.spec.sections.table_spec import AUTO, BLOOM_MAX_KEYS, TableSpec
-from framework.vocabulary import (
-    PartitionType,
-    SourceLayout,
-    TableType,
-    WriteOperation,
-)
 
-__all__ = ["Semantics"]
+__all__ = ["LoadSemantics", "Semantics"]
 
-_TYPES = {kind.value: kind for kind in PartitionType}
+_TYPES = {kind.value: kind for kind in vocabulary.PartitionType}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +49,7 @@ class Semantics(Lookup):
 
     def _runs(self) -> bool:
         """Whether a run has something to do besides a bootstrap."""
-        deletes = self._at("write", "operation") == WriteOperation.DELETE_PARTITION.value
+        deletes = self._at("write", "operation") == vocabulary.WriteOperation.DELETE_PARTITION.value
         return self._has("source") or deletes
 
     def _check_record_key(self) -> None:
@@ -77,11 +75,11 @@ class Semantics(Lookup):
         """Versions of a record are distinguished by an order that nobody can guess."""
         if self._has("table.ordering"):
             return
-        upserts = self._at("write", "operation") == WriteOperation.UPSERT.value
-        if self._at("table", "type") == TableType.MERGE_ON_READ.value:
-            self._note_ordering("table.type", TableType.MERGE_ON_READ.value)
+        upserts = self._at("write", "operation") == vocabulary.WriteOperation.UPSERT.value
+        if self._at("table", "type") == vocabulary.TableType.MERGE_ON_READ.value:
+            self._note_ordering("table.type", vocabulary.TableType.MERGE_ON_READ.value)
         elif upserts:
-            self._note_ordering("write.operation", WriteOperation.UPSERT.value)
+            self._note_ordering("write.operation", vocabulary.WriteOperation.UPSERT.value)
 
     def _note_ordering(self, path: str, who: str) -> None:
         """Ask for the order where its need is written."""
@@ -108,10 +106,13 @@ class Semantics(Lookup):
         """Folders name partitions exactly where the table has them."""
         layout = self._at("bootstrap", "layout")
         partitioned = bool(self._at("table", "partition_by"))
-        if layout == SourceLayout.NONE.value and partitioned:
+        if layout == vocabulary.SourceLayout.NONE.value and partitioned:
             message = "layout `none` has no partitions, but `table.partition_by` names some"
             self._note("layout-mismatch", "bootstrap.layout", message, "hive")
-        elif layout in (SourceLayout.HIVE.value, SourceLayout.POSITIONAL.value) and not partitioned:
+        elif (
+            layout in (vocabulary.SourceLayout.HIVE.value, vocabulary.SourceLayout.POSITIONAL.value)
+            and not partitioned
+        ):
             message = f"layout `{layout}` needs `table.partition_by`"
             self._note("layout-mismatch", "bootstrap.layout", message, "none")
 
@@ -156,10 +157,124 @@ class Semantics(Lookup):
             elif isinstance(text, str | int | float) and kind is not None:
                 self._check_comparison(name, scalar_text(text), kind, at)
 
-    def _check_comparison(self, name: str, text: str, kind: PartitionType, path: str) -> None:
+    def _check_comparison(
+        self, name: str, text: str, kind: vocabulary.PartitionType, path: str
+    ) -> None:
         """The condition can be read."""
         try:
             parse_comparisons(name, text, kind)
         except PydanticCustomError as error:
             context = error.context or {}
             self._note("bad-comparison", path, context["message"], context.get("suggestion"))
+
+
+_OPERATIONS = tuple(operation.value for operation in vocabulary.WriteOperation)
+_DELETES = vocabulary.WriteOperation.DELETE_PARTITION.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadSemantics(Lookup):
+    """Checks `source`, `transforms` and `write` across fields."""
+
+    def check(self) -> None:
+        """Add every fault to the findings."""
+        self._check_presence()
+        self._check_partitions()
+        self._check_sizes()
+        self._check_source()
+        self._check_transforms()
+
+    def _check_presence(self) -> None:
+        """The three sections belong together, but for the deletion of partitions."""
+        operation = self._at("write", "operation")
+        if operation == _DELETES:
+            for section in ("source", "transforms"):
+                if self._has(section):
+                    message = f"`{_DELETES}` loads nothing, so there can be no `{section}`"
+                    self._note("source-not-allowed", section, message)
+            return
+        if self._has("source") and not self._has("write"):
+            message = "a `source` needs `write`, which says what happens with its rows"
+            self._note("source-without-write", "source", message, "write: {operation: upsert}")
+        if not self._has("source") and operation in _OPERATIONS:
+            message = f"`{operation}` needs a `source`, which says what is loaded"
+            self._note("write-without-source", "write.operation", message)
+        if not self._has("source") and self._has("transforms"):
+            message = "`transforms` need a `source`, whose rows they work on"
+            self._note("transforms-without-source", "transforms", message)
+
+    def _check_partitions(self) -> None:
+        """Partitions are named exactly where they are deleted."""
+        operation = self._at("write", "operation")
+        named = self._at("write", "partitions")
+        if operation == _DELETES:
+            if named == [] or not self._has("write.partitions"):
+                self._note_missing_partitions()
+            if not self._has("table.partition_by"):
+                message = f"`{_DELETES}` needs a table with `partition_by`"
+                self._note("table-without-partitions", "write.operation", message)
+        elif named and operation in _OPERATIONS:
+            message = f"`partitions` are for `{_DELETES}`; `{operation}` takes them from the rows"
+            self._note("partitions-not-allowed", "write.partitions", message)
+
+    def _note_missing_partitions(self) -> None:
+        """Ask for the partitions where the operation is written."""
+        self.findings.add(
+            "spec/partitions-required",
+            self.positions.span("write.operation"),
+            f"`{_DELETES}` needs `partitions`: their paths, or globs of them",
+            key_path="write.partitions",
+            suggestion="partitions: ['month=1']",
+        )
+
+    def _check_sizes(self) -> None:
+        """Files that are filled up cannot be greater than files may become."""
+        target = self._size("target_file_size") or source_spec.TARGET_FILE_SIZE
+        small = self._size("small_file_limit")
+        if small is not None and source_spec.MIN_TARGET_FILE_SIZE <= target < small:
+            message = (
+                f"small_file_limit ({size_text(small)}) is greater than "
+                f"target_file_size ({size_text(target)})"
+            )
+            suggestion = f"small_file_limit: {size_text(target)}"
+            self._note("out-of-range", "write.small_file_limit", message, suggestion)
+
+    def _size(self, name: str) -> int | None:
+        """The size in bytes, or None where it is not written or faulty."""
+        value = self._at("write", name)
+        typed = value.typed() if isinstance(value, LooseText) else value
+        try:
+            return parse_size(typed) if isinstance(typed, str | int) else None
+        except PydanticCustomError:
+            return None
+
+    def _check_source(self) -> None:
+        """Files have a place, and only of files is it known which are new."""
+        source = self._at("source")
+        if not isinstance(source, Mapping):
+            return
+        name = self._at("source", "format") or source_spec.FILE_FORMATS[0]
+        of_files = name in source_spec.FILE_FORMATS
+        if of_files and not self._has("source.path"):
+            message = f"`path` must be written for the format `{name}`"
+            self._note("missing-field", "source.path", message, "path: lake/landing")
+        if not of_files and self._at("source", "load") == source_spec.SourceLoad.NEW_FILES.value:
+            message = f"what is new in a source of format `{name}` cannot be known; it loads all"
+            self._note("load-mismatch", "source.load", message, source_spec.SourceLoad.ALL.value)
+
+    def _check_transforms(self) -> None:
+        """Each transform has one SQL and a name of its own."""
+        transforms = self._at("transforms")
+        seen: dict[str, str] = {}
+        for index, transform in enumerate(transforms if isinstance(transforms, list) else []):
+            path = f"transforms[{index}]"
+            if not isinstance(transform, Mapping):
+                continue
+            if ("sql" in transform) == ("sql_file" in transform):
+                message = "a transform has either `sql` or `sql_file`"
+                self._note("one-sql", path, message)
+            name = transform.get("name")
+            first = seen.setdefault(str(name).lower(), path)
+            if first != path and isinstance(name, str):
+                message = f"`{name}` is the name of {first} already; case makes no difference"
+                self._note("duplicate-transform", f"{path}.name", message)

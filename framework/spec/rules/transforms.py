@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from framework.spec.document.findings import MAX_FINDINGS
-from framework.spec.document.nodes import ScalarNode
+from framework.spec.document.positions import ScalarNode
 from framework.spec.document.references import LooseText, Reference, Variable, split_references
 from framework.spec.document.resolve import Resolver, Scope, text_within
 from framework.spec.document.scalars import ScalarValue, scalar_text

@@ -8,10 +8,9 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field, StrictStr, WithJsonSchema
 
 from framework.spec.document.scalars import scalar_text
+from framework.spec.sections import fields
 from framework.spec.sections.comparisons import Comparison, parse_comparisons
-from framework.spec.sections.fields import ColumnName, Flag, PositiveNumber, SpecModel, Text, fault
 from framework.spec.sections.locations import Location
-from framework.spec.sections.patterns import PatternError, compile_pattern
 from framework.spec.sections.table_spec import PartitionColumn
 from framework.vocabulary import BootstrapMode, OnDuplicate, SourceLayout, SourceTrait
 
@@ -24,12 +23,12 @@ MAX_PATTERN = 200
 def _pattern(text: str) -> str:
     """The regular expression, if RE2 takes it."""
     if len(text) > MAX_PATTERN:
-        raise fault("bad-pattern", f"the pattern is longer than {MAX_PATTERN} characters")
+        raise fields.fault("bad-pattern", f"the pattern is longer than {MAX_PATTERN} characters")
     try:
-        compile_pattern(text)
-    except PatternError as error:
+        fields.compile_pattern(text)
+    except fields.PatternError as error:
         message = f"not a regular expression of RE2, which runs it: {error}"
-        raise fault("bad-pattern", message) from error
+        raise fields.fault("bad-pattern", message) from error
     return text
 
 
@@ -38,7 +37,7 @@ def _comparison_text(value: object) -> object:
     return scalar_text(value) if isinstance(value, int | float) else value
 
 
-Pattern = Annotated[Text, AfterValidator(_pattern)]
+Pattern = Annotated[fields.Text, AfterValidator(_pattern)]
 ComparisonText = Annotated[
     StrictStr,
     BeforeValidator(_comparison_text),
@@ -46,16 +45,18 @@ ComparisonText = Annotated[
 ]
 
 
-class RuleSpec(SpecModel):
+class RuleSpec(fields.SpecModel):
     """Which partitions get which mode; all conditions that are given must hold."""
 
     partition: Pattern | None = Field(
         default=None,
         description="Regular expression over the whole partition path, anchored at both ends.",
     )
-    where: Annotated[Mapping[ColumnName, ComparisonText], Field(min_length=1)] | None = Field(
-        default=None,
-        description="Partition column to condition, as in {order_date: '>= 2026-10-01'}.",
+    where: Annotated[Mapping[fields.ColumnName, ComparisonText], Field(min_length=1)] | None = (
+        Field(
+            default=None,
+            description="Partition column to condition, as in {order_date: '>= 2026-10-01'}.",
+        )
     )
     having: Annotated[tuple[SourceTrait, ...], Field(min_length=1)] | None = Field(
         default=None,
@@ -65,8 +66,8 @@ class RuleSpec(SpecModel):
     mode: BootstrapMode = Field(
         description="What happens to these partitions.", examples=["full_record"]
     )
-    reason: Text | None = Field(default=None, description="Why, for the plan's reader.")
-    may_match_nothing: Flag = Field(
+    reason: fields.Text | None = Field(default=None, description="Why, for the plan's reader.")
+    may_match_nothing: fields.Flag = Field(
         default=False, description="Otherwise a rule that matches no partition is an error."
     )
 
@@ -83,7 +84,7 @@ class RuleSpec(SpecModel):
         )
 
 
-class BootstrapSpec(SpecModel):
+class BootstrapSpec(fields.SpecModel):
     """How the table begins: from Parquet files that stay where they are."""
 
     path: Location = Field(
@@ -101,15 +102,15 @@ class BootstrapSpec(SpecModel):
     rules: tuple[RuleSpec, ...] = Field(
         default=(), description="Modes for some partitions, in order; the first match wins."
     )
-    parallelism: PositiveNumber | None = Field(
+    parallelism: fields.PositiveNumber | None = Field(
         default=None, description="Tasks at once; left out, what the engine has cores for."
     )
-    partitions_per_batch: PositiveNumber | None = Field(
+    partitions_per_batch: fields.PositiveNumber | None = Field(
         default=None, description="Partitions worked on at once; left out, all of them."
     )
     on_duplicate: OnDuplicate = Field(
         default=OnDuplicate.ABORT, description="What happens when a record key occurs twice."
     )
-    allow_empty: Flag = Field(
+    allow_empty: fields.Flag = Field(
         default=False, description="Whether a source without rows may become a table."
     )

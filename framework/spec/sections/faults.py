@@ -11,8 +11,7 @@ from pydantic import ValidationError
 
 from framework.errors import Finding
 from framework.spec.document.findings import FindingList, nearest
-from framework.spec.document.nodes import ListNode, MapNode, Node, ScalarNode
-from framework.spec.document.positions import Positions
+from framework.spec.document.positions import ListNode, MapNode, Node, Positions, ScalarNode
 from framework.spec.document.scalars import core_scalar, quoted
 from framework.spec.document.secret import NOT_ALLOWED_HERE, Secret
 from framework.spec.sections.fields import SpecModel, written_fields

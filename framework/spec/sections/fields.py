@@ -29,16 +29,22 @@ from framework.vocabulary import ReservedPrefix, SparkColumn
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
+from typing import Protocol
+
+import re2
 
 __all__ = [
     "ColumnName",
     "Flag",
+    "Pattern",
+    "PatternError",
     "PositiveNumber",
     "Share",
     "SpecModel",
     "TableName",
     "Text",
     "WholeNumber",
+    "compile_pattern",
     "decimal",
     "distinct",
     "fault",
@@ -124,3 +130,44 @@ PositiveNumber = Annotated[StrictInt, Field(ge=1, le=MAX_NUMBER), BeforeValidato
 Share = Annotated[StrictFloat, Field(gt=0, lt=1), BeforeValidator(decimal)]
 TableName = Annotated[StrictStr, AfterValidator(_table_name)]
 ColumnName = Annotated[StrictStr, AfterValidator(_column_name)]
+
+
+_OPTIONS = re2.Options()
+_OPTIONS.log_errors = False  # they are raised; RE2 would write them to stderr as well
+
+
+class PatternError(ValueError):
+    """The text is no pattern that RE2 knows; the message says why."""
+
+
+class Pattern(Protocol):
+    """A compiled pattern."""
+
+    @property
+    def pattern(self) -> str:
+        """The text that it was made from."""
+
+    def fullmatch(self, text: str) -> object | None:
+        """Return a match of the whole text, or None."""
+
+    def search(self, text: str) -> object | None:
+        """Return the first match within the text, or None."""
+
+
+def compile_pattern(text: str) -> Pattern:
+    r"""Return the pattern of a text in RE2's syntax; `\d`, `\w` and `\s` mean ASCII.
+
+    Raises:
+        PatternError: it is none, or needs more than RE2's 8 MB to run.
+    """
+    try:
+        found: Pattern = re2.compile(text, _OPTIONS)
+    except (re2.error, UnicodeEncodeError) as error:
+        raise PatternError(_reason(error)) from error
+    return found
+
+
+def _reason(error: Exception) -> str:
+    """Return what RE2 says, which comes as bytes."""
+    said = error.args[0] if error.args else ""
+    return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)

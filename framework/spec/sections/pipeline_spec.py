@@ -14,30 +14,17 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from framework.errors import Finding
 from framework.spec.document.positions import Positions
 from framework.spec.document.secret import Secret
+from framework.spec.sections import quality_spec, table_spec
 from framework.spec.sections.bootstrap_spec import BootstrapSpec, RuleSpec
 from framework.spec.sections.fields import SpecModel, Text, WholeNumber, fault, written_fields
-from framework.spec.sections.quality_spec import (
-    SPLITS,
-    CheckSpec,
-    PlacedCheck,
-    QualitySpec,
-    QuarantineSpec,
-)
-from framework.spec.sections.settings import SettingValue, revealed
-from framework.spec.sections.source_spec import SourceSpec
-from framework.spec.sections.table_spec import (
-    AUTO,
-    COMMIT_TIME,
-    BloomSpecModel,
-    OrderingSpec,
-    PartitionColumn,
-    RecordKeySpec,
-    TableSpec,
-)
+from framework.spec.sections.source_spec import SourceSpec, WriteSpec
 from framework.spec.sections.tests_spec import ExpectedSpec, Tests, TestSpec
-from framework.spec.sections.timeline_service_spec import TimelineServiceSpec
+from framework.spec.sections.timeline_service_spec import (
+    SettingValue,
+    TimelineServiceSpec,
+    revealed,
+)
 from framework.spec.sections.transform_spec import TransformFields, Transforms, TransformSpec
-from framework.spec.sections.write_spec import WriteSpec
 
 __all__ = ["MODELS", "SPEC_VERSION", "PipelineDocument", "PipelineSpec", "SparkSpec", "SpecVersion"]
 
@@ -97,14 +84,14 @@ class PipelineDocument(SpecModel):
     version: SpecVersion = Field(
         description="The version of the spec language.", examples=[SPEC_VERSION]
     )
-    table: TableSpec = Field(description="What the table is.")
+    table: table_spec.TableSpec = Field(description="What the table is.")
     bootstrap: BootstrapSpec | None = Field(default=None, description="How the table begins.")
     source: SourceSpec | None = Field(default=None, description="What each later run loads.")
     transforms: Transforms = Field(
         default=(),
         description="SQL between source and table, in order; the rows of the last one are loaded.",
     )
-    quality: QualitySpec | None = Field(
+    quality: quality_spec.QualitySpec | None = Field(
         default=None, description="What the gate checks before anything is published."
     )
     write: WriteSpec | None = Field(default=None, description="How later runs write.")
@@ -121,17 +108,17 @@ class PipelineDocument(SpecModel):
 
 MODELS: Mapping[str, type[SpecModel]] = {
     "": PipelineDocument,
-    "table": TableSpec,
-    "table.record_key": RecordKeySpec,
-    "table.ordering": OrderingSpec,
-    "table.bloom": BloomSpecModel,
+    "table": table_spec.TableSpec,
+    "table.record_key": table_spec.RecordKeySpec,
+    "table.ordering": table_spec.OrderingSpec,
+    "table.bloom": table_spec.BloomSpecModel,
     "bootstrap": BootstrapSpec,
     "bootstrap.rules[]": RuleSpec,
     "source": SourceSpec,
     "transforms[]": TransformFields,
-    "quality": QualitySpec,
-    "quality.checks[]": CheckSpec,
-    "quality.quarantine": QuarantineSpec,
+    "quality": quality_spec.QualitySpec,
+    "quality.checks[]": quality_spec.CheckSpec,
+    "quality.quarantine": quality_spec.QuarantineSpec,
     "write": WriteSpec,
     "tests[]": TestSpec,
     "tests[].expect": ExpectedSpec,
@@ -165,12 +152,12 @@ class PipelineSpec:
             `${secret.x}` as written, without defaults.
     """
 
-    table: TableSpec
+    table: table_spec.TableSpec
     bootstrap: BootstrapSpec | None = None
     source: SourceSpec | None = None
     transforms: tuple[TransformSpec, ...] = ()
-    quality: QualitySpec | None = None
-    checks: tuple[PlacedCheck, ...] = ()
+    quality: quality_spec.QualitySpec | None = None
+    checks: tuple[quality_spec.PlacedCheck, ...] = ()
     write: WriteSpec | None = None
     tests: tuple[TestSpec, ...] = ()
     timeline_service: TimelineServiceSpec | None = None
@@ -244,10 +231,10 @@ class PipelineSpec:
         found: list[object] = [
             [c.fields.expect, c.fields.where, c.fields.allow_null, c.fields.on_fail.value]
             for c in self.checks
-            if c.fields.on_fail in SPLITS
+            if c.fields.on_fail in quality_spec.SPLITS
         ]
         for name, column in (self.table.columns or {}).items():
-            if column.on_fail in SPLITS and (column.allowed or not column.nullable):
+            if column.on_fail in quality_spec.SPLITS and (column.allowed or not column.nullable):
                 allowed = list(column.allowed or ())
                 found.append([name, column.nullable, allowed, column.type, column.on_fail.value])
         location = self.quality and self.quality.quarantine and self.quality.quarantine.location
@@ -280,9 +267,11 @@ def _plain(value: object) -> object:
 
 def _word_for(model: SpecModel) -> str | None:
     """The word that a spec writes for the whole mapping, or None where there is none."""
-    if not isinstance(model, RecordKeySpec | OrderingSpec) or model.columns:
+    if not isinstance(model, table_spec.RecordKeySpec | table_spec.OrderingSpec) or model.columns:
         return None
-    return AUTO if isinstance(model, RecordKeySpec) else COMMIT_TIME
+    return (
+        table_spec.AUTO if isinstance(model, table_spec.RecordKeySpec) else table_spec.COMMIT_TIME
+    )
 
 
 def _plain_fields(model: SpecModel) -> dict[str, object]:
@@ -296,7 +285,7 @@ def _plain_fields(model: SpecModel) -> dict[str, object]:
     }
 
 
-def _column_types(columns: tuple[PartitionColumn, ...]) -> dict[str, str]:
+def _column_types(columns: tuple[table_spec.PartitionColumn, ...]) -> dict[str, str]:
     """Partition columns as the mapping that a spec writes."""
     return {column.name: column.type.value for column in columns}
 

@@ -8,17 +8,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from framework.spec.document.references import LooseText
-from framework.spec.sections.contract_spec import Columns
-from framework.spec.sections.fields import (
-    ColumnName,
-    PositiveNumber,
-    Share,
-    SpecModel,
-    TableName,
-    distinct,
-    fault,
-)
+from framework.spec.sections import fields
 from framework.spec.sections.locations import Location
+from framework.spec.sections.quality_spec import Columns
 from framework.vocabulary import BloomKind, KeyScope, PartitionType, ReaderName, TableType
 
 __all__ = [
@@ -44,18 +36,18 @@ AUTO = "auto"
 COMMIT_TIME = "commit_time"
 
 KeyColumns = Annotated[
-    tuple[ColumnName, ...],
+    tuple[fields.ColumnName, ...],
     Field(min_length=1, max_length=MAX_KEY_COLUMNS),
-    AfterValidator(distinct),
+    AfterValidator(fields.distinct),
 ]
-OneColumn = Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=1)]
+OneColumn = Annotated[tuple[fields.ColumnName, ...], Field(min_length=1, max_length=1)]
 Readers = Annotated[tuple[ReaderName, ...], Field(max_length=len(ReaderName))]
 
 
-class PartitionColumn(SpecModel):
+class PartitionColumn(fields.SpecModel):
     """One partition column and its declared type."""
 
-    name: ColumnName
+    name: fields.ColumnName
     type: PartitionType
 
 
@@ -67,13 +59,13 @@ def _columns_of_mapping(value: object) -> object:
         names = ", ".join(f"{name}: string" for name in value if isinstance(name, str))
         suggestion = f"{{{names}}}" if names else None
         message = "each partition column needs its type, as in {month: int}"
-        raise fault("wrong-type", message, suggestion)
+        raise fields.fault("wrong-type", message, suggestion)
     return value
 
 
 def _distinct_columns(columns: tuple[PartitionColumn, ...]) -> tuple[PartitionColumn, ...]:
     """The columns, if their names are distinct."""
-    distinct(tuple(column.name for column in columns))
+    fields.distinct(tuple(column.name for column in columns))
     return columns
 
 
@@ -91,7 +83,7 @@ PartitionColumns = Annotated[
 ]
 
 
-class RecordKeySpec(SpecModel):
+class RecordKeySpec(fields.SpecModel):
     """What identifies a record, and within what."""
 
     columns: KeyColumns = Field(
@@ -115,14 +107,14 @@ def _automatic(value: object) -> object:
         return RecordKeySpec.automatic()
     if isinstance(word, str):
         message = "`record_key` is `auto`, or a mapping with the key's columns"
-        raise fault("wrong-type", message, f"{{columns: [{word}], unique_within: table}}")
+        raise fields.fault("wrong-type", message, f"{{columns: [{word}], unique_within: table}}")
     return value
 
 
 RecordKey = Annotated[RecordKeySpec, BeforeValidator(_automatic)]
 
 
-class OrderingSpec(SpecModel):
+class OrderingSpec(fields.SpecModel):
     """What decides between two versions of a record."""
 
     columns: OneColumn = Field(
@@ -143,40 +135,42 @@ def _by_commit_time(value: object) -> object:
         return OrderingSpec.by_commit_time()
     if isinstance(word, str):
         message = "`ordering` is `commit_time`, or a mapping with the column that decides"
-        raise fault("wrong-type", message, f"{{columns: [{word}]}}")
+        raise fields.fault("wrong-type", message, f"{{columns: [{word}]}}")
     return value
 
 
 Ordering = Annotated[OrderingSpec, BeforeValidator(_by_commit_time)]
 
 
-class BloomSpecModel(SpecModel):
+class BloomSpecModel(fields.SpecModel):
     """The bloom filter in each base file's footer, which Hudi's bloom index reads."""
 
     kind: BloomKind = Field(
         default=BLOOM_KIND,
         description="`dynamic` grows with the keys, `simple` has a fixed size, `none` writes none.",
     )
-    expected_keys: PositiveNumber | None = Field(
+    expected_keys: fields.PositiveNumber | None = Field(
         default=None,
         description="Keys per file that the filter is sized for; left out, the rows of each file.",
     )
-    false_positive_rate: Share = Field(
+    false_positive_rate: fields.Share = Field(
         default=BLOOM_FALSE_POSITIVE_RATE,
         description="Share of foreign keys for which a file is read in vain.",
     )
-    max_keys: PositiveNumber = Field(
+    max_keys: fields.PositiveNumber = Field(
         default=BLOOM_MAX_KEYS, description="Keys per file up to which the filter keeps its rate."
     )
 
 
-class TableSpec(SpecModel):
+class TableSpec(fields.SpecModel):
     """What the table is.
 
     Once a table exists, only `bloom`, `ordering`, `readers` and `columns` may change.
     """
 
-    name: TableName = Field(description="`table` or `database.table`.", examples=["database.table"])
+    name: fields.TableName = Field(
+        description="`table` or `database.table`.", examples=["database.table"]
+    )
     location: Location = Field(
         description="The table's base path; a relative one starts at the spec file's folder.",
         examples=["lake/table"],

@@ -1,16 +1,20 @@
-"""The section `timeline_service`: how tasks learn which files make up the table (RFC-03)."""
+"""The section `timeline_service` (RFC-03), and settings for Spark that may hold secrets."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
+from framework.spec.document.scalars import scalar_text
+from framework.spec.document.secret import Secret
 from framework.spec.sections.fields import Flag, SpecModel, Text, WholeNumber
 from framework.spec.sections.sizes import Size
 from framework.vocabulary import ServiceAuth, ViewStore
 
-__all__ = ["TimelineServiceSpec"]
+__all__ = ["SettingValue", "TimelineServiceSpec", "revealed"]
 
 _LEAST_MEMORY = 16 << 20
 _LAST_PORT = 65_535
@@ -45,3 +49,31 @@ class TimelineServiceSpec(SpecModel):
         description="The address to listen on; by default loopback, or the driver's of a cluster.",
     )
     port: Port = Field(default=0, description="The port to listen on; 0 takes a free one.")
+
+
+def _setting(value: object) -> str | Secret:
+    """The value as Spark's text; secrets stay closed."""
+    if isinstance(value, Secret):
+        return value
+    if isinstance(value, str | int | float):
+        return scalar_text(value) if not isinstance(value, str) else str(value)
+    raise PydanticCustomError("string_type", "Input should be a valid string")
+
+
+SettingValue = Annotated[
+    object,
+    BeforeValidator(_setting),
+    WithJsonSchema({"type": ["string", "integer", "number", "boolean"]}),
+]
+
+
+def revealed(settings: Mapping[str, object]) -> dict[str, str]:
+    """The settings with secrets put in, for Spark alone: never log or store them.
+
+    Raises:
+        PlanError: `spec/undefined-secret`.
+    """
+    return {
+        key: value.reveal() if isinstance(value, Secret) else str(value)
+        for key, value in settings.items()
+    }

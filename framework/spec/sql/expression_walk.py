@@ -10,27 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from framework.spec.sql import expression_parts
 from framework.spec.sql.expression_pairs import pairs
-from framework.spec.sql.expression_parts import (
-    NULL,
-    Call,
-    ColumnReference,
-    LiteralCast,
-    Operand,
-    TextComparison,
-    angles,
-    closing_brackets,
-    is_name,
-    is_string,
-    lambdas,
-    name_of,
-    plain_text,
-)
 from framework.spec.sql.statement import Token
 
 __all__ = ["Walk"]
 
-_LITERALS = {"NULL": NULL, "TRUE": None, "FALSE": None}
+_LITERALS = {"NULL": expression_parts.NULL, "TRUE": None, "FALSE": None}
 _PREFIXES = ("NOT", "CASE", "DISTINCT")
 _WITHOUT_BRACKETS = (
     *("CURRENT_DATE", "CURRENT_TIMESTAMP", "CURRENT_TIME", "CURRENT_USER", "LOCALTIMESTAMP"),
@@ -72,21 +58,21 @@ class Walk:
     parameters: Sequence[tuple[int, int, frozenset[str]]]
     at: int = 0
     wants_value: bool = True
-    columns: list[ColumnReference] = field(default_factory=list)
-    doubtful: list[ColumnReference] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    casts: list[LiteralCast] = field(default_factory=list)
+    columns: list[expression_parts.ColumnReference] = field(default_factory=list)
+    doubtful: list[expression_parts.ColumnReference] = field(default_factory=list)
+    calls: list[expression_parts.Call] = field(default_factory=list)
+    casts: list[expression_parts.LiteralCast] = field(default_factory=list)
     subqueries: list[int] = field(default_factory=list)
     windows: list[int] = field(default_factory=list)
     null_comparisons: list[int] = field(default_factory=list)
-    text_comparisons: list[TextComparison] = field(default_factory=list)
-    operands: list[Operand] = field(default_factory=list)
+    text_comparisons: list[expression_parts.TextComparison] = field(default_factory=list)
+    operands: list[expression_parts.Operand] = field(default_factory=list)
 
     @classmethod
     def over(cls, sql: str, tokens: Sequence[Token]) -> Walk:
         """The pass, done."""
-        closing = closing_brackets(sql, tokens)
-        walk = cls(sql, tokens, closing, lambdas(tokens, closing))
+        closing = expression_parts.closing_brackets(sql, tokens)
+        walk = cls(sql, tokens, closing, expression_parts.lambdas(tokens, closing))
         while walk.at < len(tokens):
             before = walk.at
             walk._value() if walk.wants_value else walk._operator()
@@ -103,12 +89,12 @@ class Walk:
     def _is_string(self, ahead: int = 0) -> bool:
         """Whether the token so far ahead is a quoted text."""
         index = self.at + ahead
-        return index < len(self.tokens) and is_string(self.tokens[index])
+        return index < len(self.tokens) and expression_parts.is_string(self.tokens[index])
 
     def _is_name(self, ahead: int = 0) -> bool:
         """Whether the token so far ahead is a word or a quoted name."""
         index = self.at + ahead
-        return index < len(self.tokens) and is_name(self.tokens[index])
+        return index < len(self.tokens) and expression_parts.is_name(self.tokens[index])
 
     def _go(self, by: int, *, wants_value: bool) -> None:
         """Go on by so many tokens."""
@@ -123,9 +109,9 @@ class Walk:
     def _value(self) -> None:
         """A token where a value is expected."""
         token = self.tokens[self.at]
-        if is_string(token) or token.kind == "number":
-            self._literal(value=plain_text(self.tokens, self.at))
-        elif is_name(token):
+        if expression_parts.is_string(token) or token.kind == "number":
+            self._literal(value=expression_parts.plain_text(self.tokens, self.at))
+        elif expression_parts.is_name(token):
             self._named(token)
         elif token.text == "(":
             self._bracket()
@@ -134,7 +120,9 @@ class Walk:
 
     def _literal(self, *, value: str | bool | None, length: int = 1) -> None:
         """A value that is written out."""
-        self.operands.append(Operand(first=self.at, last=self.at + length - 1, value=value))
+        self.operands.append(
+            expression_parts.Operand(first=self.at, last=self.at + length - 1, value=value)
+        )
         self._go(length, wants_value=False)
 
     def _bracket(self) -> None:
@@ -201,18 +189,18 @@ class Walk:
 
     def _typed_literal(self, word: str) -> None:
         """`DATE '2026-10-01'`, `X'1F'`."""
-        text = plain_text(self.tokens, self.at + 1)
+        text = expression_parts.plain_text(self.tokens, self.at + 1)
         if word in _TYPED_LITERALS and isinstance(text, str):
             self._note_cast(text, word, self.tokens[self.at].offset, self.at + 1)
         self._go(2, wants_value=False)
 
     def _reference(self, word: str) -> None:
         """A column with the fields after it, or a function."""
-        first, names = self.at, [name_of(self.tokens[self.at])]
+        first, names = self.at, [expression_parts.name_of(self.tokens[self.at])]
         last = first
         while self._at(last + 1) == "." and self._is_name(last + 2 - first):
             last += 2
-            names.append(name_of(self.tokens[last]))
+            names.append(expression_parts.name_of(self.tokens[last]))
         if self._at(last + 1) == "(":
             self._call(names, last + 1)
             return
@@ -220,11 +208,15 @@ class Walk:
             self._go(last + 3 - first, wants_value=False)
             return
         start, end = self.tokens[first].offset, self.tokens[last].end
-        found = ColumnReference(names=tuple(names), offset=start, length=end - start)
+        found = expression_parts.ColumnReference(
+            names=tuple(names), offset=start, length=end - start
+        )
         if not self._is_parameter(first, names[0]):
             alone = len(names) == 1 and word in _WITHOUT_BRACKETS
             (self.doubtful if alone else self.columns).append(found)
-            self.operands.append(Operand(first=first, last=last, value=found.names))
+            self.operands.append(
+                expression_parts.Operand(first=first, last=last, value=found.names)
+            )
         self._go(last + 1 - first, wants_value=False)
 
     def _at(self, index: int) -> str:
@@ -240,7 +232,7 @@ class Walk:
         """A function; its arguments are read next, but for words of its own syntax."""
         name, begin = ".".join(names).lower(), self.tokens[self.at].offset
         over = self._follows(self.closing[bracket]) == "OVER"
-        self.calls.append(Call(name=name, offset=begin, over=over))
+        self.calls.append(expression_parts.Call(name=name, offset=begin, over=over))
         self.at, self.wants_value = bracket, True
         upper = name.upper()
         if upper == "EXTRACT" and self._text(2) == "FROM":
@@ -249,7 +241,9 @@ class Walk:
             self._trim()
         elif upper in _UNIT_FIRST and self._text(1) in _UNITS and self._text(2) == ",":
             token = self.tokens[bracket + 1]
-            unit = ColumnReference(names=(token.raw,), offset=token.offset, length=len(token.raw))
+            unit = expression_parts.ColumnReference(
+                names=(token.raw,), offset=token.offset, length=len(token.raw)
+            )
             self.doubtful.append(unit)
             self._go(2, wants_value=False)
         elif upper in _TYPES and self._is_string(1) and self._text(2) == ")":
@@ -264,14 +258,14 @@ class Walk:
 
     def _cast(self, index: int, kind: str) -> None:
         """Note the text at the index as one that becomes a value of the type."""
-        text = plain_text(self.tokens, index)
+        text = expression_parts.plain_text(self.tokens, index)
         if isinstance(text, str):
             self._note_cast(text, kind, self.tokens[index].offset, index)
 
     def _note_cast(self, text: str, kind: str, offset: int, last: int) -> None:
         """Note a text that becomes a value of the type, from the offset to the end of a token."""
         length = self.tokens[last].end - offset
-        found = LiteralCast(text=text, type=kind, offset=offset, length=length)
+        found = expression_parts.LiteralCast(text=text, type=kind, offset=offset, length=length)
         self.casts.append(found)
 
     # Where an operator can stand.
@@ -321,7 +315,7 @@ class Walk:
         angle = 0
         while self.at < len(self.tokens):
             token = self.tokens[self.at]
-            angle += angles(token.text)
+            angle += expression_parts.angles(token.text)
             if token.depth < depth or (token.text == ")" and token.depth == depth - 1):
                 break
             if token.text == "," and token.depth == depth and angle <= 0:
@@ -337,10 +331,10 @@ class Walk:
         first = last = self.at + 1
         if self._at(last + 1) == "(":
             last = self.closing[last + 1]
-        angle = angles(self._at(last + 1))
+        angle = expression_parts.angles(self._at(last + 1))
         while angle > 0 and last + 1 < len(self.tokens):
             last += 1
-            angle += angles(self._at(last + 1))
+            angle += expression_parts.angles(self._at(last + 1))
             if angle <= 0:
                 last += 1
         if self._at(first) == "INTERVAL":

@@ -10,12 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from framework.spec.sql.expression_parts import (
-    Call,
-    ColumnReference,
-    LiteralCast,
-    TextComparison,
-)
+from framework.spec.sql import expression_parts
 from framework.spec.sql.expression_walk import Walk
 from framework.spec.sql.functions import AGGREGATES, OF_THEIR_ROW
 from framework.spec.sql.statement import StatementError, tokens_of
@@ -43,17 +38,17 @@ class Scanned:
         windows: where OVER stands.
     """
 
-    columns: tuple[ColumnReference, ...]
-    doubtful: tuple[ColumnReference, ...]
-    calls: tuple[Call, ...]
+    columns: tuple[expression_parts.ColumnReference, ...]
+    doubtful: tuple[expression_parts.ColumnReference, ...]
+    calls: tuple[expression_parts.Call, ...]
     null_comparisons: tuple[int, ...]
-    text_comparisons: tuple[TextComparison, ...]
-    casts: tuple[LiteralCast, ...]
+    text_comparisons: tuple[expression_parts.TextComparison, ...]
+    casts: tuple[expression_parts.LiteralCast, ...]
     subqueries: tuple[int, ...]
     windows: tuple[int, ...]
 
     @property
-    def aggregates(self) -> tuple[Call, ...]:
+    def aggregates(self) -> tuple[expression_parts.Call, ...]:
         """Calls of functions that make one value of many rows, but for those over windows."""
         return tuple(call for call in self.calls if call.name in AGGREGATES and not call.over)
 

@@ -16,16 +16,8 @@ from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, Undefine
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from framework.spec.document.scalars import ScalarValue
+from framework.spec.templates import template_words
 from framework.spec.templates.template_check import MARK, REFERENCE_INSIDE, TemplateFault, TreeCheck
-from framework.spec.templates.template_words import (
-    FILTERS,
-    MAX_ITEMS,
-    TESTS,
-    TemplateLimitError,
-    TemplateValueError,
-    bounded,
-    shown,
-)
 
 __all__ = ["MAX_RENDERED", "MAX_STEPS", "MAX_TEMPLATE", "Rendered", "as_template", "render"]
 
@@ -40,7 +32,7 @@ MAX_STEPS = 50_000
 
 _CODE = "<template>"
 _FAULTS = (
-    *(TemplateError, TemplateValueError, RecursionError),
+    *(TemplateError, template_words.TemplateValueError, RecursionError),
     *(TypeError, ValueError, LookupError, ArithmeticError),
 )
 _OPENING = re.compile(r"\{(?=[{%#])")
@@ -109,10 +101,12 @@ class _Steps:
     def through(self, items: object, steps: int) -> Iterator[object]:
         """The items of a list, each of which costs the steps of the loop's body."""
         if not isinstance(items, list | tuple | range):
-            raise TemplateValueError("a loop goes over a list; `| split(',')` makes one of text")
+            raise template_words.TemplateValueError(
+                "a loop goes over a list; `| split(',')` makes one of text"
+            )
         for item in items:
             self._take(steps)
-            yield bounded(item)
+            yield template_words.bounded(item)
 
     def charging(self, word: Callable[..., object]) -> Callable[..., object]:
         """The filter, paid for by the length of what it is given."""
@@ -128,21 +122,21 @@ class _Steps:
         """Count some steps."""
         self.left -= steps
         if self.left < 0:
-            raise TemplateLimitError(f"loops take more than {MAX_STEPS:,} steps")
+            raise template_words.TemplateLimitError(f"loops take more than {MAX_STEPS:,} steps")
 
 
 def _environment(steps: _Steps) -> ImmutableSandboxedEnvironment:
     """A sandbox with our few words; made anew for each template, as it counts steps."""
     environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,
-        finalize=shown,
+        finalize=template_words.shown,
         keep_trailing_newline=True,
         optimized=False,
         cache_size=0,
     )
-    words = {name: steps.charging(word) for name, word in FILTERS.items()}
-    environment.filters = {**words, "_through": steps.through, "_bounded": bounded}
-    environment.tests = dict(TESTS)
+    words = {name: steps.charging(word) for name, word in template_words.FILTERS.items()}
+    environment.filters = {**words, "_through": steps.through, "_bounded": template_words.bounded}
+    environment.tests = dict(template_words.TESTS)
     environment.globals = {"range": _range}
     return environment
 
@@ -150,8 +144,10 @@ def _environment(steps: _Steps) -> ImmutableSandboxedEnvironment:
 def _range(*limits: int) -> range:
     """Python's, of bounded length."""
     numbers = range(*limits)
-    if len(numbers) > MAX_ITEMS:
-        raise TemplateLimitError(f"a range of more than {MAX_ITEMS:,} numbers")
+    if len(numbers) > template_words.MAX_ITEMS:
+        raise template_words.TemplateLimitError(
+            f"a range of more than {template_words.MAX_ITEMS:,} numbers"
+        )
     return numbers
 
 
@@ -176,7 +172,9 @@ def _joined(pieces: Iterator[str]) -> str:
     for piece in pieces:
         length += len(piece)
         if length > MAX_RENDERED:
-            raise TemplateLimitError(f"more than {MAX_RENDERED:,} characters come out")
+            raise template_words.TemplateLimitError(
+                f"more than {MAX_RENDERED:,} characters come out"
+            )
         kept.append(piece)
     return "".join(kept)
 
@@ -200,7 +198,7 @@ def _told(error: Exception) -> Rendered:
     if isinstance(error, UndefinedError):
         message = _NAMELESS.sub(r"`\1` has no value here", str(error))
         return _failed("undefined-variable", line, message)
-    limit = isinstance(error, TemplateLimitError)
+    limit = isinstance(error, template_words.TemplateLimitError)
     return _failed("template-limit" if limit else "bad-template", line, str(error))
 
 

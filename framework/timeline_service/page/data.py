@@ -15,25 +15,20 @@ from threading import Lock
 from types import MappingProxyType
 from typing import Any, Final
 
-from framework.timeline_service.messages import (
-    JSON,
-    Answer,
-    Request,
-    RequestRefusedError,
-    parameters,
-)
-from framework.timeline_service.page.parameters import Part
+from framework.timeline_service import messages
+from framework.timeline_service.page.documents import Part
 from framework.timeline_service.page.table_summary import TableSummary
 from framework.timeline_service.tables import Tables
 
 __all__ = ["PAGE_PREFIX", "PageData"]
+
 
 PAGE_PREFIX: Final = "/v1/lakestrap/page/"
 _TABLES: Final = "tables"
 _USUAL: Final = 50
 _READERS: Final = 2
 _HEADERS: Final = (
-    JSON,
+    messages.JSON,
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
 )
@@ -52,7 +47,7 @@ class PageData:
         self._summaries: dict[str, TableSummary] = {}
         self._lock = Lock()
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: messages.Request) -> messages.Answer:
         """Answer one request below `PAGE_PREFIX`; it may take as long as a partition's listing.
 
         Raises:
@@ -60,8 +55,8 @@ class PageData:
             FrameworkError: the table cannot be read.
         """
         if request.method not in {"GET", "HEAD"}:
-            raise RequestRefusedError(405, "this route is called by GET")
-        said = parameters(request.query)
+            raise messages.RequestRefusedError(405, "this route is called by GET")
+        said = messages.parameters(request.query)
         return _answer(self._found(request.path, said), said.get("known", ""))
 
     def close(self) -> None:
@@ -77,7 +72,7 @@ class PageData:
             return self._list(Part.of(said, _USUAL))
         handler = _OF_A_TABLE.get("/".join(rest[1:])) if head == _TABLES else None
         if handler is None:
-            raise RequestRefusedError(404, "there is no such route")
+            raise messages.RequestRefusedError(404, "there is no such route")
         return handler(self._table(rest[0]), said)
 
     def _list(self, part: Part) -> dict[str, Any]:
@@ -108,7 +103,7 @@ def _partitions(table: TableSummary, said: Mapping[str, str]) -> dict[str, Any]:
 
 def _slices(table: TableSummary, said: Mapping[str, str]) -> dict[str, Any]:
     if "partition" not in said:
-        raise RequestRefusedError(400, "partition is missing; it may be empty")
+        raise messages.RequestRefusedError(400, "partition is missing; it may be empty")
     return table.counts.slices(said["partition"], Part.of(said, _USUAL))
 
 
@@ -118,11 +113,11 @@ _OF_A_TABLE: Final[Mapping[str, Callable[[TableSummary, Mapping[str, str]], dict
 """What may be asked of a table, by what follows its id."""
 
 
-def _answer(found: Mapping[str, Any], known: str) -> Answer:
+def _answer(found: Mapping[str, Any], known: str) -> messages.Answer:
     """Return an answer, or that it is the one which the caller has."""
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
     fingerprint = hashlib.sha256(text.encode()).hexdigest()[:16]
     more = {"same": True} if fingerprint == known else found
     answer = {"fingerprint": fingerprint, **more}
     body = json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
-    return Answer(body=body, headers=_HEADERS)
+    return messages.Answer(body=body, headers=_HEADERS)

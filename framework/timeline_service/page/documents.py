@@ -1,14 +1,16 @@
-"""The page itself: a document, its styles and its scripts, which hold no data and are open to all.
+"""The page's document, styles and scripts, and the parameters that its requests may have.
 
-They are read once, when the service begins. Their policy lets the browser run and fetch what comes
-from this service, and nothing else; so the page works without a network.
+The files hold no data and are open to all. They are read once, when the service starts. Their
+policy lets the browser run and fetch what comes from this service, and nothing else; so the page
+works without a network.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Self, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -17,7 +19,62 @@ from starlette.routing import BaseRoute, Route
 from framework.timeline_service.access import Access
 from framework.timeline_service.messages import RequestRefusedError
 
-__all__ = ["page_routes"]
+__all__ = ["Part", "page_routes"]
+
+T = TypeVar("T")
+
+_MOST: Final = 200
+_DIGITS: Final = 9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of a list.
+
+    Attributes:
+        offset: how many come before it.
+        limit: how many are in it at most.
+    """
+
+    offset: int
+    limit: int
+
+    @classmethod
+    def of(cls, said: Mapping[str, str], usual: int) -> Self:
+        """Return the part that a query asks for.
+
+        Raises:
+            RequestRefusedError: 400; a number is none, or out of bounds.
+        """
+        offset = _number(said, "offset", 0)
+        limit = _number(said, "limit", usual)
+        if not 1 <= limit <= _MOST:
+            raise RequestRefusedError(400, f"limit is a number from 1 to {_MOST}")
+        return cls(offset=offset, limit=limit)
+
+    def of_list(self, items: Sequence[T]) -> Sequence[T]:
+        """Return the items of this part."""
+        return items[self.offset : self.offset + self.limit]
+
+    def document(self, items: Sequence[Any], total: int) -> dict[str, Any]:
+        """Return the part as JSON: its items, where they stand, and how many there are in all."""
+        return {
+            "items": list(items),
+            "offset": self.offset,
+            "limit": self.limit,
+            "total": total,
+        }
+
+
+def _number(said: Mapping[str, str], name: str, usual: int) -> int:
+    """Return a parameter that is a whole number and not negative."""
+    text = said.get(name, "")
+    if not text:
+        return usual
+    if not (text.isascii() and text.isdigit()) or len(text) > _DIGITS:
+        raise RequestRefusedError(400, f"{name} is a whole number, not negative")
+    return int(text)
+
 
 _FOLDER: Final = Path(__file__).parent / "static"
 _TYPES: Final = {

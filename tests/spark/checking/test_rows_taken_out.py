@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 
-from framework.engine.inspect.history import history
+from framework.engine.reading.load_history import history
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.timeline import load_timeline

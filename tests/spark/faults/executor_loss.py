@@ -31,7 +31,7 @@ from framework.engine.load import tag
 from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.runner import run
 from framework.engine.tasks import Tasks
-from framework.spark.loading.reader import SparkInput
+from framework.spark.loading.preview import SparkInput
 from framework.spark.tasks import SparkTasks
 from tests.spark.faults.unreported import LosingTasks, carried_out
 

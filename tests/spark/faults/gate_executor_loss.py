@@ -24,7 +24,7 @@ from framework.engine.events import Event, StageStarted
 from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.runner import run
 from framework.spark.checking.checker import SparkChecker
-from framework.spark.loading.reader import SparkInput
+from framework.spark.loading.preview import SparkInput
 from framework.spark.tasks import SparkTasks
 from tests.spark.faults.executor_loss import executors, history, session_on_executors
 from tests.support.checks import Gate, good_rows

@@ -8,8 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
 
-from framework.spark.loading.determinism import nondeterministic
-from framework.spark.loading.frames import open_input
+from framework.spark.loading.frames import nondeterministic, open_input
 from tests.support.inputs import an_input, write_rows
 
 pytestmark = pytest.mark.spark

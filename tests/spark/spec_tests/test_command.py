@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from framework.cli.app import main
-from framework.spark.spec_tests.session import session_of, start_settings
+from framework.spark.spec_tests.run_test import session_of, start_settings
 from tests.support.commands import run_pipeline
 from tests.support.spec_tests import a_test, write_spec
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from framework.cli.history import write_events
-from framework.engine.inspect.history import Event
+from framework.engine.reading.load_history import Event
 from framework.engine.reporting.summary import commit_summary
 from framework.engine.results import AuditReport
 from tests.support.reports import KEYS, a_check, a_report, a_result, an_endless_report

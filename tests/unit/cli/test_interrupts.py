@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from framework.cli.interrupts import code_of, forget, listen, raise_if_lost
+from framework.cli.exits import code_of, forget, listen, raise_if_lost
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

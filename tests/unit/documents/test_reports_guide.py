@@ -12,7 +12,7 @@ from rich.console import Console
 
 from framework.cli.history import write_events
 from framework.cli.render.checks import write_checks
-from framework.engine.inspect.history import Event
+from framework.engine.reading.load_history import Event
 from framework.engine.reporting.forms import render
 from framework.engine.reporting.summary import commit_summary
 from framework.vocabulary import ReportForm

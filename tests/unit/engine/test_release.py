@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framework.engine.inspect.history import history
 from framework.engine.quarantine.record import read_record
+from framework.engine.reading.load_history import history
 from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
 from framework.errors import (

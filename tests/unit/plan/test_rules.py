@@ -13,7 +13,7 @@ from framework.hudi.table.partition_path import PartitionValue
 from framework.plan.rules import Choice, ModeRule, choose_modes, rule_faults
 from framework.plan.target import mode_rules
 from framework.spec.sections.comparisons import parse_comparisons
-from framework.spec.sections.patterns import compile_pattern
+from framework.spec.sections.fields import compile_pattern
 from framework.vocabulary import BootstrapMode, PartitionType, SourceTrait
 from tests.support.planning import a_spec
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from framework.spec.document.findings import FindingList
-from framework.spec.document.nodes import Node
+from framework.spec.document.positions import Node
 from framework.spec.document.references import Variable
 from framework.spec.document.resolve import Resolver, Scope
 from framework.spec.document.source import SourceText

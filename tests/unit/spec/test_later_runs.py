@@ -12,9 +12,8 @@ from framework.errors import PlanError
 from framework.spec.document.secret import Secret
 from framework.spec.loader import load_spec
 from framework.spec.sections.pipeline_spec import PipelineSpec
-from framework.spec.sections.source_spec import SourceLoad
+from framework.spec.sections.source_spec import SMALL_FILE_LIMIT, TARGET_FILE_SIZE, SourceLoad
 from framework.spec.sections.table_spec import OrderingSpec
-from framework.spec.sections.write_spec import SMALL_FILE_LIMIT, TARGET_FILE_SIZE
 from framework.vocabulary import SchemaEvolution, TableType, WriteOperation
 
 Write = Callable[..., Path]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from framework.errors import PlanError, SpecError
-from framework.spec.document.regular_file import NotRegularError, TooBigError, read_regular
 from framework.spec.document.secret import Secret, SecretName
+from framework.spec.document.source import NotRegularError, TooBigError, read_regular
 from framework.spec.loader import load_spec
 from framework.spec.sections.project import PROJECT_FILE
 from tests.unit.spec.conftest import SPEC, WriteSpec

@@ -14,7 +14,7 @@ import pytest
 from framework.engine.events import Event, Note
 from framework.engine.reading.table import open_table
 from framework.engine.reading.views import LISTED, Views
-from framework.spark.views import EmbeddedViews
+from framework.spark.backend import EmbeddedViews
 from framework.spec.sections.timeline_service_spec import TimelineServiceSpec
 from framework.vocabulary import TableType, ViewStore, WriteOperation
 from tests.support.faulty_service import FAULTS, FaultyServer, Misled, faulty_server

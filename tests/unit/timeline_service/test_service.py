@@ -15,7 +15,7 @@ import pytest
 from framework.errors import PlanError
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.port import Query, Selection
-from framework.hudi.view.stores.memory import MemoryStore
+from framework.hudi.view.stores.port import MemoryStore
 from framework.timeline_service.access import Access, is_loopback
 from framework.timeline_service.hudi_routes import hudi_route
 from framework.timeline_service.server import EmbeddedServer

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from framework.hudi.view.stores.embedded_kv import EmbeddedKvStore
-from framework.hudi.view.stores.memory import MemoryStore
+from framework.hudi.view.stores.port import MemoryStore
 from framework.hudi.view.stores.spillable import SpillableStore
-from framework.timeline_service.stores import store_of
+from framework.timeline_service.host import store_of
 from framework.vocabulary import ViewStore
 
 KINDS = {

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from framework.hudi.view.stores.memory import MemoryStore
-from framework.hudi.view.stores.port import StoreUsage
+from framework.hudi.view.stores.port import MemoryStore, StoreUsage
 
 __all__ = ["SpillableStore"]
 

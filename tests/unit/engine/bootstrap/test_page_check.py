@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framework.engine.bootstrap.page_check import PageShare, check_pages
+from framework.engine.source_checks import PageShare, check_pages
 from framework.engine.tasks import InProcessTasks
 from framework.errors import CorruptFileError, SourceDriftError
 from tests.support.sources import SourceContext, a_bench

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from framework.engine.inspect.history import history
 from framework.engine.inspect.status import table_status
+from framework.engine.reading.load_history import history
 from framework.hudi.commit.lease import Owner, acquire
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.timeline.clock import SystemClock

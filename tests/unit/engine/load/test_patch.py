@@ -22,7 +22,7 @@ from framework.engine.load.key_input import KEY
 from framework.engine.load.patch import Patched, patched
 from framework.engine.reading.slice_rows import SliceTable
 from framework.hudi.bootstrap.key_pass import BloomChoice
-from framework.hudi.bootstrap.row_numbers import RowNumbers
+from framework.hudi.bootstrap.seqno_pages import RowNumbers
 from framework.hudi.bootstrap.source_schema import encode_schema
 from framework.hudi.codecs.bloom import BloomFilter
 from framework.hudi.filegroup.column_chunks import ChunkFile

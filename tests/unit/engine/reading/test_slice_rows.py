@@ -21,7 +21,7 @@ from framework.engine.reading.table import open_table
 from framework.engine.tasks import decode, encode
 from framework.errors import SourceDriftError, StorageError
 from framework.hudi.bootstrap.index import BootstrapIndex
-from framework.hudi.filegroup.merge_rule import MergeRule
+from framework.hudi.filegroup.merge import MergeRule
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import META_COLUMNS
 from framework.hudi.view.listing_view import ListingView

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from framework.engine.spec_tests.result import NO_ROWS, compare, text_of
-from framework.plan.faults import Fault
+from framework.plan.refusals import Fault
 from tests.support.spec_tests import some_rows
 
 ROWS = pa.table({"id": [1, 2, 2], "v": [0.5, math.nan, math.nan], "t": ["a", None, None]})

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from framework.engine.spec_tests.rows import fitted_rows, rows_as_arrow
-from framework.plan.faults import Fault
+from framework.plan.refusals import Fault
 from tests.support.spec_tests import a_spec, a_test, ready_tests, some_rows
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from framework.hudi.bootstrap.full_record import write_full_record
 from framework.hudi.bootstrap.key_pass import BloomChoice, key_columns
 from framework.hudi.bootstrap.skeleton import (
     SOURCE,
@@ -18,6 +17,7 @@ from framework.hudi.bootstrap.skeleton import (
     WrittenBaseFile,
     base_file_name,
     file_id,
+    write_full_record,
 )
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.bootstrap.source_schema import with_partition_columns

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framework.hudi.bootstrap.key_pass import BloomChoice, KeyPass, key_columns
-from framework.hudi.bootstrap.row_numbers import RowNumbers
+from framework.hudi.bootstrap.seqno_pages import RowNumbers
 from framework.hudi.codecs.bloom import BloomFilter
 from framework.hudi.codecs.murmur import key_hashes
 from framework.vocabulary import BloomKind

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from framework.hudi.bootstrap.row_numbers import RowNumbers
+from framework.hudi.bootstrap.seqno_pages import RowNumbers
 
 INSTANT = "20260101000000000"
 MOST_PARTITIONS_IN_3_BYTES = 1 << 24

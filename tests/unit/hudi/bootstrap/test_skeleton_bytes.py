@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from framework.hudi.bootstrap.row_numbers import RowNumbers
-from framework.hudi.bootstrap.seqno_pages import PAGE_ROWS
+from framework.hudi.bootstrap.seqno_pages import PAGE_ROWS, RowNumbers
 from framework.hudi.bootstrap.skeleton_bytes import SkeletonBytes
 from framework.hudi.codecs.parquet_seal import SEAL
 from framework.hudi.table.layout import META_COLUMNS

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from framework.errors import CorruptFileError, StorageError
-from framework.hudi.commit.journal import Journal
+from framework.hudi.commit.segments import Journal
 from framework.hudi.commit.staging import Staging
 from framework.hudi.storage.memory import MemoryStorage
 from tests.support.storage_suite import put

@@ -13,8 +13,8 @@ from framework.hudi.commit.intent import Transaction
 from framework.hudi.commit.lease import acquire
 from framework.hudi.commit.links import check_listing, link_files
 from framework.hudi.commit.markers import MarkerType, write_markers
-from framework.hudi.commit.own_logs import is_own_log, own_logs
 from framework.hudi.commit.pending import find_pending
+from framework.hudi.commit.placement import is_own_log, own_logs
 from framework.hudi.commit.recovery import roll_back
 from framework.hudi.commit.transaction import begin
 from framework.hudi.storage.memory import MemoryStorage

@@ -16,8 +16,7 @@ from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.commit.recovery import roll_back, roll_forward
 from framework.hudi.commit.transaction import begin
 from framework.hudi.storage.memory import MemoryStorage
-from framework.hudi.table.layout import BOOTSTRAP_INSTANT, PROPERTIES
-from framework.hudi.table.partition_metadata import PartitionMetadata
+from framework.hudi.table.layout import BOOTSTRAP_INSTANT, PROPERTIES, PartitionMetadata
 from framework.hudi.timeline.clock import ManualClock
 from tests.support.storage_suite import put, read, tree
 from tests.support.transactions import (

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from framework.errors import CorruptFileError
 from framework.hudi.codecs.log_records import DeletedRecord
 from framework.hudi.filegroup.log_changes import LogChange
-from framework.hudi.filegroup.merge import merged, replaced
-from framework.hudi.filegroup.merge_rule import MergeRule
+from framework.hudi.filegroup.merge import MergeRule, merged, replaced
 
 SCHEMA = pa.schema([("_hoodie_record_key", pa.string()), ("n", pa.int64()), ("v", pa.string())])
 LATER = MergeRule()

@@ -13,9 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from framework.errors import StorageError
-from framework.hudi.storage.faults import storage_error
 from framework.hudi.storage.local import LocalStorage
-from framework.hudi.storage.port import Move, Storage
+from framework.hudi.storage.port import Move, Storage, storage_error
 from tests.support.storage_suite import StorageSuite, condition_of, put, tree
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framework.errors import CorruptFileError
-from framework.hudi.table.partition_metadata import PartitionMetadata
+from framework.hudi.table.layout import PartitionMetadata
 
 
 @pytest.mark.parametrize(("path", "depth"), [("", 0), ("p=1", 1), ("y=1/m=2/d=3", 3)])

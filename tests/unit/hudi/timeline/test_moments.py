@@ -7,8 +7,8 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from framework.errors import PlanError
+from framework.hudi.timeline.clock import Moment, instant_of
 from framework.hudi.timeline.instant import Action, Instant, InstantState
-from framework.hudi.timeline.moments import Moment, instant_of
 from framework.hudi.timeline.timeline import Timeline
 
 OLD = "00000000000001"

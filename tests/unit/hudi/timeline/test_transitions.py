@@ -7,8 +7,7 @@ from itertools import product
 import pytest
 
 from framework.errors import CommitConflictError, UnsupportedTableError
-from framework.hudi.timeline.instant import Action, Instant, InstantState
-from framework.hudi.timeline.transitions import TRANSITIONS, advance
+from framework.hudi.timeline.instant import TRANSITIONS, Action, Instant, InstantState, advance
 
 REQUESTED, INFLIGHT, COMPLETED = InstantState
 IRREGULAR = {

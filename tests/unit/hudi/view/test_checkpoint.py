@@ -15,7 +15,7 @@ from framework.hudi.filegroup.slices import FileSlice
 from framework.hudi.view.checkpoint import Refusal, Reopened, reopen, write_checkpoint
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.port import Query, Selection
-from framework.hudi.view.stores.memory import MemoryStore
+from framework.hudi.view.stores.port import MemoryStore
 from tests.support.timeline_metadata import clean_bytes
 from tests.support.view_scene import BASE, Scene
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from framework.hudi.view.stores.embedded_kv import EmbeddedKvStore
-from framework.hudi.view.stores.memory import MemoryStore
+from framework.hudi.view.stores.port import MemoryStore
 from framework.hudi.view.stores.spillable import SpillableStore
 from tests.support.view_model import ACTIONS, Lab
 

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from framework.errors import PlanError
-from framework.plan.faults import refuse
 from framework.plan.quality.contract import (
     column_faults,
     contract_faults,
@@ -19,6 +18,7 @@ from framework.plan.quality.contract import (
 )
 from framework.plan.quality.model import MAX_SPLITTING, Check, ColumnContract, Quality
 from framework.plan.quality.of_spec import quality_of
+from framework.plan.refusals import refuse
 from framework.spec.loader import load_spec
 from framework.spec.sql.spark_types import normal_type
 from framework.vocabulary import CheckKind, OnFail

@@ -16,7 +16,7 @@ from framework.plan.definition import Plan
 from framework.plan.observation import Observation, SourceDrift
 from framework.plan.render.document import plan_schema
 from framework.plan.render.explain import LineKind, explain_json, explain_markdown, explain_text
-from framework.plan.render.stage_text import stage_text
+from framework.plan.render.stage_document import stage_text
 from framework.plan.stages import BeginBootstrap
 from tests.support.planning import (
     FLIGHTS_SCHEMA,

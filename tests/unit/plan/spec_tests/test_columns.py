@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from framework.plan.spec_tests.columns import ddl_columns, given_columns, table_columns
+from framework.plan.spec_tests.spec_test import ddl_columns, given_columns, table_columns
 from tests.support.spec_tests import a_spec
 
 SCHEMA: dict[str, Any] = {"path": "lake/landing", "schema": "id INT, amount DECIMAL(9,2)"}

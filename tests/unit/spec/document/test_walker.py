@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from framework.errors import Finding, SpecError
 from framework.spec.document.findings import MAX_FINDINGS, FindingList
-from framework.spec.document.nodes import ListNode, MapNode, Node, ScalarNode
+from framework.spec.document.positions import ListNode, MapNode, Node, ScalarNode
 from framework.spec.document.source import SourceText, read_source
 from framework.spec.document.walker import MAX_DEPTH, parse
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.spec.sections.patterns import PatternError, compile_pattern
+from framework.spec.sections.fields import PatternError, compile_pattern
 
 SLOW = (
     "(a+)+$",

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from framework.hudi.view.stores.embedded_kv import EmbeddedKvStore
-from framework.hudi.view.stores.memory import MemoryStore, cost_of
-from framework.hudi.view.stores.port import GroupStore
+from framework.hudi.view.stores.port import GroupStore, MemoryStore, cost_of
 from framework.hudi.view.stores.spillable import SpillableStore
-from framework.timeline_service.stores import store_of
+from framework.timeline_service.host import store_of
 from framework.vocabulary import ViewStore
 
 SMALL = 4_000

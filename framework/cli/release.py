@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,26 +14,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from framework.cli import options
 from framework.cli.execution import RunOptions, interruptible
 from framework.cli.exits import gravest
-from framework.cli.options import (
-    Conf,
-    Format,
-    JsonFormat,
-    LogFormat,
-    LogOption,
-    Master,
-    Target,
-    Variables,
-    pairs,
-)
-from framework.cli.places import NamedTable, table_of
-from framework.cli.quarantine.selection import NOTHING, InstantOption, chosen
+from framework.cli.places import NamedTable, in_process, table_of
+from framework.cli.quarantine import NOTHING, InstantOption, chosen
 from framework.cli.render.console import clean, out, write
 from framework.cli.render.errors import OutputOptions, fail
 from framework.cli.render.progress import reporting
 from framework.cli.spark_session import opened_backend
-from framework.cli.spec_files import in_process
 from framework.cli.usage import usage_error
 from framework.engine.events import Events, Note
 from framework.engine.prepare import PlanningContext, Prepared, Request
@@ -45,25 +35,23 @@ from framework.plan.render.explain import explain_text
 from framework.plan.words import count_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from framework.engine.backend import Backend
     from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
 
-__all__ = ["command"]
+__all__ = ["release_command"]
 
 _STAYS = "quarantine/all-fail"
 
 
-def command(
+def release_command(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec of the table.")],
     instant: InstantOption = None,
-    target: Target = None,
-    var: Variables = None,
-    master: Master = None,
-    conf: Conf = None,
-    form: Format = JsonFormat.TEXT,
-    log_format: LogOption = LogFormat.TEXT,
+    target: options.Target = None,
+    var: options.Variables = None,
+    master: options.Master = None,
+    conf: options.Conf = None,
+    form: options.Format = options.JsonFormat.TEXT,
+    log_format: options.LogOption = options.LogFormat.TEXT,
 ) -> int:
     """Load rows that were quarantined into the table, through the gate; those that fail stay out.
 
@@ -71,7 +59,7 @@ def command(
     first failure, but continues where all rows of an instant fail as before: these stay where they
     are. With --format json each instant is one line.
     """
-    variables = pairs(var, "--var")
+    variables = options.pairs(var, "--var")
     table = table_of(str(spec), target, variables)
     if table.spec is None:
         raise usage_error("needs-spec", f"{spec} is no spec", "the checks of a spec are needed")
@@ -80,10 +68,11 @@ def command(
         request=Request(path=spec, target=target, variables=variables),
         order=RunOptions(
             master=master,
-            conf=pairs(conf, "--conf"),
+            conf=options.pairs(conf, "--conf"),
             in_process=False,
             voice=OutputOptions(
-                json_result=form is JsonFormat.JSON, json_log=log_format is LogFormat.JSON
+                json_result=form is options.JsonFormat.JSON,
+                json_log=log_format is options.LogFormat.JSON,
             ),
         ),
     )

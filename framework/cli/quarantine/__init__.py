@@ -1,1 +1,0 @@
-"""The commands of `run-pipeline quarantine`: rows that runs quarantined."""
