@@ -1,7 +1,7 @@
-"""The rows of a data set in other files: shuffled over all of them, or in the order of the keys.
+"""A data set rewritten into shuffled files or into files in key order.
 
-In shuffled files no key is greater than the one before and each file's keys range over all keys; in
-ordered ones keys strictly increase from file to file. Both are flat folders with all columns.
+Shuffled files are unsorted, and the keys of each range over all keys; in ordered ones keys strictly
+increase from file to file. Both are flat folders with all columns.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ARRANGEMENTS: Final = ("shuffled", "ordered")
 
 
 def arranged(source: DataSet, how: str, data_dir: Path) -> DataSet:
-    """Return the rows of a set in as many files, arranged; made first where it is not there."""
+    """Return the set arranged into the same number of files, creating it if missing."""
     made = replace(source, name=f"{source.name}.{how}", path=data_dir / f"{source.name}.{how}")
     made = replace(made, partition="", partition_type="")
     if not made.path.is_dir():
@@ -38,10 +38,10 @@ def arranged(source: DataSet, how: str, data_dir: Path) -> DataSet:
 
 
 def planted(source: DataSet, groups: int, rows: int, path: Path) -> DataSet:
-    """Return a set in which `groups` keys stand in `rows` rows each; other files are links.
+    """Return a set with `groups` keys that occur in `rows` rows each; other files are links.
 
-    The first of two rows is there already, in the last file; all others stand in place of rows of
-    the first file, or in a file of their own where they are too many.
+    One row of each key is the original in the last file. The copies replace rows of the first file,
+    or are in a separate file if there are too many.
     """
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)
@@ -61,7 +61,7 @@ def planted(source: DataSet, groups: int, rows: int, path: Path) -> DataSet:
 
 
 def _replaced(rows: pa.Table, by: pa.Table) -> pa.Table:
-    """Return the rows with some of them, evenly spread, replaced."""
+    """Return the rows with some of them replaced, evenly spread."""
     gone = np.linspace(0, rows.num_rows - 1, by.num_rows).astype(np.int64)
     places = np.arange(rows.num_rows)
     places[gone] = rows.num_rows + np.arange(by.num_rows)
@@ -69,7 +69,7 @@ def _replaced(rows: pa.Table, by: pa.Table) -> pa.Table:
 
 
 def _shuffle(source: DataSet, folder: Path) -> None:
-    """Deal the rows of each file out to all files at random, then shuffle each of these."""
+    """Distribute the rows of each file to all files at random, then shuffle each file."""
     random = np.random.default_rng(13)
     files = len(source.files)
 
@@ -83,7 +83,7 @@ def _shuffle(source: DataSet, folder: Path) -> None:
 
 
 def _order(source: DataSet, folder: Path) -> None:
-    """Deal the rows out to files by ranges of the first key, then sort each of these."""
+    """Distribute the rows to files by ranges of the first key, then sort each file."""
     files = source.files
     key = source.keys[0]
     columns = [pq.read_table(file, columns=[key], partitioning=None)[key] for file in files]
@@ -105,7 +105,7 @@ def _deal(
     target: Callable[[pa.Table], np.ndarray],
     finish: Callable[[pa.Table], pa.Table],
 ) -> None:
-    """Write as many files as there are; `target` says where each row goes."""
+    """Write the same number of files; `target` returns the file of each row."""
     dealt = folder / "dealt"
     dealt.mkdir()
     files = source.files
@@ -126,5 +126,5 @@ def _deal(
 
 
 def _write(rows: pa.Table, path: Path) -> None:
-    """Write one file as the set's own are: snappy, no Arrow schema."""
+    """Write one file like the set's own: snappy, no Arrow schema."""
     pq.write_table(rows, path, compression="snappy", store_schema=False)

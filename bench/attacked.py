@@ -1,8 +1,8 @@
-"""What another client of our timeline service pays while forty connections send and never read.
+"""Latency of the timeline service for one client while forty connections send and never read.
 
-`python bench/attacked.py JSON` is the sender, `Attack` as JSON, until it is killed: a process of
-its own, whose connections pipeline look-ups as fast as they are taken, and are opened again when
-the service closes them. The other client asks for one group after another, with the token.
+`python bench/attacked.py JSON` is the sender, with `Attack` as JSON, and runs until it is killed: a
+separate process whose connections pipeline look-ups as fast as the service accepts them, and
+reconnect when it closes them. The other client looks up one group after another, with the token.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["ATTACKS", "AttackedCost", "attacked", "print_attacked"]
 ATTACKS: Final = ("none", "without a token", "with a token")
 _CONNECTIONS: Final = 40
 _PIPELINED: Final = 500
-_TOKEN: Final = "bench"  # noqa: S105 - of a server that lives for seconds
+_TOKEN: Final = "bench"  # noqa: S105 - for a server that lives for seconds
 _ROUTE: Final = "/v1/hoodie/view/slices/file/latest/"
 _SETTLE_S: Final = 1.0
 _LOOK_S: Final = 0.25
@@ -39,7 +39,7 @@ _LOOK_S: Final = 0.25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attack:
-    """What the sender sends, over and over: `head` is all of a request but its end."""
+    """The request that the sender repeats: `head` is all of it except its end."""
 
     port: int
     head: str
@@ -47,7 +47,7 @@ class Attack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackedCost:
-    """Of the other client: milliseconds of its answers; of the server: megabytes it took more."""
+    """Response times of the other client, and the server's additional memory."""
 
     requests: int
     p50_ms: float
@@ -57,10 +57,10 @@ class AttackedCost:
 
 
 def attacked(table: GroupedTable, attack: str, seconds: float) -> AttackedCost:
-    """Return the cost of one attack on a new server that knows one partition.
+    """Return the cost of one attack on a new server with one loaded partition.
 
     Raises:
-        SideError: an answer to the other client is no 200, or nothing attacked.
+        SideError: a response to the other client is not 200, or the sender exited.
     """
     partition, file_id = table.some_pairs(1)[0]
     target = f"{_ROUTE}?{table.query()}&partition={partition}&fileid={file_id}"
@@ -102,7 +102,7 @@ def _head(target: str, attack: str) -> str:
 def _ask(
     port: int, target: str, seconds: float, pid: int | None = None
 ) -> tuple[list[float], float]:
-    """Ask one after another; return the sorted seconds of each, and the most memory seen."""
+    """Send one request after another; return their sorted seconds, and the peak memory seen."""
     took: list[float] = []
     most, looked = 0.0, 0.0
     client = HTTPConnection("127.0.0.1", port, timeout=60)
@@ -124,7 +124,7 @@ def _ask(
 
 @contextmanager
 def _server() -> Iterator[tuple[int, int]]:
-    """Start a server that wants a token; its port and process."""
+    """Start a server that requires a token; yield its port and process id."""
     port = free_port()
     command = [sys.executable, *server_command("memory", 128, port), _TOKEN]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
@@ -137,10 +137,10 @@ def _server() -> Iterator[tuple[int, int]]:
 
 @contextmanager
 def _attacking(attack: Attack, name: str) -> Iterator[None]:
-    """Send while the block runs.
+    """Run the sender during the block.
 
     Raises:
-        SideError: the sender ended by itself.
+        SideError: the sender exited by itself.
     """
     if name == "none":
         yield
@@ -150,14 +150,14 @@ def _attacking(attack: Attack, name: str) -> Iterator[None]:
         time.sleep(_SETTLE_S)
         yield
         if sender.poll() is not None:
-            message = f"the sender ended with {sender.returncode}"
+            message = f"the sender exited with {sender.returncode}"
             raise SideError(message)
     finally:
         ended(sender)
 
 
 def _send(attack: Attack) -> None:
-    """Send on all connections until the process is ended."""
+    """Send on all connections until the process is killed."""
     data = f"{attack.head}\r\n\r\n".encode() * _PIPELINED
     waiting = select.epoll()
     sent: dict[int, tuple[socket.socket, int]] = {}

@@ -1,12 +1,12 @@
-"""What the gate's proofs cost beside those who count: uniqueness of lineitem's composite key.
+"""Cost of the gate's uniqueness proof compared with counting: lineitem's composite key.
 
 The same rows in two arrangements: shuffled, so that each file's keys range over all keys and all
 must be hashed, spilled and compared; and ordered, where order and ranges prove them. Plain Spark
-groups by the key, Great Expectations asks whether it is unique (`persist=False`), polars streams,
-DuckDB groups. Folders are opened (planned, listed) beforehand; then warm process against warm
-process, alternating, median of the runs. Then duplicates are planted and what is found is compared
-with them, and the memory of a task is measured at two scales. Ratios are of wall time.
-The part `checks` measures what ten row checks cost on top of writes.
+groups by the key, Great Expectations checks that it is unique (`persist=False`), polars streams,
+DuckDB groups. Folders are opened (planned, listed) beforehand. Warm processes alternate; figures
+are medians of the runs. Then duplicates are planted and compared with the findings, and the memory
+of a task is measured at two scales. Ratios are of wall time.
+The part `checks` measures the cost of ten row checks on top of writes.
 The last line is one JSON object `{bench, ratios, targets, missed}`.
 """
 
@@ -37,14 +37,14 @@ CONTENDERS = {
     "polars": ("polars", "unique"),
     "duckdb": ("duckdb", "unique"),
 }
-"""Name of a row to (side, action)."""
+"""(Side, action) by name of the row."""
 PLANTED = {
     "one pair": ("shuffled", 1, 2),
     "1,000 pairs": ("shuffled", 1_000, 2),
     "one key a million times": ("shuffled", 1, 1_000_000),
     "one pair among ordered files": ("ordered", 1, 2),
 }
-"""Name of a case to (arrangement, groups, rows of each)."""
+"""(Arrangement, groups, rows of each) by name of the case."""
 _WARM_UPS = 2
 _SMALL_SCALE = 1
 
@@ -53,7 +53,7 @@ Costs = dict[tuple[str, str], Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofCost:
-    """Medians of one contender, and its highest peaks; `task_mb` as of `Measured`."""
+    """Medians of one contender, and its highest peaks; `task_mb` as in `Measured`."""
 
     wall_s: float
     cpu_s: float
@@ -63,13 +63,13 @@ class ProofCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """Cases of planted duplicates in which groups or rows were not those that were planted."""
+    """Number of cases whose reported groups or rows differ from the planted ones."""
 
     wrong: int
 
 
 def main() -> int:
-    """Run the bench; with `--check`, 1 when a target is missed."""
+    """Run the bench; return 1 with `--check` if a target is missed."""
     options = _options()
     parts = options.part.split(",")
     costs: Costs = {}
@@ -82,17 +82,16 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", default=",".join(PARTS), help="comma list of parts")
+    parser.add_argument("--part", default=",".join(PARTS), help="comma-separated parts")
     parser.add_argument("--scale", type=int, default=5, help="TPC-H scale of lineitem")
     parser.add_argument("--runs", type=int, default=5, help="measured runs of each contender")
-    parser.add_argument("--only", default=",".join(CONTENDERS), help="comma list of contenders")
+    parser.add_argument("--only", default=",".join(CONTENDERS), help="comma-separated contenders")
     return read_options(parser)
 
 
 def _uniqueness(options: argparse.Namespace) -> Costs:
-    """Return what the proofs of unique keys cost, and whether they find what there is."""
+    """Return the cost of the uniqueness proofs, and the number of wrong findings."""
     costs: Costs = {}
     for how in ARRANGEMENTS:
         costs |= {(how, row): cost for row, cost in _contest(_lineitem(options, how), options)}
@@ -104,7 +103,7 @@ def _uniqueness(options: argparse.Namespace) -> Costs:
 
 
 def _checks(options: argparse.Namespace) -> Costs:
-    """Return what ten checks cost on top of writes, and how many of them miss a bad row."""
+    """Return the cost of ten checks on top of writes, and how many of them miss a bad row."""
     costs: Costs = {}
     for (write, row), found in checked_writes(options).items():
         costs[write, row] = cost = _median(found)
@@ -117,7 +116,7 @@ PARTS: Mapping[str, Callable[[argparse.Namespace], Costs]] = {
     "uniqueness": _uniqueness,
     "checks": _checks,
 }
-"""Each part measures by itself; its targets are those of its name in `AUDIT_TARGETS`."""
+"""Each part is measured separately; `AUDIT_TARGETS` has its targets by name."""
 
 
 def _lineitem(options: argparse.Namespace, how: str, scale: int = 0) -> DataSet:
@@ -127,7 +126,7 @@ def _lineitem(options: argparse.Namespace, how: str, scale: int = 0) -> DataSet:
 
 
 def _contest(source: DataSet, options: argparse.Namespace) -> Iterator[tuple[str, ProofCost]]:
-    """Yield the medians of each contender on one data set, which has no duplicates."""
+    """Yield the medians of each contender on one data set without duplicates."""
     samples: dict[str, list[Measured]] = {row: [] for row in options.only.split(",")}
     with ExitStack() as stack:
         sides = {
@@ -147,10 +146,10 @@ def _contest(source: DataSet, options: argparse.Namespace) -> Iterator[tuple[str
 
 
 def _once(side: Side, action: str, source: DataSet, options: argparse.Namespace) -> Measured:
-    """Open a data set, then look for duplicates; the cost is that of looking.
+    """Open a data set, then search for duplicates; only the search is measured.
 
-    Our side proves a hundred tiny files before, unmeasured: Spark ends Python workers that idled
-    for a minute, and the other contenders may well take that long.
+    Our side first proves a hundred tiny files, unmeasured: Spark stops Python workers that idled
+    for a minute, and the other contenders may take that long.
     """
     if side.log.stem == "proofs":
         tiny = prepare("tiny-100", scale=1, data_dir=options.data)
@@ -162,14 +161,14 @@ def _once(side: Side, action: str, source: DataSet, options: argparse.Namespace)
 
 
 def _expect_none(row: str, source: DataSet, found: Mapping[str, Any]) -> None:
-    """Raise where a contender found duplicates in a set that has none."""
+    """Raise if a contender found duplicates in a set without any."""
     if found["rows"]:
         message = f"{row} found {found} in {source.name}, which has no duplicates"
         raise ValueError(message)
 
 
 def _wrong_findings(options: argparse.Namespace) -> int:
-    """Return in how many cases what is found is not what was planted."""
+    """Return the number of cases whose findings differ from the planted duplicates."""
     wrong = 0
     folder = options.data / "planted"
     with start_side("proofs", options) as side:
@@ -186,7 +185,7 @@ def _wrong_findings(options: argparse.Namespace) -> int:
 
 
 def _alone(scale: int, options: argparse.Namespace) -> ProofCost:
-    """Return what our proof of shuffled files costs in a session that has seen no others."""
+    """Return the cost of our proof of shuffled files in a new session."""
     source = _lineitem(options, "shuffled", scale)
     with start_side("proofs", options) as side:
         found = [_once(side, "unique", source, options) for _ in range(1 + options.runs)]
@@ -196,7 +195,6 @@ def _alone(scale: int, options: argparse.Namespace) -> ProofCost:
 
 
 def _median(found: list[Measured]) -> ProofCost:
-    """Return the medians of several runs."""
     return ProofCost(
         wall_s=statistics.median(each.wall_s for each in found),
         cpu_s=statistics.median(each.cpu_s for each in found),

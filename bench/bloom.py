@@ -1,13 +1,13 @@
-"""What a bloom filter costs, and what it saves Apache Hudi's bloom index, by size and rate.
+"""Cost of a bloom filter, and its savings for Apache Hudi's bloom index, by size and rate.
 
-Every filter is made by our own code from random keys, which no key range can tell apart, so that
-the filter alone decides which files the index opens. Two sizings: for the file's own rows, and
-Apache Hudi's default (60,000 keys a row of the filter, full at 100,000).
+Every filter is built by our own code from random keys, which key ranges cannot separate, so the
+filter alone decides which files the index opens. Two sizings: for the file's own rows, and Apache
+Hudi's default (60,000 keys a row of the filter, full at 100,000).
 
-The columns: bytes of footer and nanoseconds of CPU a record; the share of absent keys that pass,
-by the bits that are set and by a million absent keys; the share of files that an upsert of so many
-new keys reads in vain; and the bytes a record that the index then reads (the filter, and the keys
-of the files that it did not rule out). The last line is one JSON object
+The columns: bytes of footer and nanoseconds of CPU per record; the share of absent keys that pass,
+estimated from the set bits and measured with a million absent keys; the share of files that an
+upsert of N new keys reads in vain; and the bytes per record that the index then reads (the filter,
+and the keys of the files that it did not rule out). The last line is one JSON object
 `{bench, ratios, targets, missed}`.
 """
 
@@ -50,7 +50,7 @@ TARGETS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One filter: per record its bytes and time, and the share of absent keys that pass."""
+    """One filter: bytes and time per record, and the share of absent keys that pass."""
 
     footer_bytes: float
     build_ns: float
@@ -59,18 +59,18 @@ class Measured:
     key_bytes: float
 
     def read_in_vain(self, keys: int) -> float:
-        """Share of files that an upsert of so many absent keys cannot rule out."""
+        """Return the share of files that an upsert of N absent keys cannot rule out."""
         return float(-np.expm1(keys * np.log1p(-min(self.by_bits, 1 - 1e-12))))
 
     def index_reads(self, keys: int) -> float:
-        """Bytes a record that the index reads: filter, and keys where it rules nothing out."""
+        """Return bytes per record that the index reads: filter, and keys of remaining files."""
         return self.footer_bytes + self.read_in_vain(keys) * self.key_bytes
 
 
 def main() -> int:
-    """Run the bench; with `--check`, 1 when a target is missed."""
+    """Run the bench; return 1 with `--check` if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="fail where a target is missed")
+    parser.add_argument("--check", action="store_true", help="fail if a target is missed")
     options = parser.parse_args()
     _print_head()
     found: dict[tuple[int, str], Measured] = {}
@@ -79,7 +79,7 @@ def main() -> int:
         absent = random_keys(ABSENT, seed=1)
         key_bytes = _column_bytes(keys) / rows
         for name, choice in _contenders():
-            # Apache Hudi sizes by its option alone; ours never makes one larger than its file.
+            # Apache Hudi sizes filters by its option only; ours never exceed the file's needs.
             fits = choice.spec(rows if name != HUDI else max(rows, choice.expected_keys))
             measured = _measure(keys, absent, fits, key_bytes)
             found[rows, name] = measured
@@ -96,7 +96,7 @@ def random_keys(count: int, *, seed: int) -> pa.StringArray:
 
 
 def _contenders() -> list[tuple[str, BloomChoice]]:
-    """Return each filter by name: both sizings at each rate, and the default of a spec."""
+    """Return each filter by name: both sizings at each rate, and a spec's default."""
     made = []
     for rate in RATES:
         made.append((f"rows {rate:g}", BloomChoice(fpp=rate)))
@@ -113,7 +113,7 @@ def _contenders() -> list[tuple[str, BloomChoice]]:
 
 
 def _measure(keys: Any, absent: Any, spec: Any, key_bytes: float) -> Measured:
-    """Build one filter, the best of three times, and ask it."""
+    """Build one filter, taking the best of three times, and query it."""
     seconds = []
     for _ in range(3):
         begun = time.process_time()
@@ -141,7 +141,6 @@ def _column_bytes(keys: Any) -> int:
 
 
 def _print_head() -> None:
-    """Print the names of the columns."""
     batches = "".join(f" vain {keys // 1000:>4}k" for keys in BATCHES)
     print(
         f"{'rows':>9} {'sized for':12} {'rate':>6} {'B/rec':>7} {'ns/rec':>7} "
@@ -150,7 +149,6 @@ def _print_head() -> None:
 
 
 def _print_row(rows: int, name: str, rate: float, measured: Measured) -> None:
-    """Print one filter."""
     vain = "".join(f" {measured.read_in_vain(keys):10.2%}" for keys in BATCHES)
     print(
         f"{rows:9,} {name.split(' ', maxsplit=1)[0]:12} {rate:6.0e} {measured.footer_bytes:7.2f} "
@@ -161,7 +159,7 @@ def _print_row(rows: int, name: str, rate: float, measured: Measured) -> None:
 
 
 def _ratios(found: dict[tuple[int, str], Measured]) -> dict[str, float]:
-    """Return what the targets compare."""
+    """Return the ratios of the targets."""
     ratios: dict[str, float] = {}
     for rows in FILE_ROWS:
         hudi, ours = found[rows, HUDI], found[rows, DEFAULT]

@@ -1,7 +1,7 @@
-"""Bootstrap side by side: Lakestrap, Apache Hudi's METADATA_ONLY, a plain rewrite, the floor.
+"""Bootstraps side by side: Lakestrap, Apache Hudi's METADATA_ONLY, a plain rewrite, a lower bound.
 
-Warm session against warm session on the same files, alternating, median of the runs; one warm-up
-of each is dropped. Ratios are of CPU time of the whole process tree unless a target says wall.
+Warm sessions alternate on the same files; figures are medians of the runs, without one warm-up of
+each. Ratios are of CPU time of the whole process tree unless a target says wall.
 The last line is one JSON object `{bench, ratios, targets, missed}`.
 """
 
@@ -36,9 +36,9 @@ CONTENDERS = {
     "plain": ("plain", "rewrite"),
     "floor": ("floor", "floor"),
 }
-"""Name of a row to (side, variant). `ours-bloom` has the very filter that Hudi writes."""
+"""(Side, variant) by name of the row. `ours-bloom` has the same filter as Hudi."""
 MANY = ("ours-bloom", "hudi-bloom", "plain", "floor")
-"""What runs on the many-files set, where each Hudi run takes minutes."""
+"""Contenders on the many-files set, where each Hudi run takes minutes."""
 
 
 Sample: TypeAlias = "tuple[Measured, int, int]"
@@ -57,7 +57,7 @@ class Cost:
 
 
 def main() -> int:
-    """Run the bench; with `--check`, 1 when a target is missed."""
+    """Run the bench; return 1 with `--check` if a target is missed."""
     options = _options()
     costs: dict[tuple[str, str], Cost] = {}
     for name in options.sets.split(","):
@@ -73,13 +73,12 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", default="lineitem,wide,many", help="comma list of data sets")
+    parser.add_argument("--sets", default="lineitem,wide,many", help="comma-separated data sets")
     parser.add_argument("--scale", type=int, default=5, help="TPC-H scale of lineitem")
     parser.add_argument("--runs", type=int, default=5, help="measured runs of each contender")
     parser.add_argument("--many-runs", type=int, default=1, help="the same for the many-files set")
-    parser.add_argument("--only", default="", help="comma list of contenders")
+    parser.add_argument("--only", default="", help="comma-separated contenders")
     return read_options(parser)
 
 
@@ -112,7 +111,7 @@ def _turn(
     source: DataSet,
     options: argparse.Namespace,
 ) -> None:
-    """Let each contender run once; one that fails is reported and left out from then on."""
+    """Run each contender once; report one that fails, and exclude it from further runs."""
     for row in list(samples):
         try:
             samples[row].append(_run(sides[CONTENDERS[row][0]], row, source, options))
@@ -122,16 +121,16 @@ def _turn(
 
 
 def _contenders(name: str, options: argparse.Namespace) -> list[str]:
-    """Return which contenders run on a set."""
+    """Return the contenders for a set."""
     chosen = options.only.split(",") if options.only else list(CONTENDERS)
     return [row for row in chosen if name != "many" or row in MANY]
 
 
 def _run(side: Side, row: str, source: DataSet, options: argparse.Namespace) -> Sample:
-    """Bootstrap into a new folder; return the cost, Parquet bytes and all bytes there.
+    """Bootstrap into a new folder; return the cost, its Parquet bytes and all its bytes.
 
-    A bootstrap of a hundred tiny files goes before it, unmeasured: Spark ends Python workers that
-    idled for a minute, and the other contenders may well take that long.
+    Bootstraps a hundred tiny files first, unmeasured: Spark stops Python workers that idled for a
+    minute, and the other contenders may take that long.
     """
     tiny = prepare("tiny-100", scale=1, data_dir=options.data)
     _bootstrap(side, row, tiny, options)
@@ -142,7 +141,7 @@ def _run(side: Side, row: str, source: DataSet, options: argparse.Namespace) -> 
 
 
 def _bootstrap(side: Side, row: str, source: DataSet, options: argparse.Namespace) -> Measured:
-    """Bootstrap into the contender's folder, emptied first."""
+    """Bootstrap into the contender's folder, after emptying it."""
     target = _target(row, options)
     shutil.rmtree(target, ignore_errors=True)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -151,12 +150,10 @@ def _bootstrap(side: Side, row: str, source: DataSet, options: argparse.Namespac
 
 
 def _target(row: str, options: argparse.Namespace) -> Path:
-    """Return where a contender writes."""
     return Path(options.work) / "targets" / row
 
 
 def _median(measured: list[Sample]) -> Cost:
-    """Return the medians of the runs."""
     return Cost(
         wall_s=statistics.median(sample.wall_s for sample, _, _ in measured),
         cpu_s=statistics.median(sample.cpu_s for sample, _, _ in measured),

@@ -1,4 +1,4 @@
-"""What Spark's tasks pay that carry all file groups with them, and those that ask for some."""
+"""Cost of Spark tasks that hold all file groups, and of tasks that request some."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WARM_TASKS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskCost:
-    """One way; `task_ms` is wall time of a core for each task, the rest as of `Measured`."""
+    """Cost of one way; `task_ms` is a core's wall time per task, the rest as in `Measured`."""
 
     task_ms: float
     task_mb: float
@@ -28,7 +28,7 @@ class TaskCost:
 
 
 def carried(table: GroupedTable, options: argparse.Namespace, port: int) -> Mapping[str, TaskCost]:
-    """Return the cost of each way, each in a session of its own; without a port not `service`."""
+    """Return the cost of each way, each in a new session; omits `service` without a port."""
     costs: dict[str, TaskCost] = {}
     facts = {"pairs": str(table.pairs), "port": port, "table": str(table.path)}
     for way in WAYS if port else WAYS[:-1]:
@@ -44,7 +44,7 @@ def carried(table: GroupedTable, options: argparse.Namespace, port: int) -> Mapp
 
 
 def _run(side: Side, facts: Mapping[str, object], way: str, tasks: int) -> Measured:
-    """Run tasks, and see that they found their groups."""
+    """Run tasks, and check that they found their groups."""
     measured = side.run("tasks", way=way, number=tasks, **facts)
     if not measured.value:
         message = f"{way}: no group was found"
@@ -64,7 +64,6 @@ def _cost(found: list[Measured], options: argparse.Namespace) -> TaskCost:
 
 
 def _print(way: str, cost: TaskCost, options: argparse.Namespace) -> None:
-    """Print one row."""
     print(
         f"closure    {way:20} n={options.runs} {cost.task_ms:8.1f} ms a task  "
         f"task {cost.task_mb:5.0f} MB  driver {cost.driver_mb:5.0f} MB  JVM {cost.jvm_mb:5.0f} MB",

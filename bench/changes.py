@@ -1,4 +1,4 @@
-"""What `bench/write.py` loads: changes to lineitem, and lineitem in files without partitions."""
+"""Input of `bench/write.py`: changes to lineitem, and lineitem in files without partitions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FLAT_FILES: Final = 8
 
 
 def changes_of(source: DataSet, data_dir: Path) -> Path:
-    """Return a folder with one file: each hundredth row changed, and a tenth as many new rows."""
+    """Return a folder with one file: every hundredth row changed, and a tenth as many new rows."""
     folder = data_dir / f"{source.name}.changes"
     if not folder.is_dir():
         parts = [part for path in source.files for part in _changed(source, path)]
@@ -31,7 +31,7 @@ def changes_of(source: DataSet, data_dir: Path) -> Path:
 
 
 def flat_copy(source: DataSet, data_dir: Path) -> Path:
-    """Return a folder with the source's rows in files that hold the partition column too."""
+    """Return a folder with the source's rows in files that include the partition column."""
     folder = data_dir / f"{source.name}.flat"
     if not folder.is_dir():
         rows = pa.concat_tables(_with_partition(source, path) for path in source.files)
@@ -57,14 +57,14 @@ def _changed(source: DataSet, path: Path) -> Iterator[pa.Table]:
 
 
 def _with_partition(source: DataSet, path: Path) -> pa.Table:
-    """Return the rows of one source file with its partition column at the end."""
+    """Return the rows of one source file with the partition column appended."""
     rows = pq.read_table(path, partitioning=None)
     value = int(path.parent.name.partition("=")[2])
     return rows.append_column(source.partition, pa.array(np.full(len(rows), value, np.int32)))
 
 
 def _write_whole(folder: Path, parts: list[pa.Table]) -> None:
-    """Write files into a folder that has its name only when all are there."""
+    """Write files into a folder that gets its name once all are written."""
     unfinished = folder.with_name(f"{folder.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)

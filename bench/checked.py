@@ -1,7 +1,7 @@
-"""What ten row checks cost on top of a write, and whether each of them sees one bad row.
+"""Cost of ten row checks on top of a write, and whether each of them detects one bad row.
 
-Lineitem is bulk inserted into a new table, and then one row in a hundred of it upserted, each with
-and without ten predicates over ten columns. Runs alternate in one warm session.
+Bulk inserts lineitem into a new table, then upserts one row in a hundred, each with and without ten
+predicates over ten columns. Runs alternate in one warm session.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CHECKS = {
     "l_shipmode": "l_shipmode rlike '^[A-Z ]+$'",
     "l_orderkey": "l_orderkey > 0",
 }
-"""Predicate by the column that a bad value is planted into."""
+"""Predicate by the column that gets a bad value."""
 _EVERY = 100
 _WARM_UPS = 1
 
@@ -66,7 +66,7 @@ def checked_writes(options: argparse.Namespace) -> dict[tuple[str, str], list[Me
 
 
 def wrong_checks(options: argparse.Namespace) -> int:
-    """Return how many of the checks let a run pass into which one bad row was planted for them."""
+    """Return how many checks miss the one bad row that is planted for them."""
     folder, wrong = options.work / "planted-rows", 0
     lineitem = prepare("lineitem", scale=1, data_dir=options.data)
     rows = pq.read_table(arranged(lineitem, "shuffled", options.data).files[0], partitioning=None)
@@ -85,7 +85,7 @@ def wrong_checks(options: argparse.Namespace) -> int:
 
 
 def _refusal(side: Side, spec: dict[str, Any]) -> str:
-    """Return what a run is refused by, "" where it is not."""
+    """Return a run's refusal, "" if there is none."""
     try:
         side.run("run", document=spec)
     except SideError as error:
@@ -94,7 +94,6 @@ def _refusal(side: Side, spec: dict[str, Any]) -> str:
 
 
 def _spec(table: Path, source: Path, operation: str, checks: dict[str, str]) -> dict[str, Any]:
-    """Return a load with checks."""
     document: dict[str, Any] = {
         "version": 1,
         "table": {
@@ -113,7 +112,7 @@ def _spec(table: Path, source: Path, operation: str, checks: dict[str, str]) -> 
 
 
 def _one_in_a_hundred(source: Path, folder: Path) -> None:
-    """Write one row in a hundred of each file, its comment changed."""
+    """Write one row in a hundred of each file, with a changed comment."""
     folder.mkdir(parents=True)
     for number, file in enumerate(sorted(source.rglob("*.parquet"))):
         rows = pq.ParquetFile(file).read()
@@ -133,7 +132,7 @@ _BAD: dict[str, Callable[[pa.Array], object]] = {
 
 
 def _with_bad(rows: pa.Table, column: str) -> pa.Table:
-    """Return rows of which one in the middle has a value that its check refuses, or none."""
+    """Return the rows with a bad value or null in the middle one."""
     values = rows[column].to_pylist()
     bad = _BAD.get(column, lambda _: -1)(rows[column])
     kind = rows.schema.field(column).type

@@ -1,8 +1,8 @@
-"""What checksums cost a bootstrap and an upsert: seconds of CPU with them and without.
+"""Cost of checksums in a bootstrap and an upsert: seconds of CPU with and without them.
 
-The same input, in one process, in turns: with page checksums, seals and their comparison, and with
-all of these taken out. A ratio is the median of the ratios of neighbouring turns, since the speed
-of a machine drifts by more than checksums cost; its error shrinks with the number of samples.
+The same input, in one process, alternating: with page checksums, seals and their verification, and
+with all of these disabled. A ratio is the median of the ratios of adjacent runs, since a machine's
+speed drifts by more than the cost of checksums; its error shrinks with the number of samples.
 The last line is one JSON object `{bench, ratios, targets, missed}`.
 """
 
@@ -45,11 +45,11 @@ TARGETS = tuple(
 
 
 def main() -> int:
-    """Run the bench; with `--check`, 1 when a target is missed."""
+    """Run the bench; return 1 with `--check` if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=60)
-    parser.add_argument("--rows", type=int, default=400_000, help="of each of four files")
-    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
+    parser.add_argument("--rows", type=int, default=400_000, help="rows of each of four files")
+    parser.add_argument("--check", action="store_true", help="fail if a target is missed")
     options = parser.parse_args()
     costs: dict[str, dict[bool, list[float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -72,7 +72,7 @@ def main() -> int:
 
 
 def _source(folder: Path, rows: int) -> Path:
-    """Write files of numbers and texts, and a load of every hundredth row."""
+    """Write source files of numbers and texts, and a load of every hundredth row."""
     random = np.random.default_rng(7)
     for number in range(FILES):
         ids = np.arange(number * rows, (number + 1) * rows)
@@ -92,7 +92,7 @@ def _source(folder: Path, rows: int) -> Path:
 
 
 def _sample(lake: Path, source: Path, *, checksums: bool) -> Iterator[tuple[str, float]]:
-    """Yield names and seconds of CPU of each part, on new tables."""
+    """Yield name and seconds of CPU of each part, on new tables."""
     for mode, name in (("metadata_only", "skeletons"), ("full_record", "full records")):
         shutil.rmtree(lake, ignore_errors=True)
         lake.mkdir()
@@ -102,7 +102,7 @@ def _sample(lake: Path, source: Path, *, checksums: bool) -> Iterator[tuple[str,
 
 
 def _timed(work: Callable[[], None], *, checksums: bool) -> float:
-    """Return the seconds of CPU of some work, with checksums or with none."""
+    """Return the seconds of CPU of the work, with or without checksums."""
     with ExitStack() as stack:
         if not checksums:
             for each in _without():
@@ -113,7 +113,7 @@ def _timed(work: Callable[[], None], *, checksums: bool) -> float:
 
 
 def _without() -> list[Any]:
-    """Return what takes checksums out: of pages, of seals, and their comparison."""
+    """Return the patches that disable page checksums, seals and their verification."""
     made = pq.ParquetWriter.__init__
 
     def plain(self: Any, *args: Any, **options: Any) -> None:
@@ -137,12 +137,11 @@ def _without() -> list[Any]:
 
 
 def _unchecked(kind: type[SealedFooter], source: Any) -> SealedFooter:
-    """Return a footer as if there were no seal."""
+    """Return a footer without its seal."""
     return kind(metadata=pq.read_metadata(source), checksums=None)
 
 
 def _table(lake: Path) -> dict[str, Any]:
-    """Return what a spec says of the table."""
     return {
         "name": "bench.sealed",
         "location": str(lake / "table"),
@@ -154,27 +153,24 @@ def _table(lake: Path) -> dict[str, Any]:
 
 
 def _adopt(lake: Path, source: Path, mode: str) -> None:
-    """Bootstrap the source."""
     begin = {"path": str(source / "source"), "layout": "hive", "mode": mode}
     _run(lake, {"version": 1, "table": _table(lake), "bootstrap": begin})
 
 
 def _upsert(lake: Path, source: Path) -> None:
-    """Load the changed rows."""
     begin = {"path": str(source / "source"), "layout": "hive", "mode": "full_record"}
     more = {"source": {"path": str(source / "landing")}, "write": {"operation": "upsert"}}
     _run(lake, {"version": 1, "table": _table(lake), "bootstrap": begin, **more})
 
 
 def _run(lake: Path, document: dict[str, Any]) -> None:
-    """Run a spec in this process."""
     spec = lake / "bench.pipeline.yml"
     spec.write_text(json.dumps(document))
     tasks = InProcessTasks(1)
     with tempfile.TemporaryDirectory() as scratch:
         plan = prepare(Request(path=spec), PlanningContext(tasks=tasks, scratch=Path(scratch))).plan
         if run(plan, tasks).instant is None:
-            raise RuntimeError("there was nothing to do")
+            raise RuntimeError("the run had nothing to do")
 
 
 if __name__ == "__main__":

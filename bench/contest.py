@@ -1,4 +1,4 @@
-"""What the benches share: where things are, and how a side is started."""
+"""Paths and command-line options of the benches, and the start of a side."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ RIVALS = {
     "timeline_hudi": HUDI,
     "iceberg": "org.apache.iceberg_iceberg-spark-runtime-3.5_2.12-1.10.0.jar",
 }
-"""Those that need a jar; they always run on Spark 3.5."""
+"""Sides that need a jar; they always run on Spark 3.5."""
 WITHOUT_SPARK = frozenset({"duckdb", "polars"})
-"""Those that have an environment of their own."""
+"""Sides with a separate environment, without Spark."""
 
 
 def read_options(
     parser: argparse.ArgumentParser, ours: Path = ROOT / ".venv"
 ) -> argparse.Namespace:
-    """Return the command line, with the options that all contests have.
+    """Parse the command line, with the common options of all contests.
 
     Args:
-        parser: with the bench's own options.
-        ours: the environment that our side runs in if no other is named.
+        parser: has the bench's own options.
+        ours: default environment of our side.
     """
     parser.add_argument("--data", type=Path, default=HERE / "data")
     parser.add_argument("--work", type=Path, default=HERE / "data" / "work")
     parser.add_argument("--cores", default="2")
-    parser.add_argument("--memory", default="4g", help="of the driver of each Spark, or each JVM")
+    parser.add_argument("--memory", default="4g", help="memory of each Spark driver, or each JVM")
     parser.add_argument("--ours", type=Path, default=ours, help="our environment")
-    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
+    parser.add_argument("--check", action="store_true", help="fail if a target is missed")
     options = parser.parse_args()
     options.work, options.data = options.work.resolve(), options.data.resolve()
     return options
 
 
 def start_side(name: str, options: argparse.Namespace) -> Side:
-    """Return the worker of one side, to be entered."""
+    """Return the worker of one side, a context manager."""
     settings = {
         "cores": options.cores,
         "memory": options.memory,
@@ -58,14 +58,13 @@ def start_side(name: str, options: argparse.Namespace) -> Side:
 
 
 def _environment(name: str, ours: Path) -> Path:
-    """Return the virtual environment of a side."""
     if name in WITHOUT_SPARK:
         return ENGINES
     return JUDGE if name in RIVALS else ours
 
 
 def _jar(name: str) -> str:
-    """Return a rival's jar, fetched as the judge's are where it is missing."""
+    """Return a rival's jar, downloading it like the judge's if it is missing."""
     jar = JUDGE / "ivy" / "jars" / name
     if not jar.is_file():
         script = ROOT / "tests" / "interop" / "fetch_judge.py"

@@ -1,7 +1,7 @@
-"""The source data sets of the benches: hive-partitioned Parquet, snappy, made once.
+"""The source data sets of the benches: hive-partitioned Parquet, snappy, created once.
 
-The partition column stands in the path only, as in most lakes.
-`python bench/datasets.py --sets lineitem,wide,many --scale 1` makes them ahead of time.
+The partition column is only in the path, as in most lakes.
+`python bench/datasets.py --sets lineitem,wide,many --scale 1` creates them ahead of time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ GROUPS_IN_ALL, FIRST_DAY = 250_000, date(2015, 1, 1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSet:
-    """One source data set; `partition_type` is the type that a spec declares."""
+    """One source data set; `partition_type` is the type declared in specs."""
 
     name: str
     path: Path
@@ -44,7 +44,7 @@ class DataSet:
     point: Mapping[str, int]
 
     def facts(self) -> dict[str, Any]:
-        """Return what a side needs to know to bootstrap it, as JSON-able data."""
+        """Return the arguments of a side's bootstrap, as JSON-able data."""
         return {
             "source": str(self.path.resolve()),
             "keys": list(self.keys),
@@ -55,7 +55,7 @@ class DataSet:
 
     @property
     def files(self) -> list[Path]:
-        """Its Parquet files, sorted."""
+        """The Parquet files, sorted."""
         return sorted(self.path.rglob("*.parquet"))
 
 
@@ -95,7 +95,7 @@ def data_set(name: str, *, scale: int, data_dir: Path) -> DataSet:
 
 
 def prepare(name: str, *, scale: int, data_dir: Path) -> DataSet:
-    """Return a data set, made first where it is not there yet."""
+    """Return a data set, creating it if it is missing."""
     described = data_set(name, scale=scale, data_dir=data_dir)
     if not described.path.is_dir():
         unfinished = described.path.with_name(f"{described.path.name}.unfinished")
@@ -107,7 +107,7 @@ def prepare(name: str, *, scale: int, data_dir: Path) -> DataSet:
 
 
 def _make_lineitem(path: Path, scale: int) -> None:
-    """Write lineitem by the year of `l_shipdate`, in the order in which it was generated."""
+    """Write lineitem by the year of `l_shipdate`, in the order of generation."""
     raw = path.with_name(f"{path.name}.raw")
     shutil.rmtree(raw, ignore_errors=True)
     command = ["parquet", "-s", str(scale), "-T", "lineitem", "-p", str(4 * scale)]
@@ -119,7 +119,7 @@ def _make_lineitem(path: Path, scale: int) -> None:
 
 
 def _partition_lineitem(parts: Sequence[Path], path: Path) -> None:
-    """Sort each part's rows into years, then cut each year into ten even files."""
+    """Split each part's rows by year, then each year into ten even files."""
     for part in parts:
         _spill_years(part)
     for year in YEARS:
@@ -202,7 +202,6 @@ def _make_groups(path: Path, files: int) -> None:
 
 
 def _one_row(number: int) -> pa.Table:
-    """Return the row of one tiny file."""
     return pa.table({"id": [number], "d0": [float(number)], "s0": [f"name-{number % 997}"]})
 
 
@@ -234,7 +233,7 @@ MAKERS: Mapping[str, Callable[[Path, int], None]] = {
 
 
 def main() -> None:
-    """Make the sets that the command line names."""
+    """Create the sets named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", default="lineitem,wide,many")
     parser.add_argument("--scale", type=int, default=1)

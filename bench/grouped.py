@@ -1,7 +1,7 @@
-"""The tables that timeline services are asked about: many file groups, adopted once and kept.
+"""The tables for timeline services: many file groups, adopted once and kept.
 
-Each group is a skeleton of one row. Commits are added to a table by hand, as a copy-on-write upsert
-would make them, and taken away again, so that every bench finds the table as it was adopted.
+Each group is a skeleton of one row. Commits are written by hand, like those of a copy-on-write
+upsert, and removed again, so that every bench starts from the adopted table.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class GroupedTable:
 
     Attributes:
         path: base path.
-        pairs: file with each group, a partition path, a tab and a file id; by partition.
-        firsts: likewise, with the first group of each partition only.
-        groups: how many there are.
-        partitions: in how many partitions.
+        pairs: file with one line per group: partition path, tab, file id; sorted by partition.
+        firsts: likewise, with only the first group of each partition.
+        groups: number of file groups.
+        partitions: number of partitions.
     """
 
     path: Path
@@ -56,7 +56,7 @@ class GroupedTable:
     partitions: int
 
     def query(self) -> str:
-        """Return what every request of a client says, as of the timeline that is there now."""
+        """Return the query parameters common to all requests, as of the current timeline."""
         completed = load_timeline(LocalStorage(str(self.path))).completed
         said = "".join(f"{each.requested_time}_{each.action}_COMPLETED" for each in completed)
         facts = {
@@ -71,7 +71,7 @@ class GroupedTable:
         return [_pair(line) for line in self.pairs.read_text().splitlines()[::step]]
 
     def add_commit(self, partition: str, file_id: str) -> str:
-        """Change the row of a group by a commit, and return the commit's instant."""
+        """Commit a change to the row of a group, and return the commit's instant."""
         timeline = load_timeline(LocalStorage(str(self.path)))
         instant = next_instant(SystemClock(), timeline)
         skeleton = next((self.path / partition).glob(f"{file_id}_*_{BOOTSTRAP}.parquet"))
@@ -92,7 +92,7 @@ class GroupedTable:
         return instant
 
     def remove_commits(self) -> None:
-        """Take away all commits after the adoption, with their files."""
+        """Remove all commits after the adoption, with their files."""
         for done in sorted((self.path / ".hoodie").glob("*.commit")):
             if done.name == f"{BOOTSTRAP}.commit":
                 continue
@@ -105,7 +105,7 @@ class GroupedTable:
                 left.unlink()
 
     def _complete(self, instant: str, head: CommitHead, written: WriteStat) -> None:
-        """Write the instant's three files, the completed one at once."""
+        """Write the instant's three files, the completed one atomically."""
         out = io.BytesIO()
         write_commit(out, head, [(written.partition_path, [written])])
         hoodie = self.path / ".hoodie"
@@ -117,7 +117,7 @@ class GroupedTable:
 
 
 def grouped_table(groups: int, options: argparse.Namespace) -> GroupedTable:
-    """Return the table of that many groups without later commits; adopted where it is not there."""
+    """Return the table of `groups` groups without later commits, adopting it if it is missing."""
     source = prepare(f"groups-{groups}", scale=1, data_dir=options.data)
     path = options.data.resolve() / f"{source.name}.table"
     if not (path / ".hoodie" / f"{BOOTSTRAP}.commit").is_file():
@@ -140,7 +140,7 @@ def grouped_table(groups: int, options: argparse.Namespace) -> GroupedTable:
 def _found_pairs(path: Path) -> Sequence[tuple[str, str]]:
     """Return all groups as (partition path, file id), in order.
 
-    Looks at every file, so that no server finds the folders colder than the next one does.
+    Lists every file, so that the folders are equally warm for every server.
     """
     folders = [each for each in sorted(path.iterdir()) if each.name != ".hoodie"]
     return [
@@ -152,13 +152,12 @@ def _found_pairs(path: Path) -> Sequence[tuple[str, str]]:
 
 
 def _pair(line: str) -> tuple[str, str]:
-    """Return one line of a list of groups."""
     partition, _, file_id = line.partition("\t")
     return partition, file_id
 
 
 def _changed(skeleton: pa.Table, partition: str, instant: str) -> pa.Table:
-    """Return the rows behind a skeleton as a commit would write them, with other values."""
+    """Return the rows of a skeleton as a commit would write them, with changed values."""
     at = skeleton.schema.get_field_index("_hoodie_commit_time")
     texts = pa.array([instant] * skeleton.num_rows)
     rows = skeleton.set_column(at, "_hoodie_commit_time", texts)

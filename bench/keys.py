@@ -1,8 +1,8 @@
-"""What automatic keys cost: RFC-76's table of encodings made again, and ours beside it.
+"""Cost of automatic keys: RFC-76's table of encodings reproduced, and ours beside it.
 
 One file of 100,000 rows written by one task. RFC-76's four encodings are plain Parquet pages with
-gzip, as it measured them; ours is the original text, laid out by `DELTA_BYTE_ARRAY` with zstd as
-skeletons have it. Times are processor time a key: making the text, writing the column, reading it.
+gzip, as in the RFC; ours is the original text, encoded as `DELTA_BYTE_ARRAY` with zstd as in
+skeletons. Times are CPU time per key: making the text, writing the column, reading it.
 The last line is one JSON object `{bench, ratios, targets, missed}`.
 """
 
@@ -39,7 +39,7 @@ _KEY = "_hoodie_record_key"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoding:
-    """Sizes of the key column in bytes, and nanoseconds a key."""
+    """Sizes of the key column in bytes, and nanoseconds per key."""
 
     plain: int
     packed: int
@@ -49,15 +49,15 @@ class Encoding:
 
     @property
     def ns(self) -> float:
-        """Making and writing together."""
+        """Time of making and writing together."""
         return self.make_ns + self.write_ns
 
 
 def main() -> int:
-    """Run the bench; with `--check`, 1 when a target is missed."""
+    """Run the bench; return 1 with `--check` if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=5)
-    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
+    parser.add_argument("--check", action="store_true", help="fail if a target is missed")
     options = parser.parse_args()
     makers = {
         "original": lambda: [f"{INSTANT}_{PARTITION}_{row}" for row in range(ROWS)],
@@ -79,7 +79,7 @@ def main() -> int:
 
 
 def _rfc(make: Callable[[], list[str]], samples: int) -> Encoding:
-    """Return what an encoding of RFC-76 costs."""
+    """Return the cost of an encoding of RFC-76."""
 
     def write(table: pa.Table) -> pa.Buffer:
         sink = pa.BufferOutputStream()
@@ -97,7 +97,7 @@ def _rfc(make: Callable[[], list[str]], samples: int) -> Encoding:
 
 
 def _ours(samples: int) -> Encoding:
-    """Return what the key column of a skeleton costs."""
+    """Return the cost of a skeleton's key column."""
     numbers = RowNumbers(instant=INSTANT, number=PARTITION)
 
     def write(texts: pa.Array) -> bytes:
@@ -119,7 +119,7 @@ def _ours(samples: int) -> Encoding:
 
 
 def _sizes(file: bytes | pa.Buffer) -> dict[str, int]:
-    """Return the sizes of the key column: of its texts as plain values, and of its pages."""
+    """Return the sizes of the key column: as plain values, and as pages."""
     group = pq.read_metadata(pa.BufferReader(file)).row_group(0)
     columns = {group.column(at).path_in_schema: group.column(at) for at in range(group.num_columns)}
     texts = pq.read_table(pa.BufferReader(file), columns=[_KEY])[_KEY]
@@ -128,7 +128,7 @@ def _sizes(file: bytes | pa.Buffer) -> dict[str, int]:
 
 
 def _ns(work: Callable[[], object], samples: int) -> float:
-    """Return the median processor time of some runs, in nanoseconds a key."""
+    """Return the median CPU time of the runs, in nanoseconds per key."""
     found = []
     for _ in range(samples):
         begun = time.process_time_ns()
@@ -138,7 +138,7 @@ def _ns(work: Callable[[], object], samples: int) -> float:
 
 
 def _uuid7() -> uuid.UUID:
-    """Return a UUID of the moment and 74 random bits."""
+    """Return a UUID of the current time and 74 random bits."""
     random = uuid.uuid4().int
     low = random & ((1 << 62) - 1)
     middle = random >> 116

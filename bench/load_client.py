@@ -1,9 +1,9 @@
-"""One HTTP client for every server: N connections, each asks again as soon as it was answered.
+"""A closed-loop HTTP client for every server: N connections, each with one request at a time.
 
 `python bench/load_client.py JSON` reads its settings, `Load` as JSON, and prints one JSON line,
-`Answered`. It is a process of its own, with sockets and epoll and requests made beforehand, so that
-it costs little of the cores that it shares with the server. Every answer has to be a 200 that names
-the file id it was asked for; some are kept, and looked at whole when the clock has stopped.
+`Answered`. It is a separate process with sockets, epoll and prebuilt requests, so that it takes
+little of the cores that it shares with the server. Every response must be a 200 that contains the
+requested file id; some are kept and checked completely after the measurement.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from urllib.parse import quote
 __all__ = ["Answered", "Load", "main", "run"]
 
 PAIRS = 100_000
-"""How many different requests are made; they are asked again when all were."""
+"""Number of different requests; they are repeated in turn."""
 _READ_BYTES = 1 << 16
-"""Less than what the C library takes from the system anew each time."""
+"""Below the size at which the C library allocates from the system each time."""
 _KEPT_EVERY, _KEPT_MOST = 97, 1_000
 _PATIENCE_S = 60.0
 _HEAD_END = b"\r\n\r\n"
@@ -36,16 +36,16 @@ _WARM_UP_SEED = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What to ask.
+    """The requests to send.
 
     Attributes:
         port: of the server, on this machine.
         target: path and query, to which `&partition=…` and `&fileid=…` are added.
         pairs: file with a partition path, a tab and a file id in each line.
-        connections: how many ask at the same time.
-        seconds: how long; 0 asks each pair once, in the order of the file, without a warm-up.
+        connections: number of concurrent connections.
+        seconds: duration; 0 requests each pair once, in the order of the file, without a warm-up.
         warm_up_s: unmeasured seconds before.
-        seed: of the order in which pairs are asked.
+        seed: of the random order of pairs.
     """
 
     port: int
@@ -59,20 +59,20 @@ class Load:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """What came of it.
+    """The result of a load.
 
     Attributes:
-        requests: answers that came in the time, right and wrong.
-        seconds: of wall time.
-        rate: answers a second.
-        p50_us: median of the microseconds from a request's sending to its answer's last byte.
-        p99_us: likewise, 99 of 100 are not above.
-        max_us: the slowest.
-        body_bytes: of all answers, without heads.
-        errors: answers that are no 200 or do not name the file id.
-        wrong: kept answers that say anything else than what was asked.
-        kept: answers that were looked at whole.
-        client_us: microseconds of this process's CPU time for each request.
+        requests: responses received in the time, right and wrong.
+        seconds: wall time.
+        rate: responses per second.
+        p50_us: median latency, in microseconds, from sending a request to its response's last byte.
+        p99_us: 99th percentile of the latency.
+        max_us: maximum latency.
+        body_bytes: bytes of all response bodies.
+        errors: responses that are not 200 or lack the file id.
+        wrong: kept responses with wrong content.
+        kept: responses that were checked completely.
+        client_us: microseconds of this process's CPU time per request.
     """
 
     requests: int
@@ -90,7 +90,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One request as bytes, and what its answer has to name."""
+    """One request as bytes, and the file id that its response must contain."""
 
     partition: str
     file_id: str
@@ -99,7 +99,7 @@ class Request:
 
 
 class Connection:
-    """One connection, kept alive, with at most one request on its way."""
+    """One keep-alive connection, with at most one pending request."""
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=_PATIENCE_S)
@@ -112,7 +112,7 @@ class Connection:
 
 
 class Tally:
-    """What was answered so far."""
+    """The responses so far."""
 
     def __init__(self) -> None:
         self.took_ns = array("q")
@@ -121,7 +121,7 @@ class Tally:
         self.kept: list[tuple[Request, bytes]] = []
 
     def add(self, asked: Request, answer: bytes, body_at: int, took_ns: int) -> None:
-        """Count one whole answer."""
+        """Count one complete response."""
         self.took_ns.append(took_ns)
         self.body_bytes += len(answer) - body_at
         if asked.named not in answer or not answer.startswith(b"HTTP/1.1 200"):
@@ -131,16 +131,16 @@ class Tally:
 
 
 def main(settings: str) -> None:
-    """Run one load and print what came of it."""
+    """Run one load and print the result."""
     print(json.dumps(asdict(run(Load(**json.loads(settings))))))
 
 
 def run(load: Load) -> Answered:
-    """Ask for the given time, or each pair once, and return what came of it.
+    """Send requests for the given time, or each pair once, and return the result.
 
     Raises:
-        OSError: the server cannot be reached, or it hung up.
-        TimeoutError: it was silent for a minute.
+        OSError: the server cannot be reached, or closed the connection.
+        TimeoutError: the server sent nothing for a minute.
     """
     pairs = [line.split("\t") for line in Path(load.pairs).read_text().splitlines()]
     connections = [Connection(load.port) for _ in range(load.connections)]
@@ -157,13 +157,13 @@ def run(load: Load) -> Answered:
 
 
 def _shuffled(pairs: Sequence[list[str]], seed: int) -> Sequence[list[str]]:
-    """Return some of the pairs in an order of their own."""
-    chance = random.Random(seed)  # noqa: S311 - a load has to be the same every time
+    """Return some of the pairs in random order."""
+    chance = random.Random(seed)  # noqa: S311 - a load must be reproducible
     return chance.sample(pairs, min(PAIRS, len(pairs)))
 
 
 def _requests(pairs: Sequence[list[str]], load: Load) -> list[Request]:
-    """Return the requests for pairs, ready to be sent."""
+    """Return the requests for the pairs, as bytes."""
     head = f"GET {load.target}&partition="
     tail = f" HTTP/1.1\r\nHost: 127.0.0.1:{load.port}\r\nAccept: */*\r\n\r\n"
     return [
@@ -178,7 +178,7 @@ def _requests(pairs: Sequence[list[str]], load: Load) -> list[Request]:
 
 
 def _ask(connections: Sequence[Connection], requests: Iterator[Request], seconds: float) -> Tally:
-    """Keep all connections asking until the time is over or nothing is left to ask."""
+    """Keep all connections busy until the time is over or all pairs were requested."""
     tally = Tally()
     by_number = {each.socket.fileno(): each for each in connections}
     until = time.perf_counter_ns() + int(seconds * 1e9) if seconds else sys.maxsize
@@ -199,7 +199,7 @@ def _ask(connections: Sequence[Connection], requests: Iterator[Request], seconds
 
 
 def _send(connection: Connection, requests: Iterator[Request]) -> bool:
-    """Send the next request; False where there is none."""
+    """Send the next request; return False if there is none."""
     asked = next(requests, None)
     connection.asked = asked
     if asked is None:
@@ -210,7 +210,7 @@ def _send(connection: Connection, requests: Iterator[Request]) -> bool:
 
 
 def _receive(connection: Connection, tally: Tally) -> bool:
-    """Read what is there; return whether that was the rest of the answer."""
+    """Read available bytes; return whether the response is complete."""
     read = connection.receive(_READ_BYTES)
     if not read or connection.asked is None:
         raise ConnectionResetError
@@ -225,7 +225,7 @@ def _receive(connection: Connection, tally: Tally) -> bool:
 
 
 def _extent(answer: bytes) -> tuple[int, int]:
-    """Return where the body of an answer begins and where it ends; (0, 0) while unknown."""
+    """Return start and end of a response's body; (0, 0) while unknown."""
     head_ends = answer.find(_HEAD_END)
     if head_ends < 0:
         return 0, 0
@@ -239,7 +239,7 @@ def _extent(answer: bytes) -> tuple[int, int]:
 
 
 def _chunks_end(answer: bytes, at: int) -> int:
-    """Return where the last chunk ends, 0 where it is not there yet."""
+    """Return the end of the last chunk, 0 if it has not arrived."""
     while (line_ends := answer.find(b"\r\n", at)) >= 0:
         size = int(answer[at:line_ends].partition(b";")[0], 16)
         at = line_ends + 2 + size + 2
@@ -249,7 +249,7 @@ def _chunks_end(answer: bytes, at: int) -> int:
 
 
 def _answered(tally: Tally, seconds: float, cpu_s: float) -> Answered:
-    """Sum up, and look at what was kept."""
+    """Return the result, after checking the kept responses."""
     took = sorted(tally.took_ns)
     count = len(took)
     return Answered(
@@ -268,7 +268,7 @@ def _answered(tally: Tally, seconds: float, cpu_s: float) -> Answered:
 
 
 def _is_right(asked: Request, answer: bytes) -> bool:
-    """Return whether an answer holds slices of the partition, and of the group among them."""
+    """Return whether a response has slices of the partition, including the group's."""
     body_at, _ = _extent(answer)
     chunked = b"transfer-encoding: chunked" in answer[:body_at].lower()
     body = _joined(answer, body_at) if chunked else answer[body_at:]
@@ -278,7 +278,7 @@ def _is_right(asked: Request, answer: bytes) -> bool:
 
 
 def _joined(answer: bytes, at: int) -> bytes:
-    """Return the body that came in chunks."""
+    """Return a chunked body as a whole."""
     parts = []
     while True:
         line_ends = answer.index(b"\r\n", at)

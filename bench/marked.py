@@ -1,4 +1,4 @@
-"""What it costs to have markers kept by a timeline service: writers that send one after another."""
+"""Cost of markers in a timeline service: writers that send one after another."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ROUTES = "/v1/hoodie/marker/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedCost:
-    """One load; `files` hold the markers, `delete_ms` is the time until they are gone."""
+    """Cost of one load; `files` counts marker files, `delete_ms` is the time to delete them."""
 
     rate: float
     p50_ms: float
@@ -36,10 +36,10 @@ class MarkedCost:
 
 
 def marked(server: Served, table: Path, writers: int, seconds: float) -> MarkedCost:
-    """Let writers send markers for some seconds; every one has to be told to be new, and be there.
+    """Let writers send markers for some seconds; each must be reported as new, and exist.
 
     Raises:
-        SideError: an answer is another.
+        SideError: a marker is reported otherwise, or missing.
     """
     folder = table / ".hoodie" / ".temp" / _INSTANT
     shutil.rmtree(folder, ignore_errors=True)
@@ -55,7 +55,7 @@ def marked(server: Served, table: Path, writers: int, seconds: float) -> MarkedC
         gone = _ask(connection, "POST", "dir/delete", folder)
         deleted = time.perf_counter() - deleted
     if len(found) != len(took) or gone is not True or folder.exists():
-        message = f"{len(found)} of {len(took)} markers are kept, deleted: {gone}"
+        message = f"{len(found)} of {len(took)} markers are stored, deleted: {gone}"
         raise SideError(message)
     return MarkedCost(
         rate=len(took) / spent,
@@ -84,7 +84,7 @@ def _send(server: Served, folder: Path, writer: int, until: float) -> list[float
     """Send markers over one connection, and return the seconds of each.
 
     Raises:
-        SideError: one was not told to be new.
+        SideError: a marker was not reported as new.
     """
     took: list[float] = []
     with closing(_connected(server)) as connection:
@@ -95,18 +95,17 @@ def _send(server: Served, folder: Path, writer: int, until: float) -> list[float
             told = _ask(connection, "POST", "create", folder, markername=f"{name}.marker.CREATE")
             took.append(time.perf_counter() - begun)
             if told is not True:
-                message = f"{name} is told to be {told}"
+                message = f"{name} is reported as {told}, not as new"
                 raise SideError(message)
     return took
 
 
 def _connected(server: Served) -> HTTPConnection:
-    """Return a connection of its own."""
     return HTTPConnection("127.0.0.1", server.port, timeout=60)
 
 
 def _ask(connection: HTTPConnection, method: str, route: str, folder: Path, **more: str) -> Any:
-    """Return the answer to one request about the folder."""
+    """Return the response to one request about the folder."""
     said = urlencode({"markerdirpath": str(folder), **more})
     connection.request(method, f"{_ROUTES}{route}?{said}")
     return json.loads(connection.getresponse().read())

@@ -1,4 +1,4 @@
-"""What Apache Iceberg does in `bench/write.py`: the same rows, from the same state each time."""
+"""Apache Iceberg's part of `bench/write.py`: the same rows, from the same state each time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODES = {"cow": "copy-on-write", "mor": "merge-on-read"}
 def merger(
     side: Side, name: str, source: DataSet, data: Path
 ) -> Callable[[], tuple[Measured, int]]:
-    """Return what writes once; its answer is the cost, and the bytes of the files that came."""
+    """Return a function that writes once and returns the cost and the bytes of new files."""
     facts = {"source": str(source.path.resolve()), "partition": source.partition}
 
     def insert() -> tuple[Measured, int]:
@@ -44,5 +44,4 @@ def merger(
 
 
 def _files(folder: Path) -> list[str]:
-    """Return the Parquet files of a folder."""
     return [str(path) for path in sorted(folder.glob("*.parquet"))]

@@ -1,6 +1,6 @@
-"""What a process and all its descendants cost, read from `/proc` (Linux).
+"""CPU time and memory of a process and all its descendants, read from `/proc` (Linux).
 
-The tree of a side is its Python worker, the JVM below it and Spark's Python workers below that.
+A side's tree is its Python worker, the JVM below it and Spark's Python workers below that.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_s(root: int) -> float:
-    """Return CPU seconds of the living tree and of its children that ended, so far."""
+    """Return CPU seconds so far of the live tree and of its exited children."""
     return sum(_ticks(pid) for pid in _members(root)) / TICKS_PER_S
 
 
 def reset_peaks(root: int) -> None:
-    """Let the high-water mark of each member's memory start again at its present size."""
+    """Reset the high-water mark of each member's memory to its current size."""
     for pid in _members(root):
         try:
             (PROC / str(pid) / "clear_refs").write_text("5")
@@ -45,7 +45,7 @@ def peak_mb(root: int) -> float:
 
 
 def pin(root: int, cores: Iterable[int]) -> None:
-    """Let every thread of the tree run on some cores alone; threads that it begins inherit that."""
+    """Pin every thread of the tree to some cores; new threads inherit this."""
     for pid in _members(root):
         for task in (PROC / str(pid) / "task").iterdir():
             with suppress(ProcessLookupError):
@@ -53,14 +53,14 @@ def pin(root: int, cores: Iterable[int]) -> None:
 
 
 def resident_mb(root: int) -> float:
-    """Return the sum of what the members have resident now; pages that they share count twice."""
+    """Return the members' current resident memory; shared pages count twice."""
     return sum(_status_kb(pid, "VmRSS") for pid in _members(root)) / 1024
 
 
 def driver_peaks_mb(root: int) -> tuple[float, float]:
     """Return high-water marks of the driver: of `root` itself, and of the JVM below it.
 
-    In local mode the JVM also carries the tasks of the JVM side; Python workers are not in it.
+    In local mode the JVM also runs the JVM side of tasks; Python workers are not included.
     """
     java = sum(_status_kb(pid, "VmHWM") for pid in _members(root) if _name(pid) == "java")
     return _status_kb(root, "VmHWM") / 1024, java / 1024
@@ -74,7 +74,7 @@ def task_peak_mb(root: int) -> float:
 
 
 def _members(root: int) -> list[int]:
-    """Return `root` and its living descendants."""
+    """Return `root` and its live descendants."""
     children: dict[int, list[int]] = defaultdict(list)
     for entry in PROC.iterdir():
         if entry.name.isdigit() and (fields := _stat(int(entry.name))):
@@ -94,7 +94,7 @@ def _ticks(pid: int) -> int:
 
 
 def _stat(pid: int) -> list[str]:
-    """Return the fields of `/proc/<pid>/stat` after the name; none when it has ended."""
+    """Return the fields of `/proc/<pid>/stat` after the name; none if it has exited."""
     try:
         return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -102,7 +102,7 @@ def _stat(pid: int) -> list[str]:
 
 
 def _name(pid: int) -> str:
-    """Return the name of a process; empty when it has ended."""
+    """Return the name of a process; empty if it has exited."""
     try:
         return (PROC / str(pid) / "comm").read_text().strip()
     except OSError:
@@ -110,7 +110,7 @@ def _name(pid: int) -> str:
 
 
 def _status_kb(pid: int, field: str) -> int:
-    """Return one field of `/proc/<pid>/status` in KiB; 0 when the process has ended."""
+    """Return one field of `/proc/<pid>/status` in KiB; 0 if the process has exited."""
     try:
         lines = (PROC / str(pid) / "status").read_text().splitlines()
     except OSError:

@@ -11,22 +11,22 @@ from pyspark.sql import DataFrame, functions
 __all__ = ["QUERIES", "reader"]
 
 QUERIES = ("count", "filtered-sum", "full-scan", "point", "key-and-column", "full-scan-meta")
-"""`full-scan-meta` asks for the five meta columns too, where the frame has them."""
+"""`full-scan-meta` also reads the five meta columns, if the frame has them."""
 _SCANS = frozenset({"full-scan", "full-scan-meta", "key-and-column"})
-"""They read every value that they ask for, and keep none of them."""
+"""Scans read every selected value, and keep none."""
 
 
 def reader(
     opened: Callable[[str], DataFrame], since: Callable[[str, str], DataFrame] | None = None
 ) -> Mapping[str, Callable[..., object]]:
-    """Return the actions `open` and `query` of a side that opens data sets so.
+    """Return the actions `open` and `query` of a side that opens data sets with `opened`.
 
-    `since` opens what was written to one after an instant.
+    `since` opens the rows written to one after an instant.
     """
     frames: list[DataFrame] = []
 
     def open_query(location: str, name: str, *, begin: str = "", **facts: Any) -> float:
-        """Open a data set; return the seconds until the physical plan of a query is there."""
+        """Open a data set; return the seconds until the physical plan of a query exists."""
         began = time.perf_counter()
         frame = since(location, begin) if since is not None and begin else opened(location)
         frames[:] = [_asked(frame, name, facts)]
@@ -35,7 +35,7 @@ def reader(
         return time.perf_counter() - began
 
     def query(name: str) -> object:
-        """Run the query that is open; return an answer that all sides must agree on."""
+        """Run the open query; return a result that all sides must agree on."""
         if name in _SCANS:
             frames[0].write.format("noop").mode("overwrite").save()
             return None
@@ -45,7 +45,7 @@ def reader(
 
 
 def _asked(frame: DataFrame, name: str, facts: Mapping[str, Any]) -> DataFrame:
-    """Return what a query asks for, not yet run."""
+    """Return the frame of a query, without running it."""
     data = frame.select(*(c for c in frame.columns if not c.startswith("_hoodie_")))
     measure: str = facts["measure"]
     meta = "_hoodie_record_key" in frame.columns

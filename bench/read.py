@@ -1,9 +1,9 @@
 """Reads side by side, on one adopted table: Lakestrap, Apache Hudi's reader, plain Spark.
 
 Plain Spark reads the source files. All sides run the same Spark release, warm and alternating;
-five warm-ups of each query are dropped. Queries of less than a second are run three times as
-often, since CPU time is told in steps of ten milliseconds. Planning is timed apart: the call that
-makes the frame, up to the query's physical plan. The last line is one JSON object
+five warm-ups of each query are dropped. Queries of less than a second run three times as often,
+since CPU time has a resolution of ten milliseconds. Planning is timed separately: from the call
+that makes the frame to the query's physical plan. The last line is one JSON object
 `{bench, ratios, targets, missed}`.
 """
 
@@ -33,7 +33,7 @@ _MORE = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadCost:
-    """Medians of one query on one side; opening and planning come before it and are apart."""
+    """Medians of one query on one side, without opening; planning is separate."""
 
     wall_s: float
     cpu_s: float
@@ -41,7 +41,7 @@ class ReadCost:
 
 
 def main() -> int:
-    """Run the bench; with `--check`, 1 when a target is missed."""
+    """Run the bench; return 1 with `--check` if a target is missed."""
     options = _options()
     costs: dict[tuple[str, str], ReadCost] = {}
     for name in options.sets.split(","):
@@ -53,7 +53,6 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", default="lineitem,tiny-100,tiny-10000,tiny-100000")
     parser.add_argument("--scale", type=int, default=1, help="TPC-H scale of lineitem")
@@ -84,7 +83,7 @@ def _bench(source: DataSet, options: argparse.Namespace) -> Iterator[tuple[str, 
 def _locations(
     sides: Mapping[str, Side], source: DataSet, options: argparse.Namespace
 ) -> dict[str, str]:
-    """Adopt the source once, and say what each side reads."""
+    """Adopt the source once, and return the location that each side reads."""
     table = options.work / "targets" / f"read-{source.name}"
     shutil.rmtree(table, ignore_errors=True)
     table.parent.mkdir(parents=True, exist_ok=True)
@@ -101,7 +100,7 @@ def _contest(
     query: str,
     runs: int,
 ) -> Iterator[tuple[str, ReadCost]]:
-    """Yield each side's medians for one query; answers must agree."""
+    """Yield each side's medians for one query; results must agree."""
     samples: dict[str, list[ReadCost]] = {side: [] for side in sides}
     answers: dict[str, object] = {}
     first, left = next(iter(samples)), _WARM_UPS + runs
@@ -120,7 +119,6 @@ def _contest(
 
 
 def _sample(process: Side, location: str, source: DataSet, query: str) -> tuple[ReadCost, object]:
-    """Run one query once."""
     point = " and ".join(f"{name} = {value}" for name, value in source.point.items())
     facts = {"measure": source.measure, "keys": list(source.keys), "where": point}
     planning: float = process.run("open", location=location, name=query, **facts).value
@@ -130,7 +128,6 @@ def _sample(process: Side, location: str, source: DataSet, query: str) -> tuple[
 
 
 def _median(measured: list[ReadCost]) -> ReadCost:
-    """Return the medians of several runs."""
     return ReadCost(
         wall_s=statistics.median(sample.wall_s for sample in measured),
         cpu_s=statistics.median(sample.cpu_s for sample in measured),

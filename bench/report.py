@@ -1,4 +1,4 @@
-"""Rows, targets and the closing JSON line of the benches."""
+"""Rows, targets and the final JSON line of the benches."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """At least `least`, or at most `most`: rival's measure over ours, or ours over a unit.
+    """A bound on a ratio, at least `least` or at most `most`: the rival's measure over ours.
 
-    With `surplus`, ours less the rival's.
+    Without a rival, ours over `divisor`; with `surplus`, ours minus the rival's.
     """
 
     name: str
@@ -41,13 +41,13 @@ class Target:
     surplus: bool = False
 
     def applies(self, costs: Mapping[tuple[str, str], Any], scale: int) -> bool:
-        """Say whether this run measured what the target compares."""
+        """Return whether this run measured the target's rows."""
         needed = [self.ours, *([self.rival] if self.rival else [])]
         at_scale = self.scale is None or (self.scale == 1) == (scale == 1)
         return at_scale and all((self.set, row) in costs for row in needed)
 
     def ratio(self, costs: Mapping[tuple[str, str], Any]) -> float:
-        """Return what is compared with the bar: a ratio, a surplus, or ours over the divisor."""
+        """Return the compared value: a ratio, a surplus, or ours over the divisor."""
         ours = float(getattr(costs[self.set, self.ours], self.measure))
         if self.rival is None:
             return round(ours / self.divisor, 3)
@@ -55,13 +55,13 @@ class Target:
         return round(ours - rival, 3) if self.surplus else round(rival / ours, 2)
 
     def missed(self, ratio: float) -> bool:
-        """Say whether a measured ratio misses this target."""
+        """Return whether a measured ratio misses this target."""
         low = self.least is not None and ratio < self.least
         return low or (self.most is not None and ratio > self.most)
 
 
 def _pair(name: str, data: str, rows: str, least: float, **more: Any) -> Target:
-    """Return a target that compares two rows, written `ours/rival`."""
+    """Return a target that compares two rows, given as `ours/rival`."""
     ours, _, rival = rows.partition("/")
     return Target(name=name, set=data, ours=ours, rival=rival, least=least, **more)
 
@@ -224,7 +224,7 @@ AUDIT_TARGETS: Mapping[str, Sequence[Target]] = {
         _at_most("planted bad rows: checks that missed some", "planted rows", "ours", "wrong", 0),
     ),
 }
-"""By part of `bench/audit.py`."""
+"""Targets by part of `bench/audit.py`."""
 
 
 def _share(name: str, part: str, row: str, rival: str, **more: Any) -> Target:
@@ -233,7 +233,7 @@ def _share(name: str, part: str, row: str, rival: str, **more: Any) -> Target:
 
 
 _LOOK_UPS = ("1 free", "1 one core", "1 two cores", "8 free", "32 free")
-"""Connections, and where server and client run."""
+"""Connections, and the placement of server and client."""
 TIMELINE_TARGETS: Sequence[Target] = (
     *(
         _pair(
@@ -295,7 +295,7 @@ TIMELINE_TARGETS: Sequence[Target] = (
         for name, measure, most in (("p99 in ms", "p99_ms", 50), ("MB more", "added_mb", 32))
     ),
 )
-"""Rows with a number are of that many connections, as `touch` has them on free cores."""
+"""A number in a row's name is its number of connections; `touch` runs on free cores."""
 
 
 def print_row(data: str, row: str, samples: Sequence[Any], cost: Any) -> None:
@@ -311,7 +311,7 @@ def print_row(data: str, row: str, samples: Sequence[Any], cost: Any) -> None:
 
 
 def finish(bench: str, ratios: Mapping[str, float], targets: Sequence[Target]) -> list[str]:
-    """Print each ratio beside its target, then the JSON line; return the missed ones."""
+    """Print each ratio with its target, then the JSON line; return the missed targets."""
     known = {target.name: target for target in targets if target.name in ratios}
     missed = [name for name, target in known.items() if target.missed(ratios[name])]
     for name, target in known.items():

@@ -1,7 +1,7 @@
-"""Driver memory as the number of files grows, and a table of very many files opened by Hudi.
+"""Driver memory by number of files, and Apache Hudi's cost of opening a very large table.
 
-Each size runs in its own new session. The driver's peak is that of its Python process; the JVM's
-is shown beside it. `--large` adopts that many files once and lets Apache Hudi open the table.
+Each size runs in a new session. The driver's peak is that of its Python process; the JVM's is shown
+beside it. `--large` adopts that many files once and opens the table with Apache Hudi.
 The last line is one JSON object `{bench, ratios, targets, missed}`.
 """
 
@@ -21,7 +21,7 @@ __all__ = ["main"]
 
 
 def main() -> int:
-    """Run the bench; with `--check`, 1 when a target is missed."""
+    """Run the bench; return 1 with `--check` if a target is missed."""
     options = _options()
     sizes = [*options.sizes.split(","), *([options.large] if options.large else [])]
     costs: dict[tuple[str, str], Measured] = {}
@@ -37,15 +37,14 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", default="1000,100000", help="comma list of numbers of files")
+    parser.add_argument("--sizes", default="1000,100000", help="comma-separated numbers of files")
     parser.add_argument("--large", default="", help="a number of files to adopt and open once")
     return read_options(parser)
 
 
 def _adopt(source: DataSet, table: Path, options: argparse.Namespace) -> Measured:
-    """Adopt a source in a new session and print what it took."""
+    """Adopt a source in a new session and print the cost."""
     shutil.rmtree(table, ignore_errors=True)
     table.parent.mkdir(parents=True, exist_ok=True)
     with start_side("ours", options) as side:
@@ -55,7 +54,7 @@ def _adopt(source: DataSet, table: Path, options: argparse.Namespace) -> Measure
 
 
 def _open(source: DataSet, table: Path, options: argparse.Namespace) -> None:
-    """Let Apache Hudi open an adopted table and count it, in a new session."""
+    """Open an adopted table with Apache Hudi and count its rows, in a new session."""
     with start_side("hudi", options) as side:
         facts = {"name": "count", "measure": source.measure, "keys": [], "where": ""}
         _print(source.name, "Hudi opens", side.run("open", location=str(table), **facts))
@@ -63,7 +62,6 @@ def _open(source: DataSet, table: Path, options: argparse.Namespace) -> None:
 
 
 def _print(name: str, what: str, measured: Measured) -> None:
-    """Print one row."""
     print(
         f"{name:14} {what:10} wall {measured.wall_s:8.2f} s  cpu {measured.cpu_s:8.2f} s  "
         f"driver {measured.driver_mb:6.0f} MB  JVM {measured.jvm_mb:6.0f} MB",

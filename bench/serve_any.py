@@ -1,6 +1,6 @@
 """Lakestrap's timeline service for benches: `serve_any.py STORE BOUND_MB PORT [TOKEN]`.
 
-Serves every table that it is asked for, as Apache Hudi's does; the product serves registered ones.
+Serves any requested table, like Apache Hudi's service; the product serves registered tables only.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _UNBOUNDED = 1 << 40
 
 
 class AnyTables(Tables):
-    """Registers a table when it is first asked for."""
+    """Tables that are registered on their first request."""
 
     def __init__(self, store: ViewStore, bound: int) -> None:
         super().__init__()
         self._make = (store, bound)
 
     def by_path(self, base_path: str) -> ServedTable:
-        """Return the table of a base path."""
+        """Return the table of a base path, registering it if needed."""
         found = self.find(base_path)
         if found is None:
             store, bound = self._make

@@ -1,4 +1,4 @@
-"""A timeline service under load: what a bench asks of it, and what that costs."""
+"""A timeline service under load: requests of a bench, and their cost."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _PATIENCE_S = 600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadCost:
-    """What one load came to; times in microseconds, `server_us` is CPU time for each answer."""
+    """Cost of one load; times in microseconds, `server_us` is CPU time per response."""
 
     requests: int
     seconds: float
@@ -53,12 +53,12 @@ class LoadCost:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which cores the server and the client run on, numbered among those of this process.
+    """The cores of server and client, as indices into those of this process.
 
     Attributes:
-        name: follows the row's.
-        server: of the server; None: all.
-        client: of the client; None: all.
+        name: suffix of the row's name.
+        server: core of the server; None: all.
+        client: core of the client; None: all.
     """
 
     name: str
@@ -69,24 +69,24 @@ class Place:
 FREE = Place("free", None, None)
 ONE_CORE = Place("one core", 0, 0)
 TWO_CORES = Place("two cores", 0, 1)
-"""With one connection the server and the client take turns. On a core each, that core sleeps
-meanwhile, and to wake a virtual one costs more than an answer; so a place has to be told."""
+"""With one connection, server and client alternate. On separate cores, each core sleeps in between,
+and waking a virtual core costs more than a response; so rows name their placement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """A server that answers, in a process of its own."""
+    """A running server in a separate process."""
 
     side: Side
     port: int
     pid: int
 
     def resident_mb(self) -> float:
-        """Return what the server's process has resident now."""
+        """Return the current resident memory of the server's process."""
         return process_tree.resident_mb(self.pid)
 
     def touch(self, table: GroupedTable, connections: int = 1) -> LoadCost:
-        """Ask for the latest slices of each partition once."""
+        """Request the latest slices of each partition once."""
         target = f"{VIEW}{ONE_PARTITION}?{table.query()}"
         asked = Load(
             port=self.port, target=target, pairs=str(table.firsts), connections=connections
@@ -96,7 +96,7 @@ class Served:
     def look_up(
         self, table: GroupedTable, *, seconds: float, connections: int = 1, seed: int = 0
     ) -> LoadCost:
-        """Ask for the latest slices of one group after another, over and over."""
+        """Request the latest slices of one group after another, repeatedly."""
         asked = Load(
             port=self.port,
             target=f"{VIEW}{ONE_GROUP}?{table.query()}",
@@ -109,7 +109,7 @@ class Served:
 
     @contextmanager
     def at(self, place: Place) -> Iterator[None]:
-        """Keep the server, and clients that begin meanwhile, on the cores of a place."""
+        """Pin the server, and clients started meanwhile, to the cores of a place."""
         cores = sorted(os.sched_getaffinity(0))
         try:
             process_tree.pin(self.pid, _chosen(cores, place.server))
@@ -120,7 +120,7 @@ class Served:
             process_tree.pin(self.pid, cores)
 
     def look_up_one(self, table: GroupedTable, partition: str, file_id: str) -> LoadCost:
-        """Ask for the latest slice of one group once."""
+        """Request the latest slice of one group once."""
         with tempfile.NamedTemporaryFile("w", suffix=".tsv") as pairs:
             pairs.write(f"{partition}\t{file_id}\n")
             pairs.flush()
@@ -128,7 +128,7 @@ class Served:
             return self._under(Load(port=self.port, target=target, pairs=pairs.name))
 
     def ask(self, route: str, table: GroupedTable, more: str = "", method: str = "GET") -> bytes:
-        """Return the body of one answer."""
+        """Return the body of one response."""
         url = f"http://127.0.0.1:{self.port}{VIEW}{route}?{table.query()}{more}"
         asked = Request(url, method=method)
         with urlopen(asked, timeout=_PATIENCE_S) as answer:  # noqa: S310 - the scheme is written above
@@ -136,7 +136,7 @@ class Served:
             return body
 
     def timed(self, route: str, table: GroupedTable, method: str = "GET") -> tuple[float, int]:
-        """Return the seconds until one answer is there, and its bytes."""
+        """Return the seconds until a response is complete, and its bytes."""
         begun = time.perf_counter()
         size = len(self.ask(route, table, method=method))
         return time.perf_counter() - begun, size
@@ -145,7 +145,7 @@ class Served:
         """Run the client and return the cost.
 
         Raises:
-            SideError: an answer was not what was asked for.
+            SideError: a response was wrong.
         """
         client = str(Path(__file__).with_name("load_client.py"))
         command = [sys.executable, client, json.dumps(asdict(load))]
@@ -154,7 +154,7 @@ class Served:
         cpu_s = process_tree.cpu_s(self.pid) - before
         found = Answered(**json.loads(done.stdout))
         if found.errors or found.wrong:
-            message = f"{found.errors} errors and {found.wrong} wrong answers to {load}"
+            message = f"{found.errors} errors and {found.wrong} wrong responses to {load}"
             raise SideError(message)
         kept = {each.name for each in fields(LoadCost)} & set(asdict(found))
         measured = {name: getattr(found, name) for name in kept}

@@ -1,7 +1,7 @@
-"""Ways in which Spark's tasks come to know file groups, beside asking a service (RFC-03).
+"""Ways for Spark tasks to get file groups, including a timeline service (RFC-03).
 
 `closure` has a map of all groups in the function that tasks run, `broadcast` in a broadcast
-variable; with `service` each task asks for its groups in one batch, and `nothing` counts them.
+variable; with `service` each task requests its groups in one batch; `nothing` only counts them.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from framework.hudi.view.listing_view import ListingView
 __all__ = ["start"]
 
 TASK_PAIRS = 1_000
-"""How many groups each task looks up."""
+"""Number of groups that each task looks up."""
 
 
 def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
-    """Start the session; actions are `read`, which makes the map of a table, and `tasks`."""
+    """Start the session; actions are `read`, which builds the map of a table, and `tasks`."""
     context = session(settings).sparkContext
     cloudpickle.register_pickle_by_value(side_timeline_ours)
     held: list[Mapping[tuple[str, str], FileSlice]] = []
 
     def read(table: str) -> int:
-        """Hold a table's groups; return how many there are."""
+        """Read and keep a table's groups; return their number."""
         held[:] = [_slices(table)]
         return len(held[0])
 
     def tasks(way: str, pairs: str, number: int, port: int, table: str) -> int:
-        """Let tasks look groups up in one way; return how many they found."""
+        """Look groups up in tasks in one way; return the number found."""
         lines = Path(pairs).read_text().splitlines()
-        chance = random.Random(7)  # noqa: S311 - every way has to look up the same
+        chance = random.Random(7)  # noqa: S311 - every way must look up the same
         asked = chance.sample(lines, min(len(lines), number * TASK_PAIRS))
         parts = [asked[place::number] for place in range(number)]
         looked_up = _looked_up(way, context, held, (port, table))
@@ -55,7 +55,7 @@ def _looked_up(
     held: Sequence[Mapping[tuple[str, str], FileSlice]],
     service: tuple[int, str],
 ) -> Callable[[Sequence[str]], int]:
-    """Return what a task does with the lines of its groups; it returns how many it found."""
+    """Return the task's function from the lines of its groups to the number found."""
     if way == "service":
         return _by_service(*service)
     if way == "closure":
@@ -66,7 +66,7 @@ def _looked_up(
 
 
 def _by_map(slices: Mapping[tuple[str, str], FileSlice]) -> Callable[[Sequence[str]], int]:
-    """Return a function that holds the map itself."""
+    """Return a function with the map in its closure."""
 
     def find(lines: Sequence[str]) -> int:
         return sum(slices[tuple(each.split("\t"))].base is not None for each in lines)
@@ -77,7 +77,7 @@ def _by_map(slices: Mapping[tuple[str, str], FileSlice]) -> Callable[[Sequence[s
 def _by_broadcast(
     slices: Broadcast[Mapping[tuple[str, str], FileSlice]],
 ) -> Callable[[Sequence[str]], int]:
-    """Return a function that holds a broadcast variable."""
+    """Return a function with a broadcast variable."""
 
     def find(lines: Sequence[str]) -> int:
         found = slices.value
@@ -87,7 +87,7 @@ def _by_broadcast(
 
 
 def _by_service(port: int, table: str) -> Callable[[Sequence[str]], int]:
-    """Return a function that asks for all groups of a task at once."""
+    """Return a function that requests all groups of a task at once."""
     connect = side_timeline_ours.batch_client
 
     def find(lines: Sequence[str]) -> int:

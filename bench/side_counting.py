@@ -1,7 +1,7 @@
-"""Plain Spark counting keys, and Great Expectations on the same session.
+"""Plain Spark counting keys, and Great Expectations in the same session.
 
-Shuffles have more partitions than cores: with one for each core, counting 30 million keys spills
-and takes half as long again.
+Shuffles have more partitions than cores: with one per core, counting 30 million keys spills and
+takes half as long again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
         return {"groups": row[0], "rows": row[1] or 0}
 
     def expect() -> dict[str, Any]:
-        """Let Great Expectations ask for no more than yes or no; no counts as one row."""
+        """Validate with Great Expectations, boolean result only; a failure counts as one row."""
         frame, keys = held[0]
         context = gx.get_context(mode="ephemeral")
         source = context.data_sources.add_spark("bench", persist=False)

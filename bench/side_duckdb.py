@@ -17,7 +17,7 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
     held: list[tuple[str, Sequence[str]]] = []
 
     def open_source(location: str, keys: Sequence[str]) -> None:
-        """Remember a folder."""
+        """Set the folder."""
         held[:] = [(location, keys)]
 
     def unique() -> dict[str, Any]:

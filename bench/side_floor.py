@@ -1,4 +1,4 @@
-"""The floor: pyarrow alone, key columns in, skeletons out; no bloom, proof, index or commit."""
+"""The lower bound: pyarrow alone, key columns to skeletons; no bloom, proof, index or commit."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ DELTAS = {"_hoodie_commit_seqno": "DELTA_BYTE_ARRAY", "_hoodie_record_key": "DEL
 
 
 def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
-    """Return the one action; no Spark."""
+    """Return the only action; no Spark."""
     pa.set_cpu_count(int(settings["cores"]))
 
     def bootstrap(source: str, target: str, keys: Sequence[str], **_: object) -> None:
-        """Write a skeleton beside each source file, one after another."""
+        """Write a skeleton for each source file, one after another."""
         for number, path in enumerate(sorted(Path(source).rglob("*.parquet"))):
             out = Path(target) / path.relative_to(source)
             out.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def _keys(columns: pa.Table) -> pa.ChunkedArray:
 
 
 def _write(skeleton: pa.Table, path: Path) -> None:
-    """Write one skeleton in the encodings that suit it."""
+    """Write one skeleton with fitting encodings."""
     pq.write_table(
         skeleton,
         path,

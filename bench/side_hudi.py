@@ -1,4 +1,4 @@
-"""Apache Hudi's METADATA_ONLY bootstrap, tuned and with its defaults, and its reader."""
+"""Apache Hudi's METADATA_ONLY bootstrap, tuned and with defaults, and its reader."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TUNED = {
     "hoodie.embed.timeline.server": "false",
 }
 DEFAULT_KEYS = 60_000
-"""Keys that a filter of Apache Hudi is made for; tuned, small files get smaller ones."""
+"""Default keys per filter in Apache Hudi; tuned, small files get smaller filters."""
 
 VARIANTS: Mapping[str, Mapping[str, str]] = {
     "bloom": {**TUNED, "hoodie.parquet.compression.codec": "snappy"},
@@ -48,7 +48,7 @@ VARIANTS: Mapping[str, Mapping[str, str]] = {
     },
     "defaults": {"hoodie.metadata.index.column.stats.enable": "false"},
 }
-"""`defaults` leaves column statistics off: with them 1.2.0 fails after writing all skeletons."""
+"""`defaults` disables column statistics: with them 1.2.0 fails after writing all skeletons."""
 
 
 def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
@@ -72,7 +72,7 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
         rows.write.format("hudi").options(**TUNED, **options).mode("append").save(target)
 
     def since(location: str, begin: str) -> DataFrame:
-        """Open what was written to a table after an instant."""
+        """Open the rows written to a table after an instant."""
         options = {
             "hoodie.datasource.query.type": "incremental",
             "hoodie.datasource.read.begin.instanttime": begin,
@@ -87,7 +87,7 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
 
 
 def _options(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Return what names the source, the keys and the partition."""
+    """Return the options for the source, the keys and the partition."""
     generator = "Simple" if len(facts["keys"]) == 1 else "Complex"
     generator_class = f"org.apache.hudi.keygen.{generator}KeyGenerator"
     return {

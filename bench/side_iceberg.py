@@ -1,4 +1,4 @@
-"""Apache Iceberg: a table over the same files or of its own, and the upsert as a MERGE."""
+"""Apache Iceberg: a table over the same files or its own, and the upsert as a MERGE."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
 
 
 class _Table:
-    """The latest table; none is ever dropped, since that could delete adopted files.
+    """The latest table; tables are never dropped, since that could delete adopted files.
 
-    It names its files by absolute path, so no copies are taken of it: `again` takes it back to
-    what `begin` made.
+    A table names its files by absolute path, so it cannot be copied: `again` rolls it back to the
+    state after `begin`.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -48,7 +48,7 @@ class _Table:
         return f"bench.written_{self._tables}"
 
     def create(self, source: str, partition: str, mode: str) -> None:
-        """Make it empty, with the columns of the source."""
+        """Create an empty table with the columns of the source."""
         self._tables += 1
         fields = self._spark.read.parquet(source).schema
         columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in fields)
@@ -61,7 +61,7 @@ class _Table:
         )
 
     def begin(self, source: str, partition: str, mode: str, *, adopted: bool) -> int:
-        """Fill it, or name the source's own files if `adopted`; return the snapshot."""
+        """Fill a new table, or add the source's own files if `adopted`; return the snapshot."""
         self.create(source, partition, mode)
         if adopted:
             path = f"`parquet`.`{source}`"
@@ -72,11 +72,11 @@ class _Table:
         return int(self._last("snapshot_id"))
 
     def again(self, snapshot: int) -> None:
-        """Take it back to a snapshot."""
+        """Roll back to a snapshot."""
         self._spark.sql(f"CALL ice.system.rollback_to_snapshot('{self._name}', {snapshot})")
 
     def merge(self, files: Sequence[str], keys: Sequence[str], partition: str) -> None:
-        """Update the rows whose key is there, insert the others."""
+        """Update the rows whose key exists, insert the others."""
         self._spark.read.parquet(*files).createOrReplaceTempView("incoming")
         same = " AND ".join(f"t.{name} = s.{name}" for name in (partition, *keys))
         self._spark.sql(
@@ -94,6 +94,6 @@ class _Table:
         return int(self._last("summary['added-files-size']"))
 
     def _last(self, column: str) -> str:
-        """Return what the latest snapshot has in a column."""
+        """Return the latest snapshot's value of a column."""
         snapshots = self._spark.table(f"ice.{self._name}.snapshots").orderBy("committed_at")
         return str(snapshots.selectExpr(column).collect()[-1][0])

@@ -1,6 +1,6 @@
 """Lakestrap: the whole run, from the spec to the published instant.
 
-Inventory and plan are in the time, and so are the uniqueness proof, every fsync and the commit.
+The time includes inventory and plan, the uniqueness proof, every fsync and the commit.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BLOOMS: Mapping[str, Mapping[str, Any]] = {
     "none": {"kind": "none"},
     "default": {},
 }
-"""`bloom` has the rate that Apache Hudi writes by default; small files get smaller filters."""
+"""`bloom` has Apache Hudi's default rate; small files get smaller filters."""
 
 
 def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
@@ -41,11 +41,11 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
     spark = session(settings)
 
     def bootstrap(target: str, variant: str, **facts: Any) -> dict[str, float]:
-        """Run a spec as `run-pipeline run` does; return seconds of preparing and of running."""
+        """Run a spec like `run-pipeline run`; return the seconds of the run."""
         return execute_spec(_spec(target, variant, facts))
 
     def execute_spec(document: dict[str, Any]) -> dict[str, float]:
-        """Run a spec, given as a document; return seconds of running."""
+        """Run a spec, given as a document; return the seconds of the run."""
         with tempfile.TemporaryDirectory() as folder:
             scratch = Path(folder) / "scratch"
             scratch.mkdir()

@@ -1,4 +1,4 @@
-"""Plain Spark: the rewrite that a bootstrap saves, and the scans it is compared with."""
+"""Plain Spark: the rewrite that a bootstrap avoids, and the scans to compare with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Polars: grouping by its streaming engine."""
+"""Polars: grouping with its streaming engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
     held: list[tuple[pl.LazyFrame, Sequence[str]]] = []
 
     def open_source(location: str, keys: Sequence[str]) -> None:
-        """Look at the schema of a folder."""
+        """Read the schema of a folder."""
         held[:] = [(pl.scan_parquet(f"{location}/*.parquet"), keys)]
 
     def unique() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The bench's end of a side: starts its worker, measures its process tree from outside."""
+"""The bench's handle of a side: starts its worker, measures its process tree from outside."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ ROOT = HERE.parent
 
 
 class SideError(Exception):
-    """A side failed or ended; the text is its traceback."""
+    """A side failed or exited; the text is its traceback."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What one action cost: wall seconds, CPU seconds of the tree, peak resident MB.
+    """Cost of one action: wall seconds, CPU seconds of the tree, peak resident MB.
 
     `driver_mb` and `jvm_mb` are the peaks of the Python driver and of the JVM alone, `task_mb` is
     that of the largest of Spark's Python workers, each of which runs one task at a time.
@@ -63,12 +63,12 @@ class Side:
             )
 
     def __enter__(self) -> Self:
-        """Wait until the session is up."""
+        """Wait until the session is ready."""
         self._receive()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the worker; it stops when its input ends."""
+        """Stop the worker by closing its input."""
         if self._process.stdin:
             self._process.stdin.close()
         try:
@@ -81,7 +81,7 @@ class Side:
         """Run one action and return its value and cost.
 
         Raises:
-            SideError: the action failed, or the worker ended.
+            SideError: the action failed, or the worker exited.
         """
         if not self._process.stdin:
             raise SideError(self.log)
@@ -105,7 +105,7 @@ class Side:
         """Return the worker's next answer."""
         line = self._process.stdout.readline() if self._process.stdout else b""
         if not line:
-            raise SideError(f"ended, see {self.log}")
+            raise SideError(f"the worker exited, see {self.log}")
         answer = json.loads(line)
         if "error" in answer:
             raise SideError(answer["error"])

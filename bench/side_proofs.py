@@ -1,4 +1,4 @@
-"""Lakestrap's proof of a source's keys alone, as `plan --prove-keys` makes it, on Spark's tasks."""
+"""Lakestrap's proof of a source's keys alone, as in `plan --prove-keys`, on Spark's tasks."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = ["start"]
 def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
     """Start the session; actions are `open`, which plans the adoption of a folder, and `unique`.
 
-    `unique` proves the keys of what is open and returns groups and rows that are there twice; what
-    the proof leaves in its scratch folder is deleted by the next `open`.
+    `unique` proves the keys of the open folder and returns the number of duplicate groups and rows;
+    the next `open` deletes the proof's scratch folder.
     """
     spark = session(settings)
     held: list[tuple[Plan, tempfile.TemporaryDirectory[str]]] = []
 
     def open_source(location: str, keys: Sequence[str], partition: str = "") -> int:
-        """Plan; return the number of rows. `partition` is an integer column of the folders."""
+        """Plan; return the number of rows. `partition` is an integer partition column."""
         held.clear()
         folder = tempfile.TemporaryDirectory(dir=settings["work_dir"])
         spec = Path(folder.name) / "bench.pipeline.yml"
@@ -43,7 +43,7 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
         return plan.taken.rows
 
     def unique() -> dict[str, Any]:
-        """Prove, and tell how or what was found."""
+        """Prove the keys; return the method or the duplicates."""
         plan, folder = held[0]
         scratch = Path(tempfile.mkdtemp(dir=folder.name))
         try:
@@ -56,7 +56,7 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
 
 
 def _spec(location: str, keys: Sequence[str], partition: str) -> dict[str, Any]:
-    """Return the spec of a table beside a source."""
+    """Return the spec of a table beside the source."""
     table = {
         "name": "bench",
         "location": f"{location}.table",

@@ -1,8 +1,8 @@
-"""Apache Hudi's own timeline service, in a JVM that does nothing else.
+"""Apache Hudi's own timeline service, in a dedicated JVM.
 
-The service's `main` returns at once and leaves only daemon threads, so that its JVM ends after some
-seconds; here the gateway of py4j holds it open. Spark's jars are on its class path, but no Spark
-runs.
+The service's `main` returns at once and leaves only daemon threads, so its JVM would exit after
+some seconds; the py4j gateway keeps it alive. Spark's jars are on its class path, but Spark does
+not run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STORES: Mapping[str, str] = {
     "spillable": "SPILLABLE_DISK",
     "embedded_kv": "EMBEDDED_KV_STORE",
 }
-"""Our names of the stores to Apache Hudi's."""
+"""Apache Hudi's names of the stores by ours."""
 OPENED = (
     "java.base/java.lang",
     "java.base/java.lang.invoke",
@@ -34,7 +34,7 @@ OPENED = (
     "java.base/java.util.concurrent",
     "java.base/sun.nio.ch",
 )
-"""Without these RocksDB's store answers 500 on Java 17."""
+"""Without these, the RocksDB store answers 500 on Java 17."""
 
 
 def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
@@ -53,14 +53,14 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
         return {"port": service.startService(), "pid": process.pid}
 
     def heap() -> float:
-        """Collect garbage, and return the megabytes of the JVM's heap that are in use."""
+        """Run the garbage collector, and return the used megabytes of the JVM's heap."""
         runtime = held[0][0].jvm.java.lang.Runtime.getRuntime()
         runtime.gc()
         used: int = runtime.totalMemory() - runtime.freeMemory()
         return used / (1 << 20)
 
     def stop() -> None:
-        """Close the service and end its JVM."""
+        """Close the service and stop its JVM."""
         while held:
             gateway, process, service = held.pop()
             service.close()
@@ -71,7 +71,7 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
 
 
 def _gateway(settings: Mapping[str, str]) -> tuple[JavaGateway, subprocess.Popen[bytes]]:
-    """Start a JVM that ends when this process does."""
+    """Start a JVM that exits with this process."""
     jars = Path(pyspark.__file__).parent / "jars"
     opened = [f"--add-opens={each}=ALL-UNNAMED" for each in OPENED]
     with (Path(settings["work_dir"]) / "server.log").open("ab") as log:
@@ -87,7 +87,7 @@ def _gateway(settings: Mapping[str, str]) -> tuple[JavaGateway, subprocess.Popen
 
 
 def _service(jvm: Any, store: str, bound_mb: int, folder: Path) -> Any:
-    """Return the service as its `main` makes it; `bound_mb` counts where views spill to disk."""
+    """Return the service as its `main` creates it; `bound_mb` applies if views spill to disk."""
     service = jvm.org.apache.hudi.timeline.service.TimelineService
     types = jvm.org.apache.hudi.common.table.view.FileSystemViewStorageType
     asked = service.Config.builder().serverPort(0).viewStorageType(types.valueOf(store))
@@ -101,7 +101,7 @@ def _service(jvm: Any, store: str, bound_mb: int, folder: Path) -> Any:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Wait for a JVM that was told to end; kill it where it does not."""
+    """Wait for a JVM to exit; kill it on timeout."""
     if process.stdin:
         process.stdin.close()
     try:

@@ -1,7 +1,7 @@
-"""Lakestrap's timeline service, and the client that asks it for many groups at once.
+"""Lakestrap's timeline service, and the client for its batch look-ups.
 
-`server_command` and `batch_client` are the two places that know the service; all the rest of the
-bench asks over HTTP as Apache Hudi's clients do.
+Only `server_command` and `batch_client` know the service; the rest of the bench sends the HTTP
+requests of Apache Hudi's clients.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 SERVICE = "framework.timeline_service"
-"""The package of the service; while it is not there, benches measure the rival alone."""
+"""The package of the service; without it, benches measure only the rival."""
 _PATIENCE_S = 60.0
 _WARM_UP_BATCHES = 3
 
@@ -42,15 +42,15 @@ _WARM_UP_BATCHES = 3
 def server_command(store: str, bound_mb: int, port: int) -> Sequence[str]:
     """Return the command that runs the service until SIGTERM, as arguments after the interpreter.
 
-    It has to answer `/v1/hoodie/view/…` on this port of 127.0.0.1, for any base path below the
-    bench's data, with an empty view at first; benches take the process that runs the command, with
-    all below it, for the server.
+    It must answer `/v1/hoodie/view/…` on this port of 127.0.0.1, for any base path below the
+    bench's data, with an empty view at first. Benches measure the command's process tree as the
+    server.
 
     Args:
         store: `memory`, `spillable` or `embedded_kv`.
-        bound_mb: megabytes of memory that `spillable` may have; the others heed no bound.
-        port: free, chosen by the bench. After it a token may follow, which callers then have to
-            show; without one everybody is let in.
+        bound_mb: memory limit of `spillable` in megabytes; the others have none.
+        port: a free port. A token may follow it, which clients must then send; without one, all
+            clients have access.
     """
     script = Path(__file__).parent / "serve_any.py"
     return [str(script), store, str(bound_mb), str(port)]
@@ -59,10 +59,10 @@ def server_command(store: str, bound_mb: int, port: int) -> Sequence[str]:
 def batch_client(
     port: int, table: str
 ) -> Callable[[Sequence[tuple[str, str]]], Sequence[FileSlice]]:
-    """Return what asks the service for the latest slices of (partition path, file id) pairs.
+    """Return a function that requests the latest slices of (partition path, file id) pairs.
 
-    Each call is one request, answered with one slice for each pair, in no set order. The client
-    keeps its connection; Spark's tasks make one each.
+    Each call is one request that returns one slice per pair, in any order. The client keeps its
+    connection; each Spark task makes its own.
 
     Args:
         port: of the service on 127.0.0.1.
@@ -95,7 +95,7 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
     work = Path(settings["work_dir"])
 
     def serve(store: str, bound_mb: int) -> dict[str, int]:
-        """Start a server with an empty view; return its port and process when it answers."""
+        """Start a server with an empty view; return its port and process once it listens."""
         stop()
         port = free_port()
         command = [sys.executable, *server_command(store, bound_mb, port)]
@@ -105,7 +105,7 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
         return {"port": port, "pid": held[0].pid}
 
     def stop() -> None:
-        """End the server."""
+        """Stop the server."""
         while held:
             ended(held.pop())
 
@@ -113,7 +113,7 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
 
 
 def _ask_batches(port: int, table: str, pairs: str, size: int, seconds: float) -> dict[str, float]:
-    """Ask for batches of groups for some seconds; return pairs a second and times in ms."""
+    """Request batches of groups for some seconds; return pairs per second and times in ms."""
     batches = _batches([_pair(line) for line in Path(pairs).read_text().splitlines()], size)
     ask = batch_client(port, table)
     for _ in range(_WARM_UP_BATCHES):
@@ -133,7 +133,7 @@ def _ask_batches(port: int, table: str, pairs: str, size: int, seconds: float) -
 
 
 def _check(asked: Sequence[tuple[str, str]], found: Sequence[FileSlice]) -> None:
-    """Raise where an answer is missing, or is another's."""
+    """Raise if a slice is missing or of another group."""
     groups = {(each.group.partition_path, each.group.file_id) for each in found}
     if groups != set(asked):
         message = f"{len(groups)} groups in answer to {len(asked)}"
@@ -141,7 +141,7 @@ def _check(asked: Sequence[tuple[str, str]], found: Sequence[FileSlice]) -> None
 
 
 def _batches(pairs: Sequence[tuple[str, str]], size: int) -> Iterator[Sequence[tuple[str, str]]]:
-    """Yield batches that each range over the whole table, without end."""
+    """Yield batches endlessly, each spread over the whole table."""
     step = max(1, len(pairs) // size)
     while True:
         for first in range(step):
@@ -149,7 +149,6 @@ def _batches(pairs: Sequence[tuple[str, str]], size: int) -> Iterator[Sequence[t
 
 
 def _pair(line: str) -> tuple[str, str]:
-    """Return one line of a list of groups."""
     partition, _, file_id = line.partition("\t")
     return partition, file_id
 
@@ -162,10 +161,10 @@ def free_port() -> int:
 
 
 def awaited_port(port: int, process: subprocess.Popen[bytes]) -> None:
-    """Wait until something listens.
+    """Wait until a server listens on the port.
 
     Raises:
-        TimeoutError: nothing did for a minute, or the server ended.
+        TimeoutError: none did for a minute, or the server exited.
     """
     until = time.monotonic() + _PATIENCE_S
     while process.poll() is None and time.monotonic() < until:
@@ -176,7 +175,7 @@ def awaited_port(port: int, process: subprocess.Popen[bytes]) -> None:
 
 
 def ended(process: subprocess.Popen[bytes]) -> None:
-    """Tell a server to end; kill it where it does not."""
+    """Terminate a server; kill it on timeout."""
     process.terminate()
     try:
         process.wait(timeout=20)

@@ -1,4 +1,4 @@
-"""The Spark session that all Spark sides share the settings of."""
+"""The Spark session of all Spark sides, with common settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["session"]
 
 
 def session(settings: Mapping[str, str], extra: Mapping[str, str] | None = None) -> SparkSession:
-    """Start `local[cores]` with the bench's memory, UTC and no user interface."""
+    """Start `local[cores]` with the bench's memory, UTC and no UI."""
     conf = {
         "spark.master": f"local[{settings['cores']}]",
         "spark.app.name": "bench",

@@ -1,12 +1,12 @@
 """Lakestrap's timeline service beside Apache Hudi's, on 250,000 file groups in 3,500 partitions.
 
-The same requests by the same client, from 1, 8 and 32 connections: each partition once on a server
-that has just started, then single look-ups on one that knows them all; batches of a thousand groups
-against as many single look-ups; memory; the stores; the first answer after a commit, on two sizes
-of table; what tasks of Spark pay that carry all groups with them; writers that have their markers
-kept; and another client of ours, with memory, while forty connections pipeline and never read.
-Sides alternate, median of the runs; client and server share the cores. Every answer has to name
-what was asked for.
+The same requests by the same client, from 1, 8 and 32 connections: each partition once on a new
+server, then single look-ups on one with all partitions loaded; batches of a thousand groups against
+as many single look-ups; memory; the stores; the first response after a commit, on two sizes of
+table; Spark tasks that hold all groups; writers that send markers; and one client's latency, with
+the server's memory, while forty connections pipeline and never read.
+Sides alternate; figures are medians of the runs. Client and server share the cores. Every response
+must contain the requested groups.
 The last line is one JSON object `{bench, ratios, targets, missed}`.
 """
 
@@ -38,7 +38,7 @@ __all__ = ["main"]
 SIDES = ("ours", "hudi")
 STORES = ("memory", "spillable", "embedded_kv")
 _MANY = 8
-"""Connections of loads that only prepare."""
+"""Connections of loads that only warm up."""
 
 Costs = dict[tuple[str, str], Any]
 Cost = TypeVar("Cost")
@@ -46,7 +46,7 @@ Cost = TypeVar("Cost")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contest:
-    """Who takes part, and on what."""
+    """The sides and the table of a contest."""
 
     sides: Mapping[str, Side]
     table: GroupedTable
@@ -54,11 +54,11 @@ class Contest:
 
     @property
     def connections(self) -> list[int]:
-        """Numbers of connections that ask at the same time."""
+        """Numbers of concurrent connections."""
         return [int(each) for each in self.options.connections.split(",")]
 
     def on_new_servers(self, load: Callable[[Served], Cost]) -> dict[str, list[Cost]]:
-        """Return what a load costs on servers with empty views, a new one for each run."""
+        """Return the cost of a load on servers with empty views, a new one for each run."""
         found: dict[str, list[Cost]] = {name: [] for name in self.sides}
         for _ in range(self.options.runs):
             for name, side in self.sides.items():
@@ -67,7 +67,7 @@ class Contest:
         return found
 
     def loaded(self, stack: ExitStack, side: str, store: str = "memory") -> Served:
-        """Return a server that knows all partitions and was asked for a while."""
+        """Return a warmed-up server with all partitions loaded."""
         server = stack.enter_context(serving(self.sides[side], store, self.options.bound_mb))
         server.touch(self.table, _MANY)
         server.look_up(self.table, seconds=self.options.warm_up, connections=_MANY)
@@ -76,14 +76,14 @@ class Contest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batched:
-    """Groups that were answered a second."""
+    """Groups answered per second."""
 
     rate: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resident:
-    """Megabytes of a server with nothing known, with all partitions, and after look-ups."""
+    """Megabytes of a server without partitions, with all of them, and after look-ups."""
 
     idle_mb: float
     loaded_mb: float
@@ -92,7 +92,7 @@ class Resident:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreCost:
-    """Warm look-ups from one connection, and memory when all is known; `of_bound` is its share."""
+    """Warm look-ups from one connection, and memory; `of_bound` is relative to the limit."""
 
     p50_us: float
     p99_us: float
@@ -102,14 +102,14 @@ class StoreCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncCost:
-    """Milliseconds of the first answer after a commit; seconds of touching all partitions then."""
+    """Milliseconds of the first response after a commit; seconds to load all partitions then."""
 
     first_ms: float
     again_s: float
 
 
 def main() -> int:
-    """Run the bench; with `--check`, 1 when a target is missed."""
+    """Run the bench; return 1 with `--check` if a target is missed."""
     options = _options()
     table = grouped_table(options.groups, options)
     print(f"{table.groups} groups in {table.partitions} partitions: {table.path}", flush=True)
@@ -127,18 +127,21 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", default=",".join(PARTS), help="comma list of parts")
-    parser.add_argument("--sides", default=",".join(SIDES), help="comma list of sides")
+    parser.add_argument("--part", default=",".join(PARTS), help="comma-separated parts")
+    parser.add_argument("--sides", default=",".join(SIDES), help="comma-separated sides")
     parser.add_argument("--runs", type=int, default=3, help="measured runs of each row")
-    parser.add_argument("--connections", default="1,8,32", help="comma list of numbers")
-    parser.add_argument("--seconds", type=float, default=5.0, help="of each load of look-ups")
-    parser.add_argument("--warm-up", type=float, default=20.0, help="seconds of look-ups before")
+    parser.add_argument("--connections", default="1,8,32", help="comma-separated numbers")
+    parser.add_argument(
+        "--seconds", type=float, default=5.0, help="seconds of each load of look-ups"
+    )
+    parser.add_argument("--warm-up", type=float, default=20.0, help="seconds of warm-up look-ups")
     parser.add_argument("--groups", type=int, default=250_000, help="file groups of the table")
-    parser.add_argument("--small", type=int, default=2_500, help="of the one that `sync` adds")
+    parser.add_argument(
+        "--small", type=int, default=2_500, help="file groups of the small table of `sync`"
+    )
     parser.add_argument("--bound-mb", type=int, default=128, help="memory of `spillable`")
-    parser.add_argument("--tasks", type=int, default=16, help="tasks of Spark in `closure`")
+    parser.add_argument("--tasks", type=int, default=16, help="Spark tasks in `closure`")
     return read_options(parser)
 
 
@@ -146,12 +149,12 @@ def _is_there(side: str) -> bool:
     """Return whether a side can be measured."""
     there = side != "ours" or find_spec(SERVICE) is not None
     if not there:
-        print(f"{SERVICE} is not there: no figures of ours", flush=True)
+        print(f"{SERVICE} is missing: our side is skipped", flush=True)
     return there
 
 
 def _touch(contest: Contest) -> Costs:
-    """Return what it costs to touch all partitions of servers that have just started."""
+    """Return the cost of loading all partitions on new servers."""
     costs: Costs = {}
     for number in contest.connections:
         found = contest.on_new_servers(
@@ -166,7 +169,7 @@ def _touch(contest: Contest) -> Costs:
 
 
 def _look_up(contest: Contest) -> Costs:
-    """Return what single look-ups cost on servers that know all partitions."""
+    """Return the cost of single look-ups on servers with all partitions loaded."""
     costs: Costs = {}
     with ExitStack() as stack:
         servers = {name: contest.loaded(stack, name) for name in contest.sides}
@@ -197,12 +200,11 @@ def _once(contest: Contest, server: Served, connections: int, seed: int) -> Load
 
 
 def _rows(part: str, found: Mapping[str, list[LoadCost]]) -> Costs:
-    """Print rows, and return their medians."""
     return {(part, row): print_load(part, row, samples) for row, samples in found.items()}
 
 
 def _batch(contest: Contest) -> Costs:
-    """Return how many groups are answered a second: ours in batches, Apache Hudi's one by one."""
+    """Return groups answered per second: ours in batches, Apache Hudi's one by one."""
     rates: dict[str, list[float]] = {name: [] for name in contest.sides}
     with ExitStack() as stack:
         servers = {name: contest.loaded(stack, name) for name in contest.sides}
@@ -220,7 +222,7 @@ def _batch(contest: Contest) -> Costs:
 
 
 def _batches(contest: Contest, server: Served) -> float:
-    """Return the groups that our client has as slices a second, by a thousand in one request."""
+    """Return groups per second of our client, decoded to slices, a thousand per request."""
     found = server.side.run(
         "batches",
         port=server.port,
@@ -237,7 +239,7 @@ def _batches(contest: Contest, server: Served) -> float:
 
 
 def _memory(contest: Contest) -> Costs:
-    """Return what servers have resident, and what the whole table costs in one answer."""
+    """Return the servers' resident memory; print the cost of the whole table in one response."""
     costs: Costs = {}
     for name, side in contest.sides.items():
         with serving(side, "memory", contest.options.bound_mb) as server:
@@ -259,7 +261,7 @@ def _memory(contest: Contest) -> Costs:
 
 
 def _print_heap(name: str, side: Side) -> None:
-    """Print what a JVM's heap holds without garbage, which is less than what stays resident."""
+    """Print a JVM's heap without garbage, which is less than its resident memory."""
     if name == "hudi":
         print(
             f"memory     {name:20} heap without garbage {side.run('heap').value:.0f} MB", flush=True
@@ -267,7 +269,7 @@ def _print_heap(name: str, side: Side) -> None:
 
 
 def _whole(name: str, server: Served, table: GroupedTable) -> None:
-    """Print what it costs to ask for all base files at once, three times."""
+    """Print the cost of requesting all base files at once, three times."""
     asked = [server.timed("datafiles/all/latest/", table) for _ in range(3)]
     took = ", ".join(f"{seconds:.2f}" for seconds, _ in asked)
     print(
@@ -278,7 +280,7 @@ def _whole(name: str, server: Served, table: GroupedTable) -> None:
 
 
 def _stores(contest: Contest) -> Costs:
-    """Return what each store costs: warm look-ups from one connection, and memory."""
+    """Return the cost of each store: warm look-ups from one connection, and memory."""
     costs: Costs = {}
     for store in STORES:
         for name in contest.sides:
@@ -299,7 +301,7 @@ def _stores(contest: Contest) -> Costs:
 
 
 def _sync(contest: Contest) -> Costs:
-    """Return what the first answer after a commit costs, on the table and on a small one."""
+    """Return the cost of the first response after a commit, on the table and on a small one."""
     costs: Costs = {}
     small = grouped_table(contest.options.small, contest.options)
     for size, table in (("small", small), ("large", contest.table)):
@@ -312,7 +314,7 @@ def _sync(contest: Contest) -> Costs:
 
 
 def _synced(contest: Contest, name: str, stack: ExitStack) -> SyncCost:
-    """Add commits one after another, and ask for the changed group each time."""
+    """Add commits one after another, and request the changed group each time."""
     server = contest.loaded(stack, name)
     pairs = contest.table.some_pairs(max(1, contest.table.groups // contest.options.runs))
     first = []
@@ -334,7 +336,7 @@ def _synced(contest: Contest, name: str, stack: ExitStack) -> SyncCost:
 def _expect_commit(
     server: Served, table: GroupedTable, pair: tuple[str, str], instant: str
 ) -> None:
-    """Raise unless the newest slice of a group is that of a commit."""
+    """Raise unless the latest slice of a group is that of the commit."""
     more = f"&partition={pair[0]}&fileid={pair[1]}"
     slices = json.loads(server.ask("slices/file/latest/", table, more))
     if [each["baseInstant"] for each in slices] != [instant]:
@@ -343,7 +345,7 @@ def _expect_commit(
 
 
 def _carry(contest: Contest) -> Costs:
-    """Return what Spark's tasks pay that carry the groups, or ask for them."""
+    """Return the cost of Spark tasks that hold the groups, or request them."""
     with ExitStack() as stack:
         port = contest.loaded(stack, "ours").port if "ours" in contest.sides else 0
         found = carried(contest.table, contest.options, port)
@@ -351,7 +353,7 @@ def _carry(contest: Contest) -> Costs:
 
 
 def _marked(contest: Contest) -> Costs:
-    """Return how many markers are kept a second, each durable when it is told."""
+    """Return markers stored per second, each durable when acknowledged."""
     costs: Costs = {}
     for number in contest.connections:
         load = partial(
@@ -364,7 +366,7 @@ def _marked(contest: Contest) -> Costs:
 
 
 def _attacked(contest: Contest) -> Costs:
-    """Return what another client of ours pays while forty connections send and never read."""
+    """Return one client's latency while forty connections send and never read."""
     costs: Costs = {}
     for attack in ATTACKS if "ours" in contest.sides else ():
         found = [

@@ -1,6 +1,6 @@
-"""Seconds of `run-pipeline validate`, as an editor or a commit hook waits for it.
+"""Wall time of `run-pipeline validate`, as in an editor or a commit hook.
 
-Each sample is a new process, on a spec of the project; Python alone is shown beside it.
+Each sample is a new process, on a spec of the project; Python alone is shown for comparison.
 The last line is one JSON object `{bench, ratios, targets, missed}`.
 """
 
@@ -24,17 +24,17 @@ SPEC = ROOT / "pipelines" / "flights.pipeline.yml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """What a process cost."""
+    """Cost of one process."""
 
     wall_s: float
     cpu_s: float
 
 
 def main() -> int:
-    """Run the bench; with `--check`, 1 when a target is missed."""
+    """Run the bench; return 1 with `--check` if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=9)
-    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
+    parser.add_argument("--check", action="store_true", help="fail if a target is missed")
     options = parser.parse_args()
     command = ROOT / ".venv" / "bin" / "run-pipeline"
     costs = {
@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def _cost(command: list[str], samples: int) -> Sample:
-    """Return medians of some runs, after one that compiles."""
+    """Return the medians of the runs, after one that compiles bytecode."""
     found = [_one(command) for _ in range(samples + 1)][1:]
     return Sample(
         wall_s=statistics.median(each.wall_s for each in found),
@@ -58,14 +58,14 @@ def _cost(command: list[str], samples: int) -> Sample:
 
 
 def _one(command: list[str]) -> Sample:
-    """Run a command to its end."""
+    """Run a command and return its cost."""
     before, begun = _cpu_of_children(), time.monotonic()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return Sample(wall_s=time.monotonic() - begun, cpu_s=_cpu_of_children() - before)
 
 
 def _cpu_of_children() -> float:
-    """Return processor seconds of all children that have ended."""
+    """Return CPU seconds of all exited children."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 

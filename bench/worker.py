@@ -1,8 +1,8 @@
 """One side of a bench in its own process, warm between actions.
 
-`python bench/worker.py SIDE JSON` starts the side, which is the module `side_SIDE`, with its
-settings and answers one JSON line for each JSON line `{"action": …, "args": {…}}`. The clock runs
-here, around the action alone.
+`python bench/worker.py SIDE JSON` starts the side, the module `side_SIDE`, with its settings and
+answers each JSON line `{"action": …, "args": {…}}` with one JSON line. Only the action is timed,
+in this process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["main"]
 
 
 def main(side: str, settings: str) -> None:
-    """Serve actions of one side until standard input ends."""
+    """Run actions of one side until standard input ends."""
     answers = _claim_stdout()
     actions = import_module(f"side_{side}").start(json.loads(settings))
     _send(answers, {"value": sorted(actions)})
@@ -29,7 +29,7 @@ def main(side: str, settings: str) -> None:
 
 
 def _claim_stdout() -> TextIO:
-    """Return the real standard output, and send what the JVM prints to standard error."""
+    """Return the real standard output, and redirect the JVM's output to standard error."""
     own = os.dup(1)
     os.dup2(2, 1)
     return os.fdopen(own, "w", encoding="utf-8", buffering=1)
@@ -38,7 +38,7 @@ def _claim_stdout() -> TextIO:
 def _timed(
     actions: Mapping[str, Callable[..., object]], request: dict[str, object]
 ) -> dict[str, object]:
-    """Run one action; a failure is an answer too."""
+    """Run one action; return its value or its traceback."""
     arguments: dict[str, object] = request["args"]  # type: ignore[assignment]
     began = time.perf_counter()
     try:

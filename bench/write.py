@@ -1,11 +1,11 @@
 """Writes side by side: Lakestrap, Apache Hudi 1.2.0 and Apache Iceberg, from the same tables.
 
-A hundredth of lineitem's rows changed and a tenth as many new, scattered over all files, into an
-adopted table and an ordinary one, of both table types; then a bulk insert of all of it. Apache Hudi
-writes with the index that suits it best. Warm session against warm session, alternating, median of
-the runs; one warm-up of each is dropped. Then Lakestrap's reader and Apache Hudi's query the table
-that Lakestrap wrote, whole and what has changed. Ratios are of wall time unless a target says
-otherwise. The last line is one JSON object `{bench, ratios, targets, missed}`.
+Upserts a hundredth of lineitem's rows and a tenth as many new ones, scattered over all files, into
+an adopted table and an ordinary one, of both table types; then bulk inserts all of it. Apache Hudi
+writes with its best index. Warm sessions alternate; figures are medians of the runs, without one
+warm-up of each. Then Lakestrap's and Apache Hudi's readers query the table that Lakestrap wrote,
+the whole and its changes. Ratios are of wall time unless a target says otherwise. The last line is
+one JSON object `{bench, ratios, targets, missed}`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ INDEX = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteCost:
-    """Medians of one write on one side; `bytes_written` is what the folder grew by."""
+    """Medians of one write on one side; `bytes_written` is the folder's growth."""
 
     wall_s: float
     cpu_s: float
@@ -58,7 +58,7 @@ class WriteCost:
 
 
 def main() -> int:
-    """Run the bench; with `--check`, 1 when a target is missed."""
+    """Run the bench; return 1 with `--check` if a target is missed."""
     options = _options()
     source = prepare("lineitem", scale=options.scale, data_dir=options.data)
     with ExitStack() as stack:
@@ -71,7 +71,6 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", default=",".join((*TABLES, "bulk")))
     parser.add_argument("--sides", default=",".join(SIDES))
@@ -102,7 +101,7 @@ def _bench(
 def _contest(
     sides: Mapping[str, Side], name: str, source: DataSet, options: argparse.Namespace
 ) -> dict[str, Callable[[], tuple[Measured, int]]]:
-    """Return for each side what writes once, into a table as it was before."""
+    """Return for each side a function that writes once, into a table in its original state."""
     base = None if name == "bulk" else _base(sides["ours"], name, source, options)
     found: dict[str, Callable[[], tuple[Measured, int]]] = {
         side: partial(_once, sides[side], name, base, source, options)
@@ -117,7 +116,7 @@ def _contest(
 def _queries(
     sides: Mapping[str, Side], name: str, source: DataSet, options: argparse.Namespace
 ) -> Iterator[tuple[str, str, WriteCost]]:
-    """Yield (side, query, medians) of each reader over what we wrote last; answers must agree."""
+    """Yield (side, query, medians) of each reader on our last table; results must agree."""
     for query in QUERIES[:2] if name == "bulk" else QUERIES:
         facts = {"name": query, "measure": source.measure, "keys": [], "where": "true"}
         if query == "changes":
@@ -144,13 +143,12 @@ def _last_instant(table: Path) -> str:
 
 
 def _written(options: argparse.Namespace, side: str, name: str = "") -> Path:
-    """Return the folder of what a side writes, or of the table that copies are taken of."""
+    """Return the folder that a side writes to, or of the table to copy."""
     made: Path = options.work / "targets" / (f"base-{name}" if name else f"written-{side}")
     return made
 
 
 def _print(name: str, row: str, cost: WriteCost) -> None:
-    """Print one row of medians."""
     print(
         f"{name:14} {row:18} wall {cost.wall_s:7.2f} s  cpu {cost.cpu_s:7.2f} s  "
         f"peak {cost.peak_mb:6.0f} MB  written {cost.bytes_written / 1e6:8.2f} MB",
@@ -159,7 +157,7 @@ def _print(name: str, row: str, cost: WriteCost) -> None:
 
 
 def _base(ours: Side, name: str, source: DataSet, options: argparse.Namespace) -> Path:
-    """Make the table that copies are taken of, and return it."""
+    """Create the table to copy, and return its folder."""
     target = _written(options, "base", name)
     shutil.rmtree(target, ignore_errors=True)
     begin, _, kind = name.partition("-")
@@ -176,7 +174,7 @@ def _base(ours: Side, name: str, source: DataSet, options: argparse.Namespace) -
 def _once(
     side: Side, name: str, base: Path | None, source: DataSet, options: argparse.Namespace
 ) -> tuple[Measured, int]:
-    """Write once into a fresh copy; return the cost and the bytes that came."""
+    """Write once into a fresh copy; return the cost and the added bytes."""
     ours = side.log.stem == "ours"
     target = _written(options, "ours" if ours else "hudi")
     shutil.rmtree(target, ignore_errors=True)
@@ -192,7 +190,6 @@ def _once(
 def _our_write(
     side: Side, name: str, target: Path, source: DataSet, options: argparse.Namespace
 ) -> Measured:
-    """Run our spec."""
     if name == "bulk":
         document = _table(source, target, TYPES["cow"])
         load = _loading(flat_copy(source, options.data), "bulk_insert")
@@ -205,7 +202,7 @@ def _our_write(
 def _hudi_write(
     side: Side, name: str, target: Path, source: DataSet, options: argparse.Namespace
 ) -> Measured:
-    """Let Apache Hudi write the same rows."""
+    """Write the same rows with Apache Hudi."""
     bulk = name == "bulk"
     folder = flat_copy(source, options.data) if bulk else changes_of(source, options.data)
     kind = TYPES["cow" if bulk else name.partition("-")[2]].upper()
@@ -228,7 +225,6 @@ def _hudi_write(
 
 
 def _table(source: DataSet, target: Path, kind: str) -> dict[str, Any]:
-    """Return the spec of the table."""
     return {
         "version": 1,
         "table": {
@@ -243,17 +239,14 @@ def _table(source: DataSet, target: Path, kind: str) -> dict[str, Any]:
 
 
 def _loading(folder: Path, operation: str) -> dict[str, Any]:
-    """Return the sections that load a folder."""
     return {"source": {"path": str(folder)}, "write": {"operation": operation}}
 
 
 def _bytes(folder: Path) -> int:
-    """Return the size of all files below a folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def _median(measured: list[tuple[Measured, int]]) -> WriteCost:
-    """Return the medians of several runs."""
     return WriteCost(
         wall_s=statistics.median(sample.wall_s for sample, _ in measured),
         cpu_s=statistics.median(sample.cpu_s for sample, _ in measured),

@@ -1,7 +1,7 @@
 """Adopt Parquet as Apache Hudi tables from YAML specs, without copying it.
 
-The Spark-free half of the public surface; the other half is `framework.spark`. To see what a run
-would do, and to distinguish a faulty spec from data that the gate refuses:
+The Spark-free half of the public surface; the other half is `framework.spark`. To print the
+plan of a run, and to distinguish a faulty spec from data that the audit gate refuses:
 
     from framework import AuditFailedError, SpecError, build_plan, explain
 
@@ -11,7 +11,7 @@ would do, and to distinguish a faulty spec from data that the gate refuses:
         for finding in error.findings:
             print(finding.where, finding.message)
 
-Names are loaded when they are first used: importing this package costs next to nothing.
+Names are loaded on first use, so importing this package costs almost nothing.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Return a public name, importing its home."""
+    """Return a public name, importing its module."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_HOMES.get(name, "framework.errors")), name)

@@ -15,8 +15,8 @@ _INTERRUPTED = 128
 def main() -> int:
     """Run the command line and return its exit code.
 
-    After an interruption the process ends at once: tasks on threads that still run would hold it
-    for minutes, and nothing looks at what they write.
+    After an interruption the process exits immediately: tasks on running threads would delay it by
+    minutes, and nothing reads what they write.
     """
     code = command_line()
     if code >= _INTERRUPTED:

@@ -2,17 +2,17 @@
 
     FrameworkError
     ├── SpecError                 the author: the YAML, all faults at once          exit 1
-    ├── PlanError                 the author: the spec does not fit what is there   exit 1
+    ├── PlanError                 the author: the spec does not fit source/table    exit 1
     │   └── NotYetBuiltError      a section or scheme that this version refuses
     ├── AuditFailedError          the data: the gate refused, table unchanged       exit 3
     ├── RetryableError            another writer or a moving source                 exit 4
-    │   ├── LeaseHeldError        another run of ours holds the table
-    │   ├── CommitConflictError   the timeline moved under us
+    │   ├── LeaseHeldError        another Lakestrap run holds the table
+    │   ├── CommitConflictError   the timeline changed meanwhile
     │   ├── PlanStaleError        a saved plan no longer fits
     │   └── SourceDriftError      a source file changed since it was fingerprinted
     ├── EngineError               the world: table unchanged                        exit 5
     │   ├── StorageError          a file could not be listed, read or written
-    │   ├── CorruptFileError      bytes that are not what their name says
+    │   ├── CorruptFileError      a file does not have the promised content
     │   ├── UnsupportedTableError a table that this version must not read or write
     │   └── TaskError             a task failed on every attempt
     ├── AfterCommitError          committed, but a later step failed                exit 6
@@ -52,7 +52,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """The place that an error speaks of; None means "does not apply".
+    """The place of an error; None means "does not apply".
 
     `file` is a path as the user would type it, `line` and `column` count from 1,
     `offset` counts bytes from 0.
@@ -67,7 +67,7 @@ class Where:
     partition: str | None = None
 
     def __str__(self) -> str:
-        """`file:line:column`, then what else is known, comma-separated."""
+        """Return `file:line:column`, then the other known fields, comma-separated."""
         position = ":".join(str(p) for p in (self.file, self.line, self.column) if p is not None)
         names = ("offset", "table", "instant", "partition")
         rest = [f"{n} {getattr(self, n)!r}" for n in names if getattr(self, n) is not None]
@@ -80,12 +80,12 @@ class Finding:
 
     Attributes:
         rule: stable id such as `spec/unknown-field`.
-        key_path: dotted path inside the document, `bootstrap.rules[0].mode`; "" is the whole.
+        key_path: dotted path in the document, `bootstrap.rules[0].mode`; "" is the whole.
         where: file, line and column (both from 1) of the key or value at fault.
         message: one sentence, no trailing newline.
-        suggestion: text to write instead, or None.
+        suggestion: replacement text, or None.
         length: characters to underline from `where.column`; at least 1.
-        source_line: the text of the line, or None where there is no file to show.
+        source_line: the text of the line, or None without a file to show.
         severity: `error` or `warning`; only errors stop a run.
     """
 
@@ -114,13 +114,13 @@ class FrameworkError(Exception):
         super().__init__(condition, message)
 
     def __str__(self) -> str:
-        """What, where and what to do next, in one paragraph."""
+        """Return what happened, where, and what to do next, in one paragraph."""
         place = str(self.where)
         head = f"{place}: {self.message}" if place else self.message
         return f"{head} [{self.condition}]" + (f"\n  {self.remedy}" if self.remedy else "")
 
     def as_json(self) -> dict[str, object]:
-        """The error for machines: condition, message, remedy, exit code and the known places."""
+        """Return condition, message, remedy, exit code and the known place, JSON-ready."""
         place = {f.name: getattr(self.where, f.name) for f in fields(self.where)}
         return {
             "condition": self.condition,
@@ -152,14 +152,14 @@ class PlanError(FrameworkError):
 
 
 class NotYetBuiltError(PlanError):
-    """A section, scheme or option that this version knows by name and refuses."""
+    """A section, scheme or option that this version recognizes and refuses."""
 
 
 class AuditFailedError(FrameworkError):
     """The gate refused; nothing was published.
 
-    `report` is the audit's JSON-ready result with its counts and samples, `results` the outcomes of
-    the checks beside it (`framework.engine.results.CheckResult`), where these were made.
+    `report` is the audit's JSON-ready result with its counts and samples, `results` the results of
+    the checks (`framework.engine.results.CheckResult`), if they were run.
     """
 
     exit_code = 3
@@ -185,11 +185,11 @@ class RetryableError(FrameworkError):
 
 
 class LeaseHeldError(RetryableError):
-    """Another run of ours holds the table's lease."""
+    """Another Lakestrap run holds the table's lease."""
 
 
 class CommitConflictError(RetryableError):
-    """The timeline, or our own pending instant, changed before we could publish."""
+    """The timeline, or the run's own pending instant, changed before it could publish."""
 
 
 class PlanStaleError(RetryableError):
@@ -211,7 +211,7 @@ class StorageError(EngineError):
 
 
 class CorruptFileError(EngineError):
-    """A file's bytes are not what its name and place promise; `where` has file and offset."""
+    """A file does not have the content that its name promises; `where` has file and offset."""
 
 
 class UnsupportedTableError(EngineError):
@@ -219,16 +219,16 @@ class UnsupportedTableError(EngineError):
 
 
 class TaskError(EngineError):
-    """A task failed on each of its attempts; the first cause is `__cause__`."""
+    """A task failed on every attempt; the first cause is `__cause__`."""
 
 
 class AfterCommitError(FrameworkError):
-    """The instant is published; a step that follows it failed. Running again is safe."""
+    """The instant is published, but a later step failed. Running again is safe."""
 
     exit_code = 6
 
 
 class OutcomeUnknownError(FrameworkError):
-    """It could not be found out whether the instant was published. Nothing was deleted."""
+    """Whether the instant was published is unknown. Nothing was deleted."""
 
     exit_code = 7

@@ -1,4 +1,4 @@
-"""Words that two or more rooms share, as enums; no logic lives here."""
+"""Words that several packages share, as enums; no logic."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 @unique
 class ReservedPrefix(StrEnum):
-    """How names of columns begin, in any case, that belong to Hudi or to Lakestrap."""
+    """Prefixes of column names, in any case, that are reserved for Hudi or Lakestrap."""
 
     HUDI = "_hoodie_"
     LAKESTRAP = "_lakestrap_"
@@ -40,9 +40,9 @@ class ReservedPrefix(StrEnum):
 
 @unique
 class SparkColumn(StrEnum):
-    """Columns, in any case, that Spark makes itself when it scans files.
+    """Columns, in any case, that Spark adds when it scans files.
 
-    One that a file has under such a name is hidden, or replaced by row numbers.
+    It hides a file's own column of such a name, or replaces it by row numbers.
     """
 
     METADATA = "_metadata"
@@ -59,7 +59,7 @@ class TableType(StrEnum):
 
 @unique
 class BootstrapMode(StrEnum):
-    """What happens to one source partition when a table begins (RFC-12, section 4)."""
+    """How a bootstrap treats one source partition (RFC-12, section 4)."""
 
     METADATA_ONLY = "metadata_only"
     FULL_RECORD = "full_record"
@@ -69,7 +69,7 @@ class BootstrapMode(StrEnum):
 
 @unique
 class KeyScope(StrEnum):
-    """Within what a record key occurs at most once."""
+    """The scope in which a record key is unique."""
 
     TABLE = "table"
     PARTITION = "partition"
@@ -77,7 +77,7 @@ class KeyScope(StrEnum):
 
 @unique
 class OnDuplicate(StrEnum):
-    """What a duplicate record key does to the run."""
+    """How a run treats a duplicate record key."""
 
     ABORT = "abort"
     REWRITE_FILES = "rewrite_files"
@@ -85,7 +85,7 @@ class OnDuplicate(StrEnum):
 
 @unique
 class SourceLayout(StrEnum):
-    """How source folders say their partition: `a=1/b=2`, `1/2`, or not at all."""
+    """How source folders encode their partition: `a=1/b=2`, `1/2`, or not at all."""
 
     HIVE = "hive"
     POSITIONAL = "positional"
@@ -105,7 +105,7 @@ class PartitionType(StrEnum):
 
 @unique
 class ReaderName(StrEnum):
-    """A reader that the plan knows: an engine, or one at some versions."""
+    """A known reader: an engine, or an engine at some versions."""
 
     SPARK_HUDI_1_2 = "spark-hudi-1.2"
     SPARK_HUDI_1_1 = "spark-hudi-1.1"
@@ -121,7 +121,7 @@ class ReaderName(StrEnum):
 
 @unique
 class BloomKind(StrEnum):
-    """Bloom filter footer of a base file (format sheet, section 3.4)."""
+    """Kind of the bloom filter in a base file's footer (format sheet, section 3.4)."""
 
     DYNAMIC = "dynamic"
     SIMPLE = "simple"
@@ -130,7 +130,7 @@ class BloomKind(StrEnum):
 
 @unique
 class Verify(StrEnum):
-    """How deep a source file is compared with its fingerprint.
+    """How thoroughly a source file is compared with its fingerprint.
 
     `STAT` compares size and modification time, `FOOTER` also the footer's SHA-256,
     `FULL` also reads every page (page checksums, row count).
@@ -143,12 +143,12 @@ class Verify(StrEnum):
 
 @unique
 class WriteOperation(StrEnum):
-    """What a later run does with the rows of its source.
+    """What a load does with the rows of its source.
 
-    `INSERT` fills small files and refuses keys that are there; `BULK_INSERT` does so without
-    filling small files; `UPSERT` updates the rows whose key is there and inserts the rest;
-    `DELETE` removes the rows whose key is there; `INSERT_OVERWRITE` replaces the partitions that
-    the rows fall into; `DELETE_PARTITION` replaces partitions by nothing, and has no source.
+    `INSERT` fills small files and refuses existing keys; `BULK_INSERT` does so without filling
+    small files; `UPSERT` updates rows with an existing key and inserts the rest; `DELETE` removes
+    rows by key; `INSERT_OVERWRITE` replaces the partitions that the rows belong to;
+    `DELETE_PARTITION` removes partitions, and has no source.
     """
 
     INSERT = "insert"
@@ -161,10 +161,10 @@ class WriteOperation(StrEnum):
 
 @unique
 class SchemaEvolution(StrEnum):
-    """How far the table's schema follows that of what is written.
+    """How far the table's schema follows the input's.
 
-    `FREEZE` refuses new columns and wider types, `ADD_COLUMNS` takes new nullable columns and
-    fields of structs, each after those that are there, `WIDEN` also wider types.
+    `FREEZE` refuses new columns and wider types, `ADD_COLUMNS` appends new nullable columns and
+    fields of structs to the existing ones, `WIDEN` also accepts wider types.
     """
 
     FREEZE = "freeze"
@@ -174,10 +174,10 @@ class SchemaEvolution(StrEnum):
 
 @unique
 class MissingColumns(StrEnum):
-    """What a column of the table, or a field of a struct, means that an input file lacks.
+    """How a load treats a column of the table, or a field of a struct, that an input file lacks.
 
-    `REFUSE` refuses the load, `SET_NULL` writes null for it: also into rows that had a value. Key,
-    partition and ordering columns, and those that may not be null, are always refused.
+    `REFUSE` refuses the load, `SET_NULL` writes null for it: also into rows that had a value. A
+    load without key, partition, ordering or non-nullable columns is always refused.
     """
 
     REFUSE = "refuse"
@@ -186,10 +186,10 @@ class MissingColumns(StrEnum):
 
 @unique
 class CheckKind(StrEnum):
-    """What a check of the gate is.
+    """The kind of a check.
 
     `EXPECT` is a predicate that every row must meet, `EXPECT_AGGREGATE` one over all rows together,
-    `QUERY` is SQL whose rows are the bad ones, `GX` an expectation of Great Expectations.
+    `QUERY` is SQL that returns the bad rows, `GX` an expectation of Great Expectations.
     """
 
     EXPECT = "expect"
@@ -200,7 +200,7 @@ class CheckKind(StrEnum):
 
 @unique
 class CheckedRows(StrEnum):
-    """Which rows a check sees: those that this run writes, or all that the table has after it."""
+    """The rows that a check reads: those that this run writes, or all in the table after it."""
 
     WRITTEN = "written"
     TABLE = "table"
@@ -208,10 +208,10 @@ class CheckedRows(StrEnum):
 
 @unique
 class OnFail(StrEnum):
-    """What a failed check does.
+    """The effect of a failed check.
 
-    `ABORT` refuses the run, `QUARANTINE` quarantines the bad rows with the reason, `DROP` leaves
-    them out, `WARN` only warns.
+    `ABORT` refuses the run, `QUARANTINE` quarantines the bad rows with the reason, `DROP` drops
+    them, `WARN` only warns.
     """
 
     ABORT = "abort"
@@ -224,8 +224,8 @@ class OnFail(StrEnum):
 class Outcome(StrEnum):
     """The outcome of a check.
 
-    `PASSED` has no more bad rows than allowed. `FAILED` refuses the run, `WARNED` does not. With
-    `QUARANTINED` and `DROPPED` there were bad rows, and none of them is written.
+    `PASSED` means no more bad rows than allowed. `FAILED` refuses the run, `WARNED` does not.
+    `QUARANTINED` and `DROPPED` mean that there were bad rows, none of which is written.
     """
 
     PASSED = "passed"
@@ -248,10 +248,10 @@ class ReportForm(StrEnum):
 
 @unique
 class ServiceAuth(StrEnum):
-    """What a caller of the timeline service has to show.
+    """The credentials that the timeline service requires.
 
     `TOKEN`: the service's token, on every route about tables; Apache Hudi's clients send
-    none. `LOOPBACK`: nothing; the service then listens on a loopback address alone.
+    none. `LOOPBACK`: nothing; the service then listens only on a loopback address.
     """
 
     TOKEN = "token"  # noqa: S105 - the kind, not one
@@ -269,10 +269,10 @@ class ViewStore(StrEnum):
 
 @unique
 class SourceTrait(StrEnum):
-    """A property of a source file on which some reader or writer stumbles.
+    """A property of a source file that some reader or writer cannot handle.
 
-    What each engine does with those of codecs, encodings and types of columns is in
-    `framework.plan.readers.source_formats`.
+    `framework.plan.readers.source_formats` states what each engine does with codecs, encodings and
+    column types.
     """
 
     INT96 = "int96"

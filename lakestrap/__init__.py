@@ -1,6 +1,6 @@
 """The public names of Lakestrap, for notebooks and jobs.
 
-Read a table as a DataFrame, and run a spec in a session of one's own:
+Read a table as a DataFrame, and run a spec in an existing session:
 
     from lakestrap import read, run
 
@@ -8,7 +8,7 @@ Read a table as a DataFrame, and run a spec in a session of one's own:
     run(spark, "pipelines/flights.pipeline.yml")
 
 The names are those of `framework` and `framework.spark`; installed, both are part of this package
-(`docs/adr/0024-install-under-one-name.md`). A name is loaded when it is first used.
+(`docs/adr/0024-install-under-one-name.md`). A name is loaded on first use.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _ON_SPARK = ("read", "read_incremental", "read_optimized", "run")
 
 
 def __getattr__(name: str) -> object:
-    """Return a public name, importing its home."""
+    """Return a public name, importing its module."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("framework.spark") if name in _ON_SPARK else room, name)

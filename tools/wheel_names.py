@@ -1,8 +1,8 @@
-"""What hatchling calls to build the wheel: everything under the one name `lakestrap`.
+"""Hatchling build hook that puts everything in the wheel under the one name `lakestrap`.
 
 In the repository the code is the package `framework`, a name that other packages and users' own
-folders have too. In the wheel it is `lakestrap.framework`, and every import says so; modules are
-found by that name alone, in the driver and in Spark's workers (docs/adr/0024).
+folders may have too. In the wheel it is `lakestrap.framework`, and every import is rewritten:
+modules have only that name, in the driver and in Spark's workers (docs/adr/0024).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _NAMES = re.compile(f"{_DOTTED}|{_WHOLE}")
 
 
 def renamed(text: str) -> str:
-    """Return a module's text with `framework` as `lakestrap.framework` wherever it is a module."""
+    """Return a module's text with the module `framework` renamed to `lakestrap.framework`."""
     return _NAMES.sub("lakestrap.framework", text)
 
 
 def lay_out(root: Path, into: Path) -> None:
-    """Write the package as the wheel has it, with the JSON Schemas that `init` copies."""
+    """Write the package in the wheel's layout, with the JSON Schemas that `init` copies."""
     leave_out = shutil.ignore_patterns("__pycache__")
     shutil.copytree(root / "lakestrap", into, ignore=leave_out, dirs_exist_ok=True)
     shutil.copytree(root / "framework", into / "framework", ignore=leave_out)
@@ -36,10 +36,10 @@ def lay_out(root: Path, into: Path) -> None:
 
 
 class WheelNames(BuildHookInterface[Any]):
-    """Gives the wheel its files; an editable installation is the repository itself."""
+    """Adds the files to the wheel; an editable installation uses the repository itself."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Make the files, unless the build is for an editable installation."""
+        """Write the files, except for an editable installation."""
         if version == "editable":
             return
         self._made = Path(mkdtemp(prefix="lakestrap-wheel-"))
@@ -47,7 +47,7 @@ class WheelNames(BuildHookInterface[Any]):
         build_data["force_include"][str(self._made)] = "lakestrap"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Remove what `initialize` made."""
+        """Remove the files that `initialize` wrote."""
         del build_data, artifact_path
         if version != "editable":
             shutil.rmtree(self._made)

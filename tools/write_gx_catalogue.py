@@ -1,7 +1,7 @@
-"""Write `framework/spec/rules/gx_catalogue.json`: what the installed Great Expectations can check.
+"""Write `framework/spec/rules/gx_catalogue.json`: the expectations of the installed GX.
 
-Importing it takes seconds, so `validate` reads this file instead. Where GX accepts a check that
-could never fail, or an argument that its code for Spark refuses, the catalogue is the stricter.
+Importing Great Expectations takes seconds, so `validate` reads this file instead. The catalogue is
+stricter than GX for checks that can never fail and arguments that its Spark code refuses.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of packages that GX imports
+    warnings.simplefilter("ignore")  # from packages that GX imports
     import great_expectations as gx
     from great_expectations.core.metric_domain_types import MetricDomainTypes
     from great_expectations.expectations import expectation as gx_classes
@@ -30,7 +30,7 @@ PER_ROW = (
     gx_classes.MulticolumnMapExpectation,
 )
 BY_SCHEMA = {"expect_column_values_to_be_of_type", "expect_column_values_to_be_in_type_list"}
-"""Of these GX looks at a frame's schema alone, though their class says otherwise."""
+"""For these GX checks only the frame's schema, although they are per-row classes."""
 
 NOT_SPARK = "it has no implementation for Spark"
 NO_ORDER = "rows of a table have no order"
@@ -41,10 +41,10 @@ LEFT_OUT = {
     "expect_table_row_count_to_equal_other_table": "it needs a second table",
     "unexpected_rows_expectation": "a check of the kind `query` does the same",
 }
-"""What the registry does not tell.
+"""Exclusions that the registry does not show.
 
-On Spark the two about order sort by a constant, so what comes of them changes from run to run. The
-last would replace a view of the session.
+On Spark the two order checks sort by a constant, so their result changes from run to run. The last
+would replace a view of the session.
 """
 
 BOOKKEEPING = {
@@ -78,14 +78,14 @@ NEEDED = {
     "expect_table_columns_to_match_ordered_list": {"column_list"},
     "expect_table_columns_to_match_set": {"column_set"},
 }
-"""Without these GX passes whatever the data are, or fails each time."""
+"""Without these arguments GX always passes or always fails."""
 
 EXPECTED_COLUMNS = {
     "expect_column_to_exist",
     "expect_table_columns_to_match_ordered_list",
     "expect_table_columns_to_match_set",
 }
-"""Whether the columns that these name are there is what they check."""
+"""These check whether the columns that they name exist."""
 
 NAMES_COLUMNS = ("column", "column_A", "column_B", "column_list", "column_set")
 TEXT = {"type": "string", "minLength": 1}
@@ -130,7 +130,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     },
     "value_set": {"type": "array", "items": SCALAR, "minItems": 1},
 }
-"""Arguments whose schema in GX allows too much, or is for its own forms only."""
+"""Arguments whose schema in GX allows too much, or fits only its own UI."""
 
 COUNT = {"type": "integer", "minimum": 0}
 COUNTS = {
@@ -142,13 +142,13 @@ COUNTS = {
     "expect_table_row_count_to_be_between": ("min_value", "max_value"),
     "expect_table_row_count_to_equal": ("value",),
 }
-"""Arguments that are compared with a count; of some GX allows fractions, and even dates."""
+"""Arguments that are compared with a count; for some GX allows fractions, and even dates."""
 
 KEPT = ("type", "enum", "items", "minimum", "maximum", "minLength", "minItems", "format")
 
 
 def catalogue() -> dict[str, Any]:
-    """Return the catalogue: expectations for Spark, and the others with the reason."""
+    """Return the catalogue: expectations for Spark, and the excluded ones with the reason."""
     known = {name: registry.get_expectation_impl(name) for name in sorted(_names())}
     reasons = {name: _reason(name, kind) for name, kind in known.items()}
     return {
@@ -161,12 +161,12 @@ def catalogue() -> dict[str, Any]:
 
 
 def catalogue_text() -> str:
-    """Return the catalogue as the file has it."""
+    """Return the catalogue as JSON text."""
     return json.dumps(catalogue(), indent=1, ensure_ascii=False) + "\n"
 
 
 def _names() -> list[str]:
-    """Return what GX has itself; a plug-in's expectations are not the product's."""
+    """Return the names of GX's own expectations, without those of plug-ins."""
     return [
         name
         for name in registry.list_registered_expectation_implementations()
@@ -175,7 +175,7 @@ def _names() -> list[str]:
 
 
 def _reason(name: str, kind: Any) -> str | None:
-    """Return why an expectation is left out, None if it is not."""
+    """Return why an expectation is excluded, or None if it is not."""
     if name in LEFT_OUT:
         return LEFT_OUT[name]
     if name in BY_SCHEMA:
@@ -186,13 +186,12 @@ def _reason(name: str, kind: Any) -> str | None:
 
 
 def _on_spark(metric: str) -> bool:
-    """Whether GX computes a metric on Spark."""
-    found = registry._registered_metrics.get(metric, {})  # noqa: SLF001 - it has no other way
+    """Return whether GX computes a metric on Spark."""
+    found = registry._registered_metrics.get(metric, {})  # noqa: SLF001 - there is no public API
     return ENGINE in found.get("providers", {})
 
 
 def _entry(name: str, kind: Any) -> dict[str, Any]:
-    """Return one expectation's entry."""
     schema = json.loads(kind.schema_json())
     required = {*schema.get("required", ()), *NEEDED.get(name, ())}
     found = schema["properties"].keys() - BOOKKEEPING - USELESS.get(name, set())
@@ -210,15 +209,15 @@ def _entry(name: str, kind: Any) -> dict[str, Any]:
 
 
 def _about(kind: Any) -> str:
-    """Return the first sentence of an expectation's docstring, in one line."""
+    """Return the first sentence of an expectation's docstring, on one line."""
     paragraph = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0]
     return " ".join(paragraph.split()).partition(". ")[0].rstrip(".") + "."
 
 
 def _argument(name: str, kind: Any, argument: str, found: dict[str, Any]) -> dict[str, Any]:
-    """Return what an argument may be, as JSON Schema."""
+    """Return an argument's JSON Schema."""
     if argument == "ignore_row_if" and kind.domain_type is MetricDomainTypes.MULTICOLUMN:
-        return {"enum": WHOLE_ROWS}  # one expectation has any text, and refuses it as it runs
+        return {"enum": WHOLE_ROWS}  # one expectation allows any text, and refuses it at run time
     if argument in COUNTS.get(name, ()):
         return COUNT
     if argument in SCHEMAS:
@@ -230,9 +229,9 @@ def _argument(name: str, kind: Any, argument: str, found: dict[str, Any]) -> dic
 
 
 def _simple(found: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema without texts, defaults, and without the objects that stand for parameters.
+    """Return a schema without descriptions, defaults and parameter objects.
 
-    GX lets `{"$PARAMETER": name}` stand for nearly every value; a spec has variables of its own.
+    GX allows `{"$PARAMETER": name}` for nearly every value; specs have their own variables.
     """
     branches = [_simple(each) for each in found.get("anyOf", ()) if each != {"type": "object"}]
     if len(branches) == 1:
@@ -246,7 +245,7 @@ def _simple(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write the file again; the same version of GX gives the same bytes."""
+    """Regenerate the file; the same version of GX gives the same bytes."""
     CATALOGUE.write_text(catalogue_text(), encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Write the JSON Schemas of plans and reports; those of specs, `framework.spec` writes itself."""
+"""Write the JSON Schemas of plans and reports; `framework.spec` writes those of specs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
-    """Write the files in `schemas` again; the same types give the same bytes."""
+    """Regenerate the files in `schemas`; the same types give the same bytes."""
     for name, schema in {"plan": plan_schema(), "report": report_schema()}.items():
         text = json.dumps(schema, indent=2) + "\n"
         (ROOT / "schemas" / f"{name}.schema.json").write_text(text, encoding="utf-8")

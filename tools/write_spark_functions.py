@@ -1,8 +1,8 @@
 """Write `spec/sql/spark_functions.json`: the functions of Spark that SQL of specs may call.
 
-Names come from the registries of the Spark of this environment, and are added to those that are in
-the file: run it under each release that is supported. What is refused is listed here, with why.
-Not part of `make schemas`, since it starts Spark.
+Adds the names in the registries of this environment's Spark to those in the file: run it under
+each supported release. Refused functions are listed here with the reason. Not part of
+`make schemas`, since it starts Spark.
 """
 
 from __future__ import annotations
@@ -15,12 +15,10 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 _FILE: Final = Path(__file__).parents[1] / "framework" / "spec" / "sql" / "spark_functions.json"
-_JAVA: Final = "it runs any method of Java, with the rights of the run"
-_PLACE: Final = "it gives the paths and blocks of files on this machine"
-_SESSION: Final = "it gives who runs it, where or by which release, not what the rows say"
-_PACKAGE: Final = (
-    "it runs code of a package that Spark does not bring, or reads a file that is named"
-)
+_JAVA: Final = "it runs any Java method, with the permissions of the run"
+_PLACE: Final = "it returns paths and blocks of files on this machine"
+_SESSION: Final = "it returns the user, the place or the release of the run, not values of the rows"
+_PACKAGE: Final = "it runs code of a package that is not part of Spark, or reads a named file"
 REFUSED: Final = {
     **dict.fromkeys(("java_method", "reflect", "try_reflect"), _JAVA),
     **dict.fromkeys(
@@ -28,15 +26,15 @@ REFUSED: Final = {
     ),
     **dict.fromkeys(("current_user", "session_user", "user", "version"), _SESSION),
     **dict.fromkeys(("current_catalog", "current_database", "current_schema"), _SESSION),
-    "python_worker_logs": "it gives what Python processes of the session have logged",
+    "python_worker_logs": "it returns logs of the session's Python processes",
     **dict.fromkeys(("from_avro", "to_avro", "schema_of_avro"), _PACKAGE),
     **dict.fromkeys(("from_protobuf", "to_protobuf"), _PACKAGE),
-    **dict.fromkeys(("from_xml", "schema_of_xml"), "an option of it names a file to read"),
+    **dict.fromkeys(("from_xml", "schema_of_xml"), "one of its options names a file to read"),
 }
 
 
 def main() -> int:
-    """Start Spark, ask its registries, write."""
+    """Start Spark, read its registries, and write the file."""
     spark = (
         SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
@@ -50,8 +48,8 @@ def main() -> int:
 
 
 def _names(spark: SparkSession) -> set[str]:
-    """Return the names of all functions that are words, those of tables included."""
-    root = spark._jvm  # noqa: SLF001 - the registry has no other door
+    """Return the names of all functions that are identifiers, including table functions."""
+    root = spark._jvm  # noqa: SLF001 - the registry has no other API
     found: set[str] = set()
     for name in ("FunctionRegistry", "TableFunctionRegistry"):
         module = getattr(root.org.apache.spark.sql.catalyst.analysis, f"{name}$")
@@ -62,7 +60,7 @@ def _names(spark: SparkSession) -> set[str]:
 
 
 def write(names: set[str]) -> None:
-    """Write the list of what is allowed of the names, and of what is not."""
+    """Write the lists of allowed and refused functions."""
     lists = {"allowed": sorted(names - REFUSED.keys()), "refused": dict(sorted(REFUSED.items()))}
     _FILE.write_text(json.dumps(lists, indent=1) + "\n")
 

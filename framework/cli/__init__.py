@@ -1,1 +1,1 @@
-"""`run-pipeline`: commands in, words out. The only room that knows Typer and Rich."""
+"""`run-pipeline`: the command line. The only package that uses Typer and Rich."""

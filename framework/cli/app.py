@@ -1,4 +1,4 @@
-"""The command line: parses words, runs the command that they name, and draws errors."""
+"""The command line: parses words, runs the command, and prints errors."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content
 
 
 def with_default_command(words: list[str], commands: Collection[str]) -> list[str]:
-    """Return the words with `run` before them where they name a spec and no command.
+    """Return the words with `run` inserted if they name a spec but no command.
 
-    `-C FOLDER` stays in front. Options may stand before the spec: `-t prod flights.pipeline.yml`.
+    `-C FOLDER` stays first. Options may precede the spec: `-t prod flights.pipeline.yml`.
     """
     skip = _global_words(words)
     front, rest = words[:skip], words[skip:]
@@ -46,7 +46,7 @@ def with_default_command(words: list[str], commands: Collection[str]) -> list[st
 
 
 def is_place(word: str, folder: Path) -> bool:
-    """Whether a word is a path, by its look or because it is there."""
+    """Return whether a word is a path, by its form or because it exists."""
     if word.startswith("-"):
         return False
     return word.endswith(_SUFFIXES) or "/" in word or (folder / word).exists()
@@ -64,14 +64,14 @@ def option_value(words: list[str], name: str) -> str | None:
 
 
 def _global_words(words: list[str]) -> int:
-    """How many words `-C FOLDER` takes: 2, or 1 where it is written as one, or 0."""
+    """Return the number of words of `-C FOLDER`: 2, 1 if written as one word, or 0."""
     if words[:1] == ["-C"]:
         return 2
     return 1 if words and words[0].startswith("-C") else 0
 
 
 class _Command(TyperCommand):
-    """A command whose help names arguments by what they are, not by their Python type."""
+    """A command whose help omits the Python types of arguments."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then options."""
@@ -88,9 +88,9 @@ class _Command(TyperCommand):
 
 
 class _Commands(TyperGroup):
-    """A group whose commands are imported when they are asked for.
+    """A group whose commands are imported on first use.
 
-    `front` is what the names of its commands begin with: "", or a word of `GROUPS` and a space.
+    `front` is the prefix of its commands' names: "", or a word of `GROUPS` and a space.
     """
 
     front: str = ""
@@ -101,7 +101,7 @@ class _Commands(TyperGroup):
         return list(words_below(self.front))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command or the group, or None where there is none of that name."""
+        """Return the command or the group of that name, or None."""
         del ctx
         name = f"{self.front}{cmd_name}"
         if name in GROUPS:
@@ -121,7 +121,7 @@ class _Commands(TyperGroup):
         return typer.main.get_command(one)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return name, command and the other words.
+        """Return name, command and the remaining words.
 
         Raises:
             SpecError: `usage/unknown-command`.
@@ -138,7 +138,7 @@ class _Commands(TyperGroup):
 
 
 def words_below(front: str) -> dict[str, str]:
-    """Return the words that may follow others, each with what it stands for, in order."""
+    """Return the words that may follow `front`, each with its summary, in order."""
     found: dict[str, str] = {}
     for name, command in COMMANDS.items():
         if name.startswith(front):
@@ -190,7 +190,7 @@ def _root(
     directory: Annotated[
         Path,
         typer.Option(
-            "-C", metavar="FOLDER", help="Work as if started in this folder.", show_default=False
+            "-C", metavar="FOLDER", help="Run as if started in this folder.", show_default=False
         ),
     ] = Path(),
     show_version: Annotated[
@@ -210,7 +210,7 @@ def _root(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code; errors are drawn on stderr."""
+    """Run the command line and return the exit code; errors are printed on stderr."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -224,7 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return close_stdout()
     except KeyboardInterrupt as stop:
         return _interrupted(stop, words)
-    except Exception as error:  # noqa: BLE001  the last line of defence, and it says so
+    except Exception as error:  # noqa: BLE001  the last resort, reported as such
         return _failed(error, words)
     return code
 
@@ -241,7 +241,7 @@ def _invoke(words: list[str]) -> int:
 
 
 def _interrupted(stop: KeyboardInterrupt, words: list[str]) -> int:
-    """Draw an interruption with what it left behind."""
+    """Report an interruption with the state that it left."""
     from framework.cli.render.errors import report_interrupted
 
     notes = list(getattr(stop, "__notes__", []))
@@ -249,7 +249,7 @@ def _interrupted(stop: KeyboardInterrupt, words: list[str]) -> int:
 
 
 def _failed(error: Exception, words: list[str]) -> int:
-    """Draw an error; the library's own refusals would exit with 2, which here means changes."""
+    """Print an error; the library's own refusals would exit with 2, which here means changes."""
     if type(error).__name__ == "NoArgsIsHelpError":
         sys.stderr.write(f"{error}\n")
         return 1
@@ -263,7 +263,7 @@ def _failed(error: Exception, words: list[str]) -> int:
 
 
 def _voice(words: list[str]) -> OutputOptions:
-    """How the command was asked to speak, as far as its words say."""
+    """Return the requested output form, best effort, from argv."""
     from framework.cli.render.errors import OutputOptions
 
     return OutputOptions(

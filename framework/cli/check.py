@@ -1,4 +1,4 @@
-"""`run-pipeline check`: the gate alone, against a table or a source."""
+"""`run-pipeline check`: the audit gate alone, against a table or a source."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Look:
 def command(
     specs: options.Specs = None,
     source: Annotated[
-        bool, typer.Option("--source", help="Check what a run would take in, not the table.")
+        bool, typer.Option("--source", help="Check the input of a run, not the table.")
     ] = False,
     sample: Annotated[
         float,
@@ -64,7 +64,7 @@ def command(
             min=0.000001,
             max=1.0,
             metavar="SHARE",
-            help="Look at a share of the rows, such as 0.01; keys are left out then.",
+            help="Check a share of the rows, such as 0.01; keys are not checked then.",
         ),
     ] = 1.0,
     report: options.Reports = None,
@@ -75,10 +75,10 @@ def command(
     form: options.Format = options.JsonFormat.TEXT,
     log_format: options.LogOption = options.LogFormat.TEXT,
 ) -> int:
-    """Check the table of each spec, or its source where there is no table yet.
+    """Check the table of each spec, or its source if there is no table yet.
 
-    Makes all checks and looks at the keys; writes and publishes nothing. Exit 3 where a check
-    fails. With --format json each report is one line.
+    Runs all checks and checks the keys; writes and publishes nothing. Exit 3 if a check fails. With
+    --format json each report is one line.
     """
     voice = OutputOptions(
         json_result=form is options.JsonFormat.JSON, json_log=log_format is options.LogFormat.JSON
@@ -102,7 +102,7 @@ def command(
 
 
 def _check(request: Request, look: _Look) -> int:
-    """Check one spec, print and keep the report; the exit code says whether it passed."""
+    """Check one spec, print and save the report; return 0 if it passed, else 3."""
     form = options.LogFormat.JSON if look.voice.json_log else options.LogFormat.TEXT
     with reporting(form, str(request.path)) as events:
         report = _report(request, look, events)
@@ -115,7 +115,7 @@ def _check(request: Request, look: _Look) -> int:
 
 
 def _report(request: Request, look: _Look, events: Events) -> AuditReport:
-    """Return what the gate says."""
+    """Return the report of the audit gate."""
     spec = load(request)
     wanted = target_of(spec)
     from framework.spark.checking.standalone import check_source, check_table
@@ -135,7 +135,7 @@ def _report(request: Request, look: _Look, events: Events) -> AuditReport:
 
 
 def _print(report: AuditReport) -> None:
-    """Write the verdict, then each check."""
+    """Write the result, then each check."""
     console = out()
     name = clean(report.table)
     if report.passed:
@@ -151,5 +151,4 @@ def _print(report: AuditReport) -> None:
 
 
 def _listed(value: object) -> list[object]:
-    """Return a list as it is, anything else as none."""
     return value if isinstance(value, list) else []

@@ -1,7 +1,7 @@
-"""The commands: what each is called, what it is for, and the function that runs it.
+"""The commands: name, summary, and the function that runs each.
 
-Each import stands in a function of its own, so that a command costs what it needs and no more:
-`validate` answers in under half a second, and `--help` imports no command at all.
+Each import is in a function of its own, so that a command loads only what it needs: `validate`
+finishes in under half a second, and `--help` imports no command at all.
 """
 
 from __future__ import annotations
@@ -136,25 +136,27 @@ def _doctor() -> Callable[..., int]:
 
 
 COMMANDS: Final[Mapping[str, Command]] = {
-    "init": Command(load=_init, summary="Write a first spec, by hand or from a data set (--from)."),
+    "init": Command(load=_init, summary="Write a first spec, for a data set (--from) if given."),
     "validate": Command(load=_validate, summary="Check specs; starts no Spark and reads no data."),
     "plan": Command(load=_plan, summary="Show what run would do; changes nothing, needs no Java."),
     "run": Command(load=_run, summary="Run specs, or a saved plan."),
     "check": Command(
-        load=_check, summary="Make the checks on a table or a source; publish nothing."
+        load=_check, summary="Run the checks on a table or a source; publish nothing."
     ),
-    "test": Command(load=_test, summary="Try specs over the rows in their section `tests`."),
-    "resume": Command(load=_resume, summary="Go on with a run that was cut off."),
-    "status": Command(load=_status, summary="Show a table's state and what endangers it."),
+    "test": Command(load=_test, summary="Run the tests of specs, over the rows in `tests`."),
+    "resume": Command(load=_resume, summary="Resume an interrupted run."),
+    "status": Command(load=_status, summary="Show a table's state and risks to its rows."),
     "history": Command(load=_history, summary="List a table's instants with their audits."),
     "quarantine ls": Command(
         load=_quarantine_ls, summary="List what runs quarantined, run by run."
     ),
-    "quarantine show": Command(load=_quarantine_show, summary="Show rows that were quarantined."),
+    "quarantine show": Command(load=_quarantine_show, summary="Show quarantined rows."),
     "quarantine release": Command(
         load=_quarantine_release, summary="Send rows through the gate again, into the table."
     ),
-    "quarantine drop": Command(load=_quarantine_drop, summary="Remove quarantined rows, for good."),
+    "quarantine drop": Command(
+        load=_quarantine_drop, summary="Delete quarantined rows permanently."
+    ),
     "preview": Command(load=_preview, summary="Show the first rows that a spec would load."),
     "sql": Command(load=_sql, summary="Show the rows of a query over a table."),
     "serve": Command(load=_serve, summary="Serve views of tables over HTTP, with a status page."),
@@ -165,6 +167,6 @@ COMMANDS: Final[Mapping[str, Command]] = {
 }
 
 GROUPS: Final[Mapping[str, str]] = {
-    "quarantine": "List, show, release or drop rows that runs quarantined.",
+    "quarantine": "List, show, release or drop quarantined rows.",
 }
-"""First words that stand for several commands, each of which has two words."""
+"""First words of several commands, each of which has two words."""

@@ -1,4 +1,4 @@
-"""`run-pipeline doctor`: can this machine do the work?"""
+"""`run-pipeline doctor`: checks that this machine can run pipelines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ JAVA_HELP: Final = (
     "java-17-openjdk-headless. macOS: brew install openjdk@17, then set JAVA_HOME."
 )
 PYSPARK_RANGE: Final = ((3, 5), (4, 2))
-"""First version that works, and the first after it that is not known to."""
+"""The first supported version, and the first one after it that is not known to work."""
 
 _JAVA_NEEDED: Final = 17
 _GIB: Final = 2**30
@@ -46,7 +46,7 @@ _WIDTH: Final = 9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One look at the machine; `remedy` is empty when all is well."""
+    """One check of the machine; `remedy` is empty if it passed."""
 
     name: str
     ok: bool
@@ -55,7 +55,7 @@ class Check:
 
 
 def checks() -> tuple[Check, ...]:
-    """Return every check, each made now; takes a second or two."""
+    """Return the results of all checks, run now; takes a second or two."""
     return (
         Check(name="python", ok=True, found=f"{platform.python_version()}  {sys.executable}"),
         java(),
@@ -69,25 +69,25 @@ def checks() -> tuple[Check, ...]:
 
 
 def java() -> Check:
-    """Check that the Java that Spark would start is there, runs, and is new enough."""
+    """Check that the Java that Spark would start exists, runs, and is new enough."""
     home = os.environ.get("JAVA_HOME")
     program = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if program is None:
         return Check(name="java", ok=False, found="not found", remedy=JAVA_HELP)
     if home and not Path(program).is_file():
-        found, remedy = f"JAVA_HOME={home} holds no bin/java", f"Unset it, or set it. {JAVA_HELP}"
+        found, remedy = f"JAVA_HOME={home} has no bin/java", f"Unset it, or set it. {JAVA_HELP}"
         return Check(name="java", ok=False, found=found, remedy=remedy)
     said = _output([program, "-version"])
     number = re.search(r'version "(?:1\.)?(\d+)', said)
     good = number is not None and int(number[1]) >= _JAVA_NEEDED
-    first = (said.strip().splitlines() or ["it says nothing"])[0]
+    first = (said.strip().splitlines() or ["it prints nothing"])[0]
     return Check(
         name="java", ok=good, found=f"{first}  {program}", remedy="" if good else JAVA_HELP
     )
 
 
 def package(name: str, allowed: tuple[tuple[int, ...], tuple[int, ...]] | None = None) -> Check:
-    """Check that a package is installed, from the first version of `allowed` up to the second."""
+    """Check that a package is installed, from version `allowed[0]` to below `allowed[1]`."""
     try:
         found = version(name)
     except PackageNotFoundError:
@@ -99,7 +99,7 @@ def package(name: str, allowed: tuple[tuple[int, ...], tuple[int, ...]] | None =
     low, high = (".".join(map(str, bound)) for bound in allowed)
     remedy = f"{sys.executable} -m pip install '{name}>={low},<{high}'"
     return Check(
-        name=name, ok=False, found=f"{found} is not from {low} up to {high}", remedy=remedy
+        name=name, ok=False, found=f"{found} is not at least {low} and below {high}", remedy=remedy
     )
 
 
@@ -127,7 +127,7 @@ def _own_pyspark() -> str:
 
 
 def _output(command: list[str]) -> str:
-    """Return what a program says on both streams; "" where it cannot be started."""
+    """Return a program's output of both streams; "" if it cannot be started."""
     try:
         done = subprocess.run(  # noqa: S603  the user's own programs
             command, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S
@@ -140,7 +140,7 @@ def _output(command: list[str]) -> str:
 def _memory() -> Check:
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB
     good = total >= _MEMORY_GIB
-    remedy = "" if good else f"{_MEMORY_GIB} GiB is the least for a driver and its workers"
+    remedy = "" if good else f"a driver and its workers need at least {_MEMORY_GIB} GiB"
     return Check(name="memory", ok=good, found=f"{total:.1f} GiB", remedy=remedy)
 
 
@@ -153,7 +153,7 @@ def _disk() -> Check:
 
 
 def _links() -> Check:
-    """Publishing makes hard links, which some network and removable file systems refuse."""
+    """Check hard links, needed to publish; some network and removable file systems lack them."""
     here = Path.cwd()
     try:
         with tempfile.TemporaryDirectory(dir=here, prefix=".run-pipeline-") as folder:
@@ -162,7 +162,7 @@ def _links() -> Check:
             Path(folder, "b").hardlink_to(first)
     except OSError as error:
         found = f"no hard links under {here}: {error.strerror}"
-        remedy = "A table must lie on a file system with hard links that this user may write to."
+        remedy = "A table needs a file system with hard links that this user may write to."
         return Check(name="links", ok=False, found=found, remedy=remedy)
     return Check(name="links", ok=True, found=f"hard links work under {here}")
 
@@ -170,7 +170,7 @@ def _links() -> Check:
 def command(form: Format = JsonFormat.TEXT) -> int:
     """Check this machine: Python, Java, Spark, its workers, memory, disk and links.
 
-    Exit 5 when something is missing. Only Spark needs Java: validate, plan and status do not.
+    Exit 5 if something is missing. Only Spark needs Java: validate, plan and status do not.
     """
     found = checks()
     if form is JsonFormat.JSON:

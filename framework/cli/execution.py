@@ -1,4 +1,4 @@
-"""What run and resume share: prepare, open Spark only where there is work, run, report."""
+"""The steps that run and resume share: prepare, start Spark only if needed, run, report."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = ["RunOptions", "execute_saved_plan", "execute_spec", "interruptible"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """How a run is run and reported."""
+    """How a run is executed and reported."""
 
     master: str | None
     conf: Mapping[str, str]
@@ -47,17 +47,17 @@ class RunOptions:
 
     @property
     def log_format(self) -> LogFormat:
-        """The form of progress."""
+        """The format of progress."""
         return LogFormat.JSON if self.voice.json_log else LogFormat.TEXT
 
 
 def execute_spec(request: Request, order: RunOptions) -> int:
-    """Prepare and run one spec; the exit code is 0, all else is an error."""
+    """Prepare and run one spec; return 0, and raise on failure."""
     return _carry_out(lambda bench: prepare(request, bench), order, str(request.path))
 
 
 def execute_saved_plan(path: Path, order: RunOptions) -> int:
-    """Run a saved plan, if it is what would be planned now."""
+    """Run a saved plan, if it equals a new plan."""
     return _carry_out(lambda bench: prepare_saved(path, bench), order, str(path))
 
 
@@ -76,7 +76,7 @@ def _carry_out(
 
 
 def interruptible(events: Events) -> Events:
-    """Return a receiver of events that asks each time whether a signal was lost."""
+    """Return a receiver of events that checks each time for a lost signal."""
 
     def receive(event: Event) -> None:
         raise_if_lost()
@@ -86,7 +86,7 @@ def interruptible(events: Events) -> Events:
 
 
 def _run(prepared: Prepared, order: RunOptions, events: Events) -> RunResult:
-    """Run the plan; an interruption reports what it left behind."""
+    """Run the plan; add a report of the remaining state to an interruption."""
     plan = prepared.plan
     events(Note(level="info", message=explain_text(plan)[0].text))
     try:
@@ -102,7 +102,7 @@ def _run(prepared: Prepared, order: RunOptions, events: Events) -> RunResult:
 def _backend(
     prepared: Prepared, order: RunOptions, events: Events
 ) -> AbstractContextManager[Backend]:
-    """Return the backend on Spark, or threads of this process where that was asked for."""
+    """Return the backend on Spark, or on threads of this process if requested."""
     if order.in_process:
         return nullcontext(Backend(tasks=in_process()))
     return opened_backend(prepared.spec, events, master=order.master, conf=order.conf)
@@ -122,7 +122,7 @@ def _print(result: RunResult | None, prepared: Prepared, order: RunOptions) -> N
 
 def _say(result: RunResult, name: str) -> None:
     if result.instant is None:
-        write(out(), Text.assemble((f"{name}: ", "bold"), "the earlier run is recovered"))
+        write(out(), Text.assemble((f"{name}: ", "bold"), "the earlier run was recovered"))
         return
     done = (
         f"{result.rows:,} rows in {result.files:,} files, "
@@ -133,7 +133,7 @@ def _say(result: RunResult, name: str) -> None:
 
 
 def _report_quarantined(result: RunResult, spec: str) -> None:
-    """Say how many rows are not in the table, and where they are."""
+    """Report the number and location of quarantined rows."""
     fate = result.proof.get("fate")
     rows = fate.get("quarantined", 0) if isinstance(fate, dict) else 0
     if rows:

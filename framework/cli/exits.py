@@ -45,9 +45,10 @@ _SIGNALS: Final = 128
 
 
 def gravest(codes: Sequence[int]) -> int:
-    """Return the code that stands for several specs: 5, 4, 3, 6, 1 in this order of gravity.
+    """Return the exit code for several specs: the first of 5, 4, 3, 6, 1 that occurs.
 
-    An empty sequence is 0. Interruptions are above all, and the unexpected above the expected.
+    An empty sequence gives 0. Interruptions rank above everything, unexpected errors above expected
+    ones.
     """
     interrupted = [code for code in codes if code >= _SIGNALS]
     if interrupted:
@@ -56,7 +57,7 @@ def gravest(codes: Sequence[int]) -> int:
 
 
 def epilog() -> str:
-    r"""Return the table for `--help`; `\b` keeps its lines as they are."""
+    r"""Return the exit codes for `--help`; `\b` keeps the line breaks."""
     rows = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
     return f"\b\nExit codes:\n{rows}"
 
@@ -71,9 +72,9 @@ _received: list[int] = []
 
 
 def listen() -> None:
-    """Let Ctrl-C, SIGTERM and SIGHUP interrupt; a signal that is ignored (nohup) stays so.
+    """Let Ctrl-C, SIGTERM and SIGHUP interrupt; an ignored signal (nohup) stays ignored.
 
-    To be called again after PySpark has put its own handler of Ctrl-C in the place of ours.
+    Call it again after PySpark has replaced the handler of Ctrl-C with its own.
     """
     for number in map(signal.Signals, _WORDS):
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -82,17 +83,17 @@ def listen() -> None:
 
 
 def raise_if_lost() -> None:
-    """Interrupt now, where a signal came but its exception was lost.
+    """Raise `KeyboardInterrupt` if a signal was received but its exception was lost.
 
-    Python drops what is raised in a destructor or in the callback of a weak reference, and a signal
-    may well arrive in one.
+    Python drops exceptions raised in a destructor or in the callback of a weak reference, and a
+    signal may arrive in one.
     """
     if _received:
         raise KeyboardInterrupt(_received[-1])
 
 
 def forget() -> None:
-    """Take what was received as dealt with."""
+    """Forget all received signals."""
     _received.clear()
 
 
@@ -103,12 +104,12 @@ def code_of(stop: KeyboardInterrupt) -> int:
 
 
 def word_of(stop: KeyboardInterrupt) -> str:
-    """Return the word for what happened."""
+    """Return the word for the signal, such as `interrupted`."""
     return _WORDS.get(code_of(stop) - _BASE, "interrupted")
 
 
 def close_stdout() -> int:
-    """Give stdout up after its reader went away (`| head`); return the exit code for that."""
+    """Close stdout after its reader has exited (`| head`); return the exit code for that."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return _BASE + int(signal.SIGPIPE)
 
@@ -120,6 +121,6 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _report_lost(lost: UnraisableHookArgs) -> None:
-    """Print an exception that Python drops, but for an interruption: `raise_if_lost` raises it."""
+    """Print an exception that Python drops, except an interruption: `raise_if_lost` raises it."""
     if not (_received and lost.exc_type is KeyboardInterrupt):
         sys.__unraisablehook__(lost)

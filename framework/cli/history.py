@@ -31,7 +31,7 @@ def command(
     var: Variables = None,
     form: Format = JsonFormat.TEXT,
 ) -> int:
-    """List a table's instants, oldest first, with what the audit proved for each.
+    """List a table's instants, oldest first, each with the result of its audit.
 
     With --format json each table is one line. Starts no Spark.
     """
@@ -53,7 +53,7 @@ def _write_json(location: str, events: Sequence[Event]) -> None:
 
 
 def write_events(events: Sequence[Event]) -> None:
-    """Write a header and one row an instant, each with what its audit proved and found."""
+    """Write a header and one row per instant, each with the results of its audit."""
     if not events:
         write(out(), "no instants")
         return
@@ -86,7 +86,7 @@ def _audit(event: Event) -> str:
 
 
 def _checks(event: Event) -> str:
-    """Return the results of the checks, and of the rows that they took out; "" without any."""
+    """Return the results of the checks and the counts of removed rows; "" if there are none."""
     found = summary_of(event.audit)
     parts = [tally_text(found.outcomes)] if found.outcomes else []
     bad = [each for each in found.checks if each.outcome is not Outcome.PASSED]
@@ -104,5 +104,5 @@ def _checks(event: Event) -> str:
 
 
 def _named(check: CheckSummary) -> str:
-    """Return `late_orders: 12 of 336,776 rows`."""
+    """Return text such as `late_orders: 12 of 336,776 rows`."""
     return f"{clean(check.name)}: {check.failed:,} of {count_text(check.rows, 'row')}"

@@ -1,4 +1,4 @@
-"""`run-pipeline init`: the files that a repository of specs begins with."""
+"""`run-pipeline init`: the first files of a repository of specs."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ __all__ = ["VARIABLE", "Installation", "command", "installation"]
 
 
 VARIABLE: Final = "LAKESTRAP_PACKAGE"
-"""The repository variable that names the package where this machine alone has it."""
+"""The repository variable that names the package if it is on this machine only."""
 
 _NAME: Final = "lakestrap"
 _PLAIN_URL: Final = re.compile(r"[\w.+:/@#=&%~,-]+")
-_ASKED: Final = f'"${{{VARIABLE}:?set this repository variable to what pip can install}}"'
+_ASKED: Final = f'"${{{VARIABLE}:?set this repository variable to a pip requirement}}"'
 
 _EXAMPLE = FirstLook(
     layout=SourceLayout.HIVE,
@@ -43,8 +43,8 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _NOT_NAME = re.compile(r"[^A-Za-z0-9]+")
 _WORDS = {"true", "false", "null", "yes", "no", "on", "off"}
 _ASKS = (
-    f"The workflow installs what the repository variable {VARIABLE} names, since this installation"
-    " is a folder that only this machine has: set it to a requirement, such as a Git URL."
+    f"The workflow installs the package in the repository variable {VARIABLE}, because this"
+    " installation is a folder on this machine only. Set it to a requirement, such as a Git URL."
 )
 _PRE_COMMIT = """\
 repos:
@@ -80,11 +80,11 @@ jobs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
-    """What `pip install` is given in a checkout of the user's repository.
+    """The arguments of `pip install` in a checkout of the user's repository.
 
     Attributes:
         words: for the shell, quoted.
-        copy: a wheel of this machine that the repository needs, and where; None if none.
+        copy: a wheel of this machine that the repository needs, and its destination; None if none.
         asks: whether `words` take the package from the repository variable `VARIABLE`.
     """
 
@@ -94,7 +94,7 @@ class Installation:
 
 
 def installation(folder: Path) -> Installation:
-    """Return how a workflow of the repository at `folder` installs what runs here."""
+    """Return how a workflow of the repository at `folder` installs this package."""
     try:
         found = distribution(_NAME)
     except PackageNotFoundError:  # run from source
@@ -103,11 +103,11 @@ def installation(folder: Path) -> Installation:
 
 
 def installed_as(direct_url: str | None, version: str, folder: Path) -> Installation:
-    """Return the installation that a record of its origin describes.
+    """Return the installation for a record of the package's origin.
 
     Args:
         direct_url: text of `direct_url.json` (PyPA, "Recording the Direct URL Origin of installed
-            distributions"); None where an index was asked by name.
+            distributions"); None if it was installed from an index by name.
         version: of the installed package.
         folder: root of the user's repository.
     """
@@ -126,7 +126,7 @@ def installed_as(direct_url: str | None, version: str, folder: Path) -> Installa
 
 
 def _local(path: Path, folder: Path) -> Installation:
-    """Return how a file or folder of this machine is installed; a wheel goes along."""
+    """Return how to install a file or folder of this machine; a wheel is copied along."""
     root, path = folder.resolve(), path.resolve()
     if path.exists() and path.is_relative_to(root):
         return Installation(words=quote(f"./{path.relative_to(root).as_posix()}"))
@@ -142,7 +142,7 @@ def _asked() -> Installation:
 
 def command(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Where to write; made if missing.")
+        Path, typer.Argument(metavar="FOLDER", help="Where to write; created if missing.")
     ] = Path(),
     source: Annotated[
         Path | None,
@@ -155,8 +155,8 @@ def command(
 ) -> int:
     """Write a spec, a pre-commit configuration and a workflow that validates pull requests.
 
-    With --from the folders and one footer are read, and the spec fits them. Files that exist are
-    left alone.
+    With --from it reads the folders and one footer, and the spec fits them. Existing files are not
+    changed.
     """
     found = look(str(source.resolve())) if source else _EXAMPLE
     given = tuple(word.strip() for word in (key or "").split(",") if word.strip())
@@ -192,27 +192,27 @@ def _print(
     for line in [f"wrote {p}" for p in written] + [f"kept  {p} (it exists)" for p in kept]:
         write(out(), line)
     if guess:
-        write(err(), f"The record key ({', '.join(guess)}) is a guess: look at it, then prove it.")
+        write(err(), f"The record key ({', '.join(guess)}) is a guess: review it, then prove it.")
     write(err(), f"next: run-pipeline plan {spec} --prove-keys")
 
 
 def spec_text(found: FirstLook, *, name: str, path: str, keys: Sequence[str]) -> str:
-    """Return the YAML of a first spec; `path` is written as it is, the table beside it."""
+    """Return the YAML of a first spec; `path` is used as given, the table is beside it."""
     partition = ", ".join(f"{_scalar(c)}: {t.value}" for c, t in found.partition_by)
     lines = [
         "# yaml-language-server: $schema=../schemas/pipeline.schema.json",
         "version: 1",
         "table:",
         f"  name: lake.{name}",
-        f"  location: {_scalar(path + '_hudi')}  # where the table will lie, beside its source",
+        f"  location: {_scalar(path + '_hudi')}  # the new table, beside its source",
         "  type: copy_on_write",
         *([f"  partition_by: {{{partition}}}"] if partition else []),
         "  record_key:",
-        *([f"    # columns there are: {_comment(found.columns)}"] if found.columns else []),
+        *([f"    # columns: {_comment(found.columns)}"] if found.columns else []),
         f"    columns: [{', '.join(_scalar(k) for k in keys)}]",
         "    unique_within: table  # proven before anything is published",
         "bootstrap:",
-        f"  path: {_scalar(path)}  # Parquet that stays where it is, unchanged",
+        f"  path: {_scalar(path)}  # Parquet that stays in place, unchanged",
         f"  layout: {found.layout.value}",
         "  mode: metadata_only",
     ]
@@ -220,7 +220,7 @@ def spec_text(found: FirstLook, *, name: str, path: str, keys: Sequence[str]) ->
 
 
 def _seen_from(folder: Path, source: Path) -> str:
-    """Return a source as a spec in `folder` names it: relative within one tree, else absolute."""
+    """Return the source path for a spec in `folder`: relative within one tree, else absolute."""
     here, there = folder.resolve(), source.resolve()
     root = here.parent
     if there.is_relative_to(root):
@@ -233,7 +233,7 @@ def _comment(columns: Sequence[str]) -> str:
 
 
 def _scalar(text: str) -> str:
-    """The text as a YAML scalar; quoted (as JSON, which is YAML) unless it is plainly a word."""
+    """Return the text as a YAML scalar; quoted (as JSON, which is YAML) unless a plain word."""
     words = [w for w in text.split("/") if w not in {"", ".."}]
     plain = words and all(_PLAIN.fullmatch(w.replace(".", "_")) for w in words)
     if plain and text.lower() not in _WORDS:
@@ -261,10 +261,10 @@ def _packaged(name: str) -> str:
 
 
 def _write(contents: Mapping[Path, str]) -> tuple[list[str], list[str]]:
-    """Write each file that is not there; return the names written, and those kept.
+    """Write each file that does not exist; return the names written, and those kept.
 
     Raises:
-        StorageError: a file or folder cannot be made (`storage/failed`).
+        StorageError: a file or folder cannot be created (`storage/failed`).
     """
     written, kept = [], []
     for path, text in contents.items():
@@ -283,7 +283,7 @@ def _write(contents: Mapping[Path, str]) -> tuple[list[str], list[str]]:
 
 
 def _copied(wheel: Path, place: Path) -> list[str]:
-    """Copy the wheel that is installed here to where the workflow finds it.
+    """Copy the installed wheel to where the workflow finds it.
 
     Raises:
         StorageError: it cannot be written (`storage/failed`).

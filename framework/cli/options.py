@@ -29,14 +29,14 @@ __all__ = [
 
 
 class JsonFormat(StrEnum):
-    """Words for people, or one JSON document."""
+    """Text for people, or one JSON document."""
 
     TEXT = "text"
     JSON = "json"
 
 
 class LogFormat(StrEnum):
-    """How a command reports its progress on stderr."""
+    """The format of progress on stderr."""
 
     TEXT = "text"
     JSON = "json"
@@ -46,14 +46,14 @@ Specs = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="SPEC|FOLDER",
-        help="Specs, or folders of *.pipeline.yml; none means all below this folder.",
+        help="Specs, or folders of *.pipeline.yml; default: all below this folder.",
     ),
 ]
 Place = Annotated[
     str | None,
     typer.Argument(
         metavar="SPEC|LOCATION",
-        help="A spec, or the folder of a table; none means all specs below this folder.",
+        help="A spec, or the folder of a table; default: all specs below this folder.",
     ),
 ]
 Target = Annotated[
@@ -69,23 +69,25 @@ Target = Annotated[
 Variables = Annotated[
     list[str] | None,
     typer.Option(
-        "--var", metavar="NAME=VALUE", help="Set a variable; beats the target's. May be repeated."
+        "--var",
+        metavar="NAME=VALUE",
+        help="Set a variable; overrides the target's. Repeatable.",
     ),
 ]
-Format = Annotated[JsonFormat, typer.Option("--format", help="Form of the result on stdout.")]
+Format = Annotated[JsonFormat, typer.Option("--format", help="Format of the result on stdout.")]
 LogOption = Annotated[
-    LogFormat, typer.Option("--log-format", help="Form of progress and errors on stderr.")
+    LogFormat, typer.Option("--log-format", help="Format of progress and errors on stderr.")
 ]
 Master = Annotated[
     str | None,
     typer.Option(
-        "--master", metavar="URL", help="Spark master, e.g. local[4] or yarn; beats the spec's."
+        "--master", metavar="URL", help="Spark master, e.g. local[4] or yarn; overrides the spec's."
     ),
 ]
 Conf = Annotated[
     list[str] | None,
     typer.Option(
-        "--conf", metavar="KEY=VALUE", help="Spark setting; beats the spec's. May be repeated."
+        "--conf", metavar="KEY=VALUE", help="Spark setting; overrides the spec's. Repeatable."
     ),
 ]
 Reports = Annotated[
@@ -93,7 +95,7 @@ Reports = Annotated[
     typer.Option(
         "--report",
         metavar="FORM[=FILE]",
-        help="Write the gate's report: html, json, junit, markdown or gx. May be repeated.",
+        help="Write the gate's report: html, json, junit, markdown or gx. Repeatable.",
     ),
 ]
 Lineage = Annotated[
@@ -102,16 +104,16 @@ Lineage = Annotated[
         "--lineage",
         metavar="FILE|URL",
         envvar="RUN_PIPELINE_LINEAGE",
-        help="Report to OpenLineage the run: to a file, a line each, or over HTTP.",
+        help="Report the run to OpenLineage: to a file, one event per line, or over HTTP.",
     ),
 ]
 InProcess = Annotated[
-    bool, typer.Option("--in-process", help="Work on threads of this process, without Spark.")
+    bool, typer.Option("--in-process", help="Run on threads of this process, without Spark.")
 ]
 
 
 def pairs(words: list[str] | None, option: str) -> dict[str, str]:
-    """Return `KEY=VALUE` words as a mapping; the last of a name wins.
+    """Return `KEY=VALUE` words as a mapping; the last value of a name wins.
 
     Raises:
         SpecError: `usage/not-a-pair`, a finding for each word without `=`.

@@ -1,4 +1,4 @@
-"""Specs and tables that the user named: by a file, a folder, a location, or not at all."""
+"""Specs and tables that the user named: by a file, a folder, a location, or by default."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ __all__ = ["NamedTable", "each_file", "in_process", "locations_of", "table_of", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedTable:
-    """A table that the user meant.
+    """A table that the user named.
 
     Attributes:
-        location: where it is.
-        named: how the user would name it again.
-        spec: the spec that names it, None where it was given by its location.
+        location: its location.
+        named: the argument that names it.
+        spec: the spec that names it, None if it was given by its location.
     """
 
     location: str
@@ -42,28 +42,28 @@ class NamedTable:
 
     @property
     def quarantine(self) -> str:
-        """Where its rows are quarantined, beside the places that its commits name."""
+        """Where its rows are quarantined, besides the locations that its commits name."""
         if self.spec is None:
             return f"{self.location}{QUARANTINE_SUFFIX}"
         return quarantine_of(self.spec)
 
     @property
     def redacted(self) -> tuple[str, ...]:
-        """Columns that the spec hides."""
+        """The columns that the spec hides."""
         return self.spec.quality.redact if self.spec and self.spec.quality else ()
 
 
 def locations_of(
     place: str | None, target: str | None, variables: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the location of each table meant, as of `tables_of`."""
+    """Return the location of each table, as of `tables_of`."""
     return tuple(each.location for each in tables_of(place, target, variables))
 
 
 def tables_of(
     place: str | None, target: str | None, variables: Mapping[str, str]
 ) -> tuple[NamedTable, ...]:
-    """Return each table meant.
+    """Return each named table.
 
     A spec file means its table, any other text is a location itself, None means the tables of all
     specs below the current folder.
@@ -90,15 +90,15 @@ def table_of(place: str, target: str | None, variables: Mapping[str, str]) -> Na
 
 
 def in_process() -> InProcessTasks:
-    """Return tasks on threads of this process, one a core."""
+    """Return tasks on threads of this process, one per core."""
     return InProcessTasks(os.cpu_count() or 1)
 
 
 def each_file(files: Sequence[Path], one: Callable[[Path], int], voice: OutputOptions) -> int:
-    """Do `one` for each spec or saved plan and return the gravest exit code.
+    """Call `one` for each spec or saved plan and return the gravest exit code.
 
-    An error of one of several is drawn and does not keep the others from their turn; the error of
-    a single one is raised.
+    An error of one of several is printed and does not stop the others; the error of a single one is
+    raised.
     """
     if len(files) == 1:
         return one(files[0])

@@ -1,4 +1,4 @@
-"""`run-pipeline plan`: what `run` would do, without doing it and without Java."""
+"""`run-pipeline plan`: the plan of a run, without running it and without Java."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from framework.spec.loader import find_specs
 __all__ = ["Markdown", "command"]
 
 _CHANGES = 2
-_NO_PAGES = "no pages to verify: this plan takes no file"
+_NO_PAGES = "no pages to verify: this plan reads no files"
 _NOT_PROVEN = (
     "Keys: not proven; `--prove-keys` reads them, and `run` proves them before it publishes."
 )
@@ -42,13 +42,13 @@ _NOT_VERIFIED = "Pages: not verified; `--verify=full` reads those of the files t
 
 @dataclass
 class Markdown:
-    """What is to be written; `failures` hold the errors of specs that have no plan."""
+    """The Markdown to write; `failures` hold the errors of specs that have no plan."""
 
     failures: list[str] = field(default_factory=list)
     plans: list[str] = field(default_factory=list)
 
     def noting_failures(self, one: Callable[[Path], int]) -> Callable[[Path], int]:
-        """Return `one` so that an error of it, which is raised all the same, is noted."""
+        """Return `one`, wrapped to record errors and raise them again."""
 
         def noted(path: Path) -> int:
             try:
@@ -61,7 +61,7 @@ class Markdown:
 
     @contextlib.contextmanager
     def written(self, wanted: bool) -> Iterator[None]:
-        """Write to stdout at the end, after a failure too, where it is wanted."""
+        """Write to stdout at the end, after a failure too, if wanted."""
         try:
             yield
         finally:
@@ -71,14 +71,14 @@ class Markdown:
 
 
 class PlanVerify(StrEnum):
-    """How deep source files are looked at."""
+    """The depth of verification of source files."""
 
     FOOTER = "footer"
     FULL = "full"
 
 
 class PlanFormat(StrEnum):
-    """Forms of a plan; Markdown is for the comment on a pull request."""
+    """Formats of a plan; Markdown is for the comment on a pull request."""
 
     TEXT = "text"
     JSON = "json"
@@ -102,13 +102,13 @@ def command(
     ] = PlanVerify.FOOTER,
     save: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Save the plan of one spec; `run` takes it."),
+        typer.Option("--out", metavar="FILE", help="Save the plan of one spec, for `run`."),
     ] = None,
     detailed_exitcode: Annotated[
-        bool, typer.Option("--detailed-exitcode", help="Exit 2 when there are changes.")
+        bool, typer.Option("--detailed-exitcode", help="Exit 2 if there are changes.")
     ] = False,
     form: Annotated[
-        PlanFormat, typer.Option("--format", help="Form of the plan on stdout.")
+        PlanFormat, typer.Option("--format", help="Format of the plan on stdout.")
     ] = PlanFormat.TEXT,
     log_format: LogOption = LogFormat.TEXT,
 ) -> int:
@@ -154,9 +154,9 @@ def command(
 def _looked_into(
     prepared: Prepared, bench: PlanningContext, verify: PlanVerify, *, prove_keys: bool
 ) -> tuple[str, ...]:
-    """Read what footers do not say, as far as it was asked for; return what is known then.
+    """Verify pages and prove keys as requested; return one sentence on each.
 
-    A plan that takes no file has no pages, and nothing is returned of them.
+    A plan that reads no files has no pages, so pages are omitted.
     """
     pages = _verify(prepared, bench) if verify is PlanVerify.FULL else _NOT_VERIFIED
     keys = _prove(prepared, bench) if prove_keys else _NOT_PROVEN
@@ -164,7 +164,7 @@ def _looked_into(
 
 
 def _verify(prepared: Prepared, bench: PlanningContext) -> str:
-    """Read every page of the files that a plan takes, and return what is known of them then."""
+    """Read every page of a plan's files, and return the result as a sentence."""
     files = verify_source(prepared.plan, bench)
     text = f"{files:,} files can be read"
     bench.events(Note(level="info", message=f"pages verified: {text}" if files else _NO_PAGES))
@@ -172,11 +172,11 @@ def _verify(prepared: Prepared, bench: PlanningContext) -> str:
 
 
 def _prove(prepared: Prepared, bench: PlanningContext) -> str:
-    """Prove the keys of a plan that takes files, and return what is known of them then."""
+    """Prove the keys of a plan that reads files, and return the result as a sentence."""
     if prepared.plan.inventory is None or not prepared.plan.taken.files:
-        text = "nothing to prove: this plan takes no file; `history` shows earlier proofs"
+        text = "nothing to prove: this plan reads no files; `history` shows earlier proofs"
         bench.events(Note(level="info", message=text))
-        return "Keys: nothing to prove, since this plan takes no file."
+        return "Keys: nothing to prove, because this plan reads no files."
     proof: Mapping[str, object] = prove_source(prepared.plan, bench)
     text = f"{proof['rows']:,} keys are unique and not null"
     bench.events(Note(level="info", message=f"keys proven: {text}"))

@@ -45,12 +45,12 @@ PlaceOrSpec = Annotated[
 ]
 InstantOption = Annotated[
     str | None,
-    typer.Option("--instant", metavar="T", help="Only what the run of this instant quarantined."),
+    typer.Option("--instant", metavar="T", help="Only rows that this instant's run quarantined."),
 ]
 
 
 def chosen(table: NamedTable, instant: str | None) -> tuple[QuarantinedBatch, ...]:
-    """Return the data sets of a table that wait, or the one of an instant.
+    """Return the quarantined data sets of a table, or the one of an instant.
 
     Raises:
         SpecError: `usage/unknown-instant`.
@@ -61,20 +61,20 @@ def chosen(table: NamedTable, instant: str | None) -> tuple[QuarantinedBatch, ..
     one = tuple(each for each in found if each.instant == instant)
     if not one:
         instants = [each.instant for each in found]
-        message = f"nothing is quarantined of {instant}"
+        message = f"the run of {instant} has no quarantined rows"
         raise usage_error("unknown-instant", message, meant(instant, instants))
     return one
 
 
 def sums(found: Sequence[QuarantinedBatch]) -> str:
-    """Return how many data sets there are, with their rows and bytes."""
+    """Return the number of data sets, rows and bytes as text."""
     rows, size = sum(each.rows for each in found), sum(each.bytes for each in found)
     count = count_text(len(found), "data set")
     return f"{count}, {count_text(rows, 'row')}, {size_text(size)}"
 
 
 def meant(word: str, known: Iterable[str]) -> str:
-    """Return what the user may have meant by a word that names nothing here."""
+    """Return a hint: the closest known word, or all known ones."""
     words = list(dict.fromkeys(known))
     close = nearest(word, words)
     return f"did you mean {close}?" if close else f"there is {', '.join(words) or NOTHING}"
@@ -90,7 +90,7 @@ def ls_command(
     var: Variables = None,
     form: Format = JsonFormat.TEXT,
 ) -> int:
-    """List what runs quarantined and nobody released or dropped, oldest first.
+    """List quarantined data sets that were not released or dropped, oldest first.
 
     With --format json each table is one line. Starts no Spark.
     """
@@ -123,7 +123,7 @@ def _as_json(batch: QuarantinedBatch) -> dict[str, Any]:
 
 
 def _write_rows(found: Sequence[QuarantinedBatch]) -> None:
-    """Write a header, one row a data set, and sums."""
+    """Write a header, one row per data set, and sums."""
     if not found:
         write(out(), NOTHING)
         return
@@ -147,12 +147,12 @@ def show_command(
         str | None,
         typer.Option("--rule", metavar="NAME", help="Only rows that failed this check."),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Show at most so many rows.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of rows.")] = 20,
     target: Target = None,
     var: Variables = None,
     form: Format = JsonFormat.TEXT,
 ) -> int:
-    """Show rows that were quarantined, each with the checks it failed and where it came from.
+    """Show quarantined rows, each with its failed checks and its place in the source.
 
     Columns of `quality.redact` are hidden. With --format json each row is one line. Starts no
     Spark.
@@ -168,12 +168,12 @@ def show_command(
     else:
         _write_quarantined(shown, found)
     if next(rows, None) is not None:
-        write(err(), f"there are more than {limit:,} rows; --limit shows others")
+        write(err(), f"there are more than {limit:,} rows; raise --limit to show them")
     return 0
 
 
 def _check_rule(rule: str, found: Sequence[QuarantinedBatch]) -> None:
-    """Refuse a rule that took out no row.
+    """Refuse a rule that quarantined no row.
 
     Raises:
         SpecError: `usage/unknown-rule`.
@@ -184,7 +184,7 @@ def _check_rule(rule: str, found: Sequence[QuarantinedBatch]) -> None:
 
 
 def _write_quarantined(rows: Iterable[QuarantinedRow], found: Sequence[QuarantinedBatch]) -> None:
-    """Write two lines a row, below a line for each data set."""
+    """Write two lines per row, below a line for each data set."""
     if not found:
         write(out(), NOTHING)
     heads = {each.instant: f"{each.instant}  {each.at}" for each in found}
@@ -199,7 +199,6 @@ def _write_quarantined(rows: Iterable[QuarantinedRow], found: Sequence[Quarantin
 
 
 def _text(value: object) -> str:
-    """Return a value for people."""
     if value is None:
         return "NULL"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -212,21 +211,21 @@ def drop_command(
     table: PlaceOrSpec,
     instant: InstantOption = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Everything that was quarantined of the table.")
+        bool, typer.Option("--all", help="All quarantined rows of the table.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     target: Target = None,
     var: Variables = None,
     form: Format = JsonFormat.TEXT,
 ) -> int:
-    """Remove rows that were quarantined; nothing brings them back.
+    """Delete quarantined rows permanently.
 
-    It asks first, unless --yes is given, and waits for no run: while one is at work on the table
-    it exits with 4.
+    Asks for confirmation unless --yes is given. Does not wait for a run: exits with 4 while one is
+    writing to the table.
     """
     if (instant is None) is not every:
         raise usage_error(
-            "one-or-all", "say what is to be dropped", "give either --instant T or --all"
+            "one-or-all", "choose the rows to drop", "give either --instant T or --all"
         )
     named = table_of(table, target, pairs(var, "--var"))
     found = chosen(named, instant)
@@ -238,21 +237,21 @@ def drop_command(
 
 
 def _agreed(found: Sequence[QuarantinedBatch]) -> bool:
-    """Ask on the terminal.
+    """Ask for confirmation on the terminal.
 
     Raises:
-        SpecError: `usage/not-confirmed`; there is nobody to ask.
+        SpecError: `usage/not-confirmed`; stdin is not a terminal.
     """
     if not sys.stdin.isatty():
-        message = f"{sums(found)} would be dropped, and there is no terminal to ask on"
+        message = f"{sums(found)} would be dropped, but there is no terminal for confirmation"
         raise usage_error("not-confirmed", message, "give --yes")
-    sys.stderr.write(f"Drop {sums(found)} for good? [y/N] ")
+    sys.stderr.write(f"Permanently drop {sums(found)}? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in _YES
 
 
 def _print(location: str, dropped: Sequence[QuarantinedBatch], form: JsonFormat) -> None:
-    """Say what is gone."""
+    """Report the dropped data sets."""
     if form is JsonFormat.TEXT:
         write(out(), f"dropped {sums(dropped)}" if dropped else NOTHING)
         return

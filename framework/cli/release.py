@@ -1,4 +1,4 @@
-"""`run-pipeline quarantine release`: rows that were quarantined, sent through the gate again."""
+"""`run-pipeline quarantine release`: sends quarantined rows through the audit gate again."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ def release_command(
     form: options.Format = options.JsonFormat.TEXT,
     log_format: options.LogOption = options.LogFormat.TEXT,
 ) -> int:
-    """Load rows that were quarantined into the table, through the gate; those that fail stay out.
+    """Load quarantined rows into the table through the gate; rows that fail stay out.
 
-    Without --instant the oldest come first, each instant's in a commit of its own. It stops at the
-    first failure, but continues where all rows of an instant fail as before: these stay where they
-    are. With --format json each instant is one line.
+    Without --instant, loads oldest first, one commit per instant. Stops at the first failure, but
+    continues if all rows of an instant fail as before: these stay quarantined. With --format json
+    each instant is one line.
     """
     variables = options.pairs(var, "--var")
     table = table_of(str(spec), target, variables)
     if table.spec is None:
-        raise usage_error("needs-spec", f"{spec} is no spec", "the checks of a spec are needed")
+        raise usage_error("needs-spec", f"{spec} is not a spec", "the checks of a spec are needed")
     work = _Releasing(
         table=table,
         request=Request(path=spec, target=target, variables=variables),
@@ -90,13 +90,13 @@ def release_command(
 
 @dataclass(kw_only=True)
 class _Releasing:
-    """Releases one data set after the other, on one session that is opened for the first.
+    """Releases data sets one after the other, on one session that is opened for the first.
 
     Attributes:
-        table: whose rows they are.
+        table: the table of the rows.
         request: names the spec.
-        order: how it is run and reported.
-        done: instants whose rows are published by now.
+        order: how each release is executed and reported.
+        done: instants whose rows are published so far.
     """
 
     table: NamedTable
@@ -109,7 +109,7 @@ class _Releasing:
         """Release data sets and return the gravest exit code.
 
         Raises:
-            FrameworkError: the first failure, which notes what was released.
+            FrameworkError: the first failure, with a note of the released instants.
         """
         codes = []
         with ExitStack() as stack, tempfile.TemporaryDirectory() as scratch:
@@ -127,7 +127,6 @@ class _Releasing:
         return gravest(codes)
 
     def _release(self, batch: QuarantinedBatch, scratch: Path, stack: ExitStack) -> int:
-        """Release one data set."""
         with reporting(self.order.log_format, str(self.request.path)) as reporter:
             events = interruptible(reporter)
             bench = PlanningContext(tasks=in_process(), scratch=scratch, events=events)
@@ -142,7 +141,7 @@ class _Releasing:
         return 0
 
     def _run(self, prepared: Prepared, events: Events, stack: ExitStack) -> RunResult:
-        """Run a plan."""
+        """Run a plan, on a session opened for the first one."""
         events(Note(level="info", message=explain_text(prepared.plan)[0].text))
         if self._backend is None:
             order = self.order
@@ -151,13 +150,13 @@ class _Releasing:
         return self._backend.run(prepared.plan, events=events, begun=prepared.begun)
 
     def _note(self, error: BaseException) -> None:
-        """Add what was released, and what running again does."""
+        """Note the released instants on the error, and the effect of running again."""
         done = ", ".join(self.done) or "nothing"
-        error.add_note(f"Released: {done}. The same command continues; nothing comes in twice.")
+        error.add_note(f"Released: {done}. The same command continues; no row is loaded twice.")
 
 
 def _write_idle(work: _Releasing, text: str) -> None:
-    """Say why there is nothing to do; JSON has no line for it."""
+    """Report why there is nothing to do; JSON has no line for it."""
     if not work.order.voice.json_result:
         write(out(), text)
 
@@ -165,14 +164,14 @@ def _write_idle(work: _Releasing, text: str) -> None:
 def _print(
     work: _Releasing, batch: QuarantinedBatch, result: RunResult, prepared: Prepared
 ) -> None:
-    """Say what became of the rows of one data set."""
+    """Report the result for one data set."""
     if work.order.voice.json_result:
         head = {"spec": str(work.request.path), "released": batch.instant}
         sys.stdout.write(json.dumps({**head, **asdict(result)}) + "\n")
         return
     name = (f"{clean(prepared.plan.target.name)}: ", "bold")
     if result.instant is None:
-        write(out(), Text.assemble(name, f"{batch.instant} was released meanwhile"), hang=2)
+        write(out(), Text.assemble(name, f"{batch.instant} was released in the meantime"), hang=2)
         return
     fate = result.proof.get("fate")
     counts = fate if isinstance(fate, dict) else {"published": batch.rows}

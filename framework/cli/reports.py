@@ -1,4 +1,4 @@
-"""Where reports of a gate go: into files, one for each form that was asked for."""
+"""The files of gate reports, one for each requested format."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _ENDINGS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFiles:
-    """Forms with the file of each, None for one that is named after the spec."""
+    """Formats with the file of each; None for a file named after the spec."""
 
     wanted: tuple[tuple[ReportForm, Path | None], ...] = ()
 
     @classmethod
     def of(cls, words: Sequence[str] | None) -> Self:
-        """Return what `--report` asks for.
+        """Return the files that `--report` requests.
 
         Raises:
             SpecError: `usage/report-form`.
@@ -53,7 +53,7 @@ class ReportFiles:
         return cls(wanted=tuple(map(_wanted, words or ())))
 
     def __bool__(self) -> bool:
-        """Whether any report is wanted."""
+        """Return whether any report is requested."""
         return bool(self.wanted)
 
     def for_one_of(self, specs: int) -> None:
@@ -66,12 +66,12 @@ class ReportFiles:
         if named and specs > 1:
             raise usage_error(
                 "one-report-file",
-                f"{named[0]} cannot hold the reports of {specs} specs",
-                "leave the file out; each is named after its spec then",
+                f"{named[0]} cannot contain the reports of {specs} specs",
+                "omit the file; each report is then named after its spec",
             )
 
     def write(self, report: AuditReport, spec: Path, events: Events) -> None:
-        """Write all forms and say where they are.
+        """Write all formats and log their paths.
 
         Raises:
             StorageError: `storage/failed`; a report cannot be written.
@@ -98,10 +98,10 @@ def kept_reports(
     *,
     shows: bool,
 ) -> Iterator[Events]:
-    """Give who listens to a run; what its gate found is kept and sent when the run is over.
+    """Yield a receiver of a run's events that saves and sends the gate's report at the end.
 
-    Of a run that passed its gate and failed afterwards, the failure is reported as the refusal.
-    With `shows`, checks that found something are written to stderr.
+    If a run passed its gate and failed afterwards, the failure is reported as the refusal. With
+    `shows`, checks that did not pass are written to stderr.
     """
     heard = _Heard(timings={"source": time.monotonic() - prepared.begun})
     begun = datetime.now(tz=UTC).strftime(_TIME)
@@ -129,13 +129,13 @@ def kept_reports(
 
 @dataclass
 class _Heard:
-    """What a run has said of its gate and its time so far; `report` is None before the gate."""
+    """A run's gate report and timings so far; `report` is None before the gate."""
 
     report: AuditReport | None = None
     timings: dict[str, float] = field(default_factory=dict)
 
     def take(self, event: Event) -> None:
-        """Take in what an event says of either."""
+        """Record the report or the timing of an event."""
         if isinstance(event, Audited):
             self.report = event.report
         elif isinstance(event, StageFinished):
@@ -152,9 +152,9 @@ def _keep(
     report: AuditReport,
     begun: str,
 ) -> None:
-    """Write the reports of a run that is over, and report it to OpenLineage.
+    """Write the reports of a finished run, and report it to OpenLineage.
 
-    Neither changes what became of the run: where they fail, that is a warning.
+    Neither changes the run's result: their failures are warnings.
     """
     try:
         files.write(report, prepared.request.path, events)
@@ -178,7 +178,7 @@ def _keep(
 
 
 def _wanted(word: str) -> tuple[ReportForm, Path | None]:
-    """Return the form, and the file if there is one, of one `--report`."""
+    """Return the format, and the file if any, of one `--report`."""
     name, equals, file = word.partition("=")
     known = {form.value: form for form in ReportForm}
     if name not in known or (equals and not file):

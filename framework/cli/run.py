@@ -28,11 +28,11 @@ def command(
     var: options.Variables = None,
     fresh: Annotated[
         bool,
-        typer.Option("--fresh", help="Undo a run that was cut off; do not resume it."),
+        typer.Option("--fresh", help="Roll back an interrupted run instead of resuming it."),
     ] = False,
     run_id: Annotated[
         str | None,
-        typer.Option("--run-id", metavar="ID", help="Publish a load of this id once."),
+        typer.Option("--run-id", metavar="ID", help="Publish a load with this id only once."),
     ] = None,
     report: options.Reports = None,
     lineage: options.Lineage = None,
@@ -44,8 +44,8 @@ def command(
 ) -> int:
     """Run specs, or plans (*.json) that `plan --out` saved.
 
-    A run that was cut off is resumed when spec and source are the same, else undone and begun
-    again. Nothing new is no error. With --format json each result is one line.
+    Resumes an interrupted run if spec and source are unchanged, else rolls it back and starts
+    again. Having nothing new to load is not an error. With --format json each result is one line.
     """
     voice = OutputOptions(
         json_result=form is options.JsonFormat.JSON, json_log=log_format is options.LogFormat.JSON
@@ -79,7 +79,7 @@ def command(
 
 
 def resume_command(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec whose run was cut off.")],
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec of the interrupted run.")],
     target: options.Target = None,
     var: options.Variables = None,
     master: options.Master = None,
@@ -88,7 +88,7 @@ def resume_command(
     form: options.Format = options.JsonFormat.TEXT,
     log_format: options.LogOption = options.LogFormat.TEXT,
 ) -> int:
-    """Go on with a run that was cut off; exit 1 where there is nothing to resume."""
+    """Resume an interrupted run; exit 1 if there is nothing to resume."""
     voice = OutputOptions(
         json_result=form is options.JsonFormat.JSON, json_log=log_format is options.LogFormat.JSON
     )

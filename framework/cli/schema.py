@@ -19,7 +19,7 @@ __all__ = ["command"]
 
 
 class Document(StrEnum):
-    """What a schema describes."""
+    """The kind of document that a schema describes."""
 
     PIPELINE = "pipeline"
     PROJECT = "project"
@@ -37,11 +37,12 @@ _SCHEMAS: Final[Mapping[Document, Callable[[], dict[str, Any]]]] = {
 
 def command(
     document: Annotated[
-        Document, typer.Argument(metavar="pipeline|project|plan|report", help="What to describe.")
+        Document,
+        typer.Argument(metavar="pipeline|project|plan|report", help="The document."),
     ] = Document.PIPELINE,
     form: Format = JsonFormat.JSON,
 ) -> int:
     """Print the JSON Schema of specs, of the project file, of a plan's JSON or of a report's."""
-    del form  # a JSON Schema is JSON in each form
+    del form  # a JSON Schema is JSON in every format
     sys.stdout.write(json.dumps(_SCHEMAS[document](), indent=2) + "\n")
     return 0

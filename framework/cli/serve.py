@@ -1,4 +1,4 @@
-"""`run-pipeline serve`: the timeline service by itself, with its status page."""
+"""`run-pipeline serve`: the timeline service as a process of its own, with its status page."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from framework.vocabulary import ServiceAuth, ViewStore
 
 __all__ = ["command"]
 
-_ENDED = "The service has ended; no table was changed."
-_ENDED_WITH_MARKERS = "The service has ended; markers that it took are in their tables."
+_ENDED = "The service has stopped; no table was changed."
+_ENDED_WITH_MARKERS = "The service has stopped; markers that it received are in their tables."
 
 
 def command(
@@ -34,7 +34,7 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="SPEC|LOCATION",
-            help="Specs, or folders of tables; none means all specs below this folder.",
+            help="Specs, or folders of tables; default: all specs below this folder.",
         ),
     ] = None,
     target: Target = None,
@@ -44,34 +44,36 @@ def command(
     ] = "127.0.0.1",
     port: Annotated[
         int,
-        typer.Option("--port", metavar="N", min=0, max=65535, help="TCP port; 0: a free one."),
+        typer.Option("--port", metavar="N", min=0, max=65535, help="TCP port; 0 picks a free one."),
     ] = DEFAULT_PORT,
     auth: Annotated[
         ServiceAuth,
-        typer.Option("--auth", help="What callers show: the token, or nothing (this host only)."),
+        typer.Option("--auth", help="Authentication: by token, or none (this host only)."),
     ] = ServiceAuth.TOKEN,
     store: Annotated[
-        ViewStore, typer.Option("--store", help="Where file groups are kept.")
+        ViewStore, typer.Option("--store", help="Where file groups are stored.")
     ] = ViewStore.MEMORY,
     memory: Annotated[
-        str, typer.Option("--memory", metavar="SIZE", help="What all stores may hold.")
+        str, typer.Option("--memory", metavar="SIZE", help="Memory limit of all stores.")
     ] = "256MB",
     checkpoints: Annotated[
         Path | None,
-        typer.Option("--checkpoints", metavar="DIR", help="Keep views there between starts."),
+        typer.Option(
+            "--checkpoints", metavar="DIR", help="Keep views in this folder between starts."
+        ),
     ] = None,
     token_file: Annotated[
         Path | None,
-        typer.Option("--token-file", metavar="FILE", help="Write the token there, mode 600."),
+        typer.Option("--token-file", metavar="FILE", help="Write the token to a file, mode 600."),
     ] = None,
     markers: Annotated[
         bool,
-        typer.Option("--markers", help="Keep the markers that Apache Hudi's writers send."),
+        typer.Option("--markers", help="Write the markers that Apache Hudi's writers send."),
     ] = False,
 ) -> int:
     """Serve tables to Apache Hudi's clients and ours, with a status page, until Ctrl-C.
 
-    Tables need not be there yet, and are only read, but for --markers. Starts no Spark, no Java.
+    Tables need not exist yet, and are only read, except with --markers. Starts no Spark, no Java.
     """
     order = ServiceOrder(
         host=host,
@@ -102,7 +104,7 @@ def command(
 def _locations(
     places: list[str] | None, target: str | None, var: list[str] | None
 ) -> tuple[str, ...]:
-    """Return the location of each table meant, each once."""
+    """Return the location of each named table, without duplicates."""
     variables = pairs(var, "--var")
     asked: list[str | None] = [*places] if places else [None]
     named = [table for each in asked for table in tables_of(each, target, variables)]
@@ -118,14 +120,16 @@ def _size(text: str) -> int:
     try:
         found = parse_size(int(text) if text.isascii() and text.isdigit() else text)
     except ValueError as error:
-        raise usage_error("bad-value", f"--memory {text!r} is no size", "such as 256MB") from error
+        raise usage_error(
+            "bad-value", f"--memory {text!r} is not a size", "such as 256MB"
+        ) from error
     if not found:
-        raise usage_error("bad-value", "--memory 0 leaves no room", "such as 256MB")
+        raise usage_error("bad-value", "--memory must not be 0", "such as 256MB")
     return found
 
 
 def _write_token(file: Path, token: str) -> None:
-    """Put the token into a file of mode 600 at once: nobody sees half of it, or may read it.
+    """Write the token to a file of mode 600, atomically: others never see any part of it.
 
     Raises:
         SpecError: `usage/token-file`.
@@ -145,25 +149,25 @@ def _write_token(file: Path, token: str) -> None:
 def _print(
     served: Served, locations: Sequence[str], token_file: Path | None, *, markers: bool
 ) -> None:
-    """Say where the service is, and what it serves."""
+    """Report the address of the service, and its tables."""
     console = err()
     listens = f"{served.server.host}:{served.server.port}"
     count = count_text(len(locations), "table")
     write(console, Text.assemble(("serving", "bold green"), f" {count} on {listens}"))
     for each in locations:
         refusal = served.refused.get(each)
-        anew = f"  ({refusal}: listed anew)" if refusal else ""
+        anew = f"  ({refusal}: listed again)" if refusal else ""
         write(console, Text(f"  {clean(each)}{_note(each)}{anew}", style="dim"), hang=4)
     write(console, Text.assemble(("page  ", "cyan"), served.page), hang=6)
     if token_file is not None:
         write(console, Text.assemble(("token ", "cyan"), clean(token_file)), hang=6)
     if markers:
-        write(console, Text("Markers of Apache Hudi's writers are kept in these tables."))
-    write(console, Text("Ctrl-C ends it.", style="dim"))
+        write(console, Text("Markers of Apache Hudi's writers are written to these tables."))
+    write(console, Text("Press Ctrl-C to stop.", style="dim"))
 
 
 def _note(location: str) -> str:
-    """Return what is to be said beside a location where no sound table is."""
+    """Return a note on a location without a readable table, else ""."""
     try:
         return "" if read_properties(open_storage(location)) else "  (no table yet)"
     except FrameworkError as error:

@@ -1,6 +1,6 @@
-"""Spark for commands: a session is opened, used, and stopped if it is ours.
+"""Spark for commands: a session is opened, used, and stopped if this process started it.
 
-Importing PySpark takes a second, so it is imported when a session is asked for, not before.
+Importing PySpark takes a second, so it is imported only when a session is needed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["opened_backend", "spark_session"]
 def opened_backend(
     spec: PipelineSpec, events: Events, *, master: str | None, conf: Mapping[str, str]
 ) -> Iterator[Backend]:
-    """Give a backend on the session that options, or else the spec, ask for."""
+    """Yield a backend on a session with the settings of the options, or else of the spec."""
     from framework.spark.backend import spark_backend
 
     wished = spec.spark
@@ -43,9 +43,9 @@ def opened_backend(
 
 @contextmanager
 def spark_session(master: str | None, conf: Mapping[str, str]) -> Iterator[SparkSession]:
-    """Give a session, and stop it if it is ours.
+    """Yield a session, and stop it if this process started it.
 
-    Spark's log is kept, and its path reported, where the work fails other than at the gate.
+    Spark's log is kept, and its path reported, if the work fails other than at the gate.
     """
     from framework.spark.session import open_session
 
@@ -71,7 +71,7 @@ def spark_session(master: str | None, conf: Mapping[str, str]) -> Iterator[Spark
 
 @contextmanager
 def _logging_into(log: Path) -> Iterator[None]:
-    """Put what PySpark and Py4J log in this process beside what the JVM logs."""
+    """Write the logs of PySpark and Py4J in this process beside those of the JVM."""
     handler = logging.FileHandler(log, delay=True)
     root = logging.getLogger()
     root.addHandler(handler)
@@ -83,7 +83,7 @@ def _logging_into(log: Path) -> Iterator[None]:
 
 
 def _is_of_interest(error: BaseException) -> bool:
-    """Whether Spark's log may say more: failures of the engine and of this program do."""
+    """Return whether Spark's log may help: for failures of the engine and of this program."""
     return isinstance(error, EngineError) or (
         isinstance(error, Exception) and not isinstance(error, FrameworkError)
     )

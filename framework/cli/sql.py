@@ -1,4 +1,4 @@
-"""`run-pipeline sql` and `run-pipeline preview`: rows of a query, or of what a spec would load."""
+"""`run-pipeline sql` and `run-pipeline preview`: rows of a query, or of a spec's load."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ def command(
         str, typer.Argument(metavar="SPEC|LOCATION", help="A spec, or the folder of a table.")
     ],
     query: Annotated[
-        str, typer.Argument(metavar="QUERY", help="Spark SQL; the table goes by its own name.")
+        str, typer.Argument(metavar="QUERY", help="Spark SQL; the table has its own name.")
     ],
     as_of: Annotated[
         str | None,
-        typer.Option("--as-of", metavar="MOMENT", help="An instant or a time of the past."),
+        typer.Option("--as-of", metavar="MOMENT", help="An instant or a time in the past."),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Show at most so many rows.")] = 100,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of rows.")] = 100,
     target: Target = None,
     var: Variables = None,
     master: Master = None,
     conf: Conf = None,
     form: Format = JsonFormat.TEXT,
 ) -> int:
-    """Show the rows of a query over a table, which is there by its own name and as `this`.
+    """Show the rows of a query over a table, available under its own name and as `this`.
 
-    With --format json each row is one line. Nothing can be written to the table.
+    With --format json each row is one line. The query cannot write to the table.
     """
     (location,) = locations_of(table, target, pairs(var, "--var"))
     from framework.spark.sql_query import query as answer_to
@@ -54,22 +54,22 @@ def command(
     else:
         write_rows(answer.columns, answer.rows)
     if answer.has_more:
-        write(err(), f"there are more than {limit:,} rows; --limit shows others")
+        write(err(), f"there are more than {limit:,} rows; raise --limit to show them")
     return 0
 
 
 def preview_command(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A spec with a section `source`.")],
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Show at most so many rows.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of rows.")] = 20,
     target: Target = None,
     var: Variables = None,
     master: Master = None,
     conf: Conf = None,
     form: Format = JsonFormat.TEXT,
 ) -> int:
-    """Show the first rows of the source, after the transforms; nothing is written.
+    """Show the first rows of the source, after the transforms; writes nothing.
 
-    Files that were loaded before are shown too. With --format json each row is one line.
+    Includes files that were loaded before. With --format json each row is one line.
     """
     loaded = load(Request(path=spec, target=target, variables=pairs(var, "--var")))
     request = load_request(loaded)
@@ -95,11 +95,11 @@ def preview_command(
 
 
 def _print(found: Preview, limit: int) -> None:
-    """Say on stderr what the rows do not show."""
+    """Report on stderr the columns, further rows and nondeterministic columns."""
     types = ", ".join(f"{column.name} {column.type}" for column in found.columns)
     write(err(), f"columns: {types}")
     if found.has_more:
-        write(err(), f"there are more than {limit:,} rows; --limit shows others")
+        write(err(), f"there are more than {limit:,} rows; raise --limit to show them")
     if found.nondeterministic:
         names = ", ".join(found.nondeterministic)
-        write(err(), f"not the same each time: {names}; a run writes the rows to files first")
+        write(err(), f"not deterministic: {names}; a run writes the rows to files first")

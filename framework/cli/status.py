@@ -1,4 +1,4 @@
-"""`run-pipeline status`: a table's state and what endangers it."""
+"""`run-pipeline status`: a table's state and the dangers to its rows."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def command(
     var: Variables = None,
     options: Annotated[
         OptionsForm | None,
-        typer.Option("--hudi-options", help="Print what an Apache Hudi writer must set."),
+        typer.Option("--hudi-options", help="Print the options for an Apache Hudi writer."),
     ] = None,
     ddl: Annotated[
         bool, typer.Option("--ddl", help="Print CREATE TABLE for Spark SQL with Apache Hudi.")
     ] = False,
     form: Format = JsonFormat.TEXT,
 ) -> int:
-    """Show a table's state. Exit 1 when something may lose or hide rows; starts no Spark.
+    """Show a table's state. Exit 1 if rows may be lost or hidden; starts no Spark.
 
-    No table is no danger: exit 0. With --format json each table is one line.
+    A missing table is no danger: exit 0. With --format json each table is one line.
     """
     endangered = False
     for number, table in enumerate(tables_of(place, target, pairs(var, "--var"))):
@@ -97,7 +97,7 @@ def _write(status: TableStatus, *, first: bool) -> None:
         write(console, Text.assemble(*parts, f": {clean(danger.message)}"), hang=2)
         write(console, Text.assemble(("  help: ", "cyan"), clean(danger.remedy)), hang=8)
     if status.exists and not status.dangers:
-        write(console, Text("all is well", style="green"))
+        write(console, Text("no problems found", style="green"))
 
 
 def _rows(status: TableStatus) -> list[tuple[str, str]]:
@@ -140,13 +140,13 @@ def _slices(found: Slices) -> str:
 
 
 def _disk(found: DiskUse) -> str:
-    """Return the size of the table and what no latest slice uses."""
+    """Return the size of the table, and of files that no latest slice uses."""
     parts = [
         count_text(found.base_files, "base file"),
         count_text(found.log_files, "log file") if found.log_files else "",
         f"{size_text(found.hoodie_bytes)} in .hoodie",
     ]
-    old = f"; {size_text(found.old_bytes)} are of older slices" if found.old_bytes else ""
+    old = f"; {size_text(found.old_bytes)} in older slices" if found.old_bytes else ""
     return f"{size_text(found.bytes)}: {', '.join(filter(None, parts))}{old}"
 
 

@@ -1,4 +1,4 @@
-"""`run-pipeline test`: run the tests of specs, over rows that stand in them."""
+"""`run-pipeline test`: runs the tests of specs, over the rows in them."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class SpecTests:
     """The chosen tests of one spec.
 
     Attributes:
-        path: the spec's file, as it was typed.
+        path: the spec's file, as typed.
         spec: the spec.
         tests: at least one.
-        conf: the spec's Spark settings, but for secret ones.
+        conf: the spec's Spark settings, except secret ones.
     """
 
     path: Path
@@ -52,7 +52,7 @@ class SpecTests:
     conf: Mapping[str, str]
 
     def results(self, spark: SparkSession, *, keep: bool) -> Iterator[SpecTestResult]:
-        """Yield the result of each test, each in a new folder, which goes unless it is kept."""
+        """Yield the result of each test, run in a new folder that is deleted unless `keep`."""
         from framework.spark.spec_tests.run_test import run_spec_test
 
         for test in self.tests:
@@ -68,7 +68,7 @@ class SpecTests:
 
 @dataclass(slots=True, kw_only=True)
 class LoadedSpecTests:
-    """What there is to try.
+    """The tests to run.
 
     Attributes:
         specs: one for each spec with tests.
@@ -91,13 +91,13 @@ def load_spec_tests(
     keyword: str | None,
     voice: OutputOptions,
 ) -> LoadedSpecTests:
-    """Return the tests of all specs whose names have the keyword in them, whatever the case.
+    """Return the tests of all specs whose names contain the keyword, ignoring case.
 
-    A fault of one of several specs is drawn and does not keep the others from their turn; the fault
-    of a single one is raised. A spec without tests is reported.
+    A fault of one of several specs is printed and does not stop the others; the fault of a single
+    one is raised. A spec without tests is reported.
 
     Raises:
-        PlanError: `tests/none`; there is nothing to try.
+        PlanError: `tests/none`; there is nothing to test.
     """
     files, found, others = find_specs(paths), LoadedSpecTests(), 0
     for path in files:
@@ -123,7 +123,7 @@ def load_spec_tests(
 
 
 def _ready(spec: PipelineSpec, keyword: str | None) -> tuple[ReadySpecTest, ...]:
-    """Return the chosen tests with their rows typed.
+    """Return the chosen tests with typed rows.
 
     Raises:
         PlanError: every fault in the rows, as of `made_ready`.
@@ -137,9 +137,9 @@ def _ready(spec: PipelineSpec, keyword: str | None) -> tuple[ReadySpecTest, ...]
 
 
 def _nothing(keyword: str | None) -> PlanError:
-    """Return the error for nothing to try."""
+    """Return the error for no tests."""
     if keyword is not None:
-        message, remedy = f"no test has '{keyword}' in its name", "Leave -k out to run all tests."
+        message, remedy = f"no test has '{keyword}' in its name", "Omit -k to run all tests."
     else:
         message = "there is nothing to test"
         remedy = "Add a section `tests` to a spec: docs/guide/testing.md shows one."
@@ -147,7 +147,7 @@ def _nothing(keyword: str | None) -> PlanError:
 
 
 class SpecTestFormat(StrEnum):
-    """Forms of results: for people, and for the tools that gather them."""
+    """Formats of results: for people, and for the tools that collect them."""
 
     TEXT = "text"
     JSON = "json"
@@ -158,23 +158,23 @@ def command(
     specs: Specs = None,
     keyword: Annotated[
         str | None,
-        typer.Option("-k", metavar="TEXT", help="Only tests whose name has this text in it."),
+        typer.Option("-k", metavar="TEXT", help="Only tests whose name contains this text."),
     ] = None,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Keep the files of each test, and say where.")
+        bool, typer.Option("--keep", help="Keep the files of each test, and print their folder.")
     ] = False,
     target: Target = None,
     var: Variables = None,
     master: Master = None,
     conf: Conf = None,
     form: Annotated[
-        SpecTestFormat, typer.Option("--format", help="Form of the results on stdout.")
+        SpecTestFormat, typer.Option("--format", help="Format of the results on stdout.")
     ] = SpecTestFormat.TEXT,
 ) -> int:
-    """Run the tests of specs: their pipeline, over the rows that are written there.
+    """Run the tests of specs: their pipeline, over the rows in the section `tests`.
 
-    Tables and sources of the specs are not touched. Exit 0 when all tests passed, 3 when one has
-    another result than expected, 1 when one is at fault itself.
+    Tables and sources of the specs are not touched. Exit 0 if all tests pass, 3 if one has another
+    result than expected, 1 if one is faulty itself.
     """
     voice = OutputOptions(json_result=form is SpecTestFormat.JSON)
     found = load_spec_tests(specs or [], target, pairs(var, "--var"), keyword, voice)
@@ -194,7 +194,7 @@ def _try_all(
     *,
     keep: bool,
 ) -> None:
-    """Try the tests of all specs on one session."""
+    """Run the tests of all specs on one Spark driver."""
     from framework.spark.spec_tests.run_test import MASTER, session_of, start_settings
 
     confs = [each.conf for each in found.specs]

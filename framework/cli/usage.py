@@ -1,4 +1,4 @@
-"""What is wrong with a command line, said like any other fault."""
+"""Faults of a command line, reported like any other fault."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def unknown_command(word: str, commands: Iterable[str], front: str = "") -> Spec
 
 
 def is_usage_error(error: Exception) -> bool:
-    """Whether the command-line library refused the words (it may have its own copy of click)."""
+    """Return whether the command-line library raised it (perhaps from its own copy of click)."""
     return hasattr(error, "format_message") and hasattr(error, "exit_code")
 
 
 def usage_fault(error: Any) -> SpecError:
-    """Return the library's refusal as an error of ours, with the nearest right spelling."""
+    """Return the library's error as one of ours, with the closest valid spelling."""
     help_line = _help_line(error)
     match type(error).__name__:
         case "NoSuchOption":
@@ -65,7 +65,7 @@ def _unknown_option(error: Any, help_line: str) -> SpecError:
 
 
 def _bad_value(error: Any, help_line: str) -> SpecError:
-    """A value outside an option's choices; the library's message quotes the value, then them."""
+    """Return the error for an invalid value; the library's message quotes it, then the choices."""
     quoted = _QUOTED.findall(str(error.message))
     close = nearest(quoted[0], quoted[1:]) if quoted else None
     hint = f"did you mean {close}?" if close else help_line
@@ -80,4 +80,4 @@ def _sentence(error: Any) -> str:
 def _help_line(error: Any) -> str:
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "run-pipeline"
-    return f"`{path} --help` shows what it takes"
+    return f"`{path} --help` shows its options"

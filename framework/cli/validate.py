@@ -1,6 +1,6 @@
 """`run-pipeline validate`: every fault of every spec at once, without Spark and without data.
 
-It answers in under half a second, so what draws faults is loaded only where there are any.
+It finishes in under half a second, so the code that prints faults is loaded only if there are any.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["command"]
 
 
 class ValidateFormat(StrEnum):
-    """Forms of findings: for people, and for the tools that show them in a pull request."""
+    """Formats of findings: for people, and for the tools that show them in a pull request."""
 
     TEXT = "text"
     JSON = "json"
@@ -39,12 +39,12 @@ def command(
     target: Target = None,
     var: Variables = None,
     form: Annotated[
-        ValidateFormat, typer.Option("--format", help="Form of the findings on stdout.")
+        ValidateFormat, typer.Option("--format", help="Format of the findings on stdout.")
     ] = ValidateFormat.TEXT,
 ) -> int:
     """Check specs: structure, names, types, variables. Starts no Spark and reads no data.
 
-    Exit 0 when there is no error; warnings alone are none.
+    Exit 0 if there are no errors; warnings do not count.
     """
     findings, paths = _check(specs, target, pairs(var, "--var"))
     bad = any(each.severity == "error" for each in findings)
@@ -60,7 +60,7 @@ def command(
 def _check(
     specs: Sequence[Path] | None, target: str | None, variables: dict[str, str]
 ) -> tuple[list[Finding], Sequence[Path]]:
-    """Return all findings and the specs looked at; a path that is none is a finding too."""
+    """Return all findings and the checked specs; a path without a spec is a finding too."""
     try:
         paths = find_specs(specs or [])
     except SpecError as error:
@@ -75,7 +75,7 @@ def _check(
         else:
             found.extend(sound[-1].warnings)
     found.extend(shared_tables(sound))
-    return list(dict.fromkeys(found)), paths  # a fault of the project file is each spec's
+    return list(dict.fromkeys(found)), paths  # each spec repeats the faults of the project file
 
 
 def _say(findings: list[Finding], specs: int, *, bad: bool) -> None:

@@ -1,1 +1,1 @@
-"""What a run does, step by step, without Spark: observe, plan, run, report."""
+"""The steps of a run, without Spark: observe, plan, run, report."""

@@ -1,4 +1,4 @@
-"""What does the work of a run: one value, whether the work is done here or on Spark."""
+"""The backend of a run: one value, whether the work is done in process or on Spark."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["Backend"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """What does the work of a run. The one on Spark comes from `framework.spark.backend`.
+    """The backend of a run. The one on Spark comes from `framework.spark.backend`.
 
     Attributes:
         tasks: read and write files.
-        reader: reads what is no plain Parquet; None: such a load is refused.
-        checker: makes the checks of the spec; None: such a spec is refused.
+        reader: reads everything but plain Parquet; None: such a load is refused.
+        checker: runs the checks of the spec; None: such a spec is refused.
         views: report which files make up the table.
     """
 

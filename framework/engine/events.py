@@ -1,4 +1,4 @@
-"""What a run says while it works: frozen events to a callable; the command line draws them."""
+"""Events of a run, as frozen values passed to a callable; the command line draws them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageStarted:
-    """A stage begins; totals are what the plan says, 0 where it does not say."""
+    """A stage has started; totals are those of the plan, 0 if it has none."""
 
     stage: str
     files: int = 0
@@ -41,7 +41,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageFinished:
-    """A stage is over after `seconds` of wall time; `summary` is one line for people."""
+    """A stage has ended after `seconds` of wall time; `summary` is one line for people."""
 
     stage: str
     seconds: float
@@ -50,7 +50,7 @@ class StageFinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """Something a person should know; `level` is `info` or `warning`."""
+    """A note for people; `level` is `info` or `warning`."""
 
     level: str
     message: str
@@ -58,14 +58,14 @@ class Note:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audited:
-    """The gate has spoken; it comes once, also where it refuses."""
+    """The gate has decided; emitted once, also if it refuses."""
 
     report: AuditReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """The commit is written, `seconds` of wall time after the run began to look at its source."""
+    """The commit is written, `seconds` of wall time after the run started to read its source."""
 
     instant: str
     seconds: float
@@ -76,5 +76,5 @@ Events = Callable[[Event], None]
 
 
 def silent(event: Event) -> None:
-    """Drop the event."""
+    """Discard the event."""
     del event

@@ -1,4 +1,4 @@
-"""Where a location really is: links resolved, and what stands in its way."""
+"""Canonical locations: links resolved, and obstacles in the way."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["canonical", "missing_parents", "obstacle", "remove_empty"]
 
 
 def canonical(location: str) -> str:
-    """Return a local location as an absolute path without links; any other as it is.
+    """Return a local location as an absolute path without links; any other unchanged.
 
     Raises:
         PlanError: `storage/link-loop`.
@@ -26,16 +26,16 @@ def canonical(location: str) -> str:
     except (OSError, RuntimeError) as error:
         raise PlanError(
             "storage/link-loop",
-            "symbolic links on the way lead back to themselves",
+            "symbolic links in the path form a loop",
             where=Where(file=location),
             remedy="Correct the links, or give the path without them.",
         ) from error
 
 
 def obstacle(location: str) -> str | None:
-    """Return what stands where a local folder is to be, or above it, and is no folder.
+    """Return what is in the way of a local folder, at its path or above it, and is not a folder.
 
-    A link to nothing counts; None means that the folder is there or can be made.
+    A dangling link counts; None means that the folder exists or can be created.
     """
     local = _local(location)
     for each in () if local is None else (local, *local.parents):
@@ -47,14 +47,14 @@ def obstacle(location: str) -> str | None:
 
 
 def missing_parents(location: str) -> tuple[Path, ...]:
-    """Return the folders above a local location that are not there yet, the lowest first."""
+    """Return the folders above a local location that do not exist, the lowest first."""
     local = _local(location)
     above = () if local is None else local.parents
     return tuple(takewhile(lambda each: not each.exists(), above))
 
 
 def remove_empty(folders: Iterable[Path]) -> None:
-    """Remove folders, in order, up to the first that holds something or is not ours to remove."""
+    """Remove folders, in order, up to the first that is not empty or may not be removed."""
     with suppress(OSError):
         for each in folders:
             if each.exists():

@@ -1,4 +1,4 @@
-"""From a spec file to a plan: load, observe, plan. The one place of the engine that knows specs."""
+"""From a spec file to a plan: load, observe, plan. The engine's only module that knows specs."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ _MAX_PLAN_BYTES: Final = 1_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Which spec, and how it is loaded.
+    """A spec, and how to load it.
 
     Attributes:
         path: the spec file.
         target: name of a target of the project file, or None.
-        variables: what beats the target's variables.
-        earlier: what to do about an earlier run that did not end.
-        run_id: what the caller calls the run; a load of that id is published once. None: nothing.
+        variables: override the target's variables.
+        earlier: what to do about an unfinished earlier run.
+        run_id: the caller's id of the run; a load with that id is published once. None: no id.
     """
 
     path: Path
@@ -60,16 +60,16 @@ class Request:
 
     @property
     def invocation(self) -> Invocation:
-        """How a saved plan says it."""
+        """The invocation that a saved plan records."""
         return Invocation(spec=str(self.path), target=self.target, variables=dict(self.variables))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningContext:
-    """What preparing works with.
+    """The resources of planning.
 
     Attributes:
-        tasks: run the reading of footers.
+        tasks: read the footers.
         scratch: an empty folder for the inventory; it must outlive the plan.
         events: receives progress.
     """
@@ -81,9 +81,9 @@ class PlanningContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A spec with what was observed for it and what is planned.
+    """A spec with its observation and its plan.
 
-    `begun` is when its source was first looked at, of `time.monotonic`.
+    `begun` is when its source was first read, of `time.monotonic`.
     """
 
     request: Request
@@ -104,7 +104,7 @@ def load(request: Request) -> PipelineSpec:
     if spec.bootstrap is None and spec.write is None:
         raise PlanError(
             "plan/nothing-to-run",
-            "the spec says neither how the table begins nor what later runs load",
+            "the spec defines neither a bootstrap nor a load",
             where=Where(file=str(request.path)),
             remedy="Add a section `bootstrap`, or `source` and `write`.",
         )
@@ -114,18 +114,18 @@ def load(request: Request) -> PipelineSpec:
 def prepare(request: Request, bench: PlanningContext) -> Prepared:
     """Return the plan of a spec; changes nothing but the scratch folder.
 
-    Costs the listing of the source and, for a table that is not there yet, one read of each
+    Costs the listing of the source and, for a table that does not exist yet, one read of each
     footer, both in tasks.
 
     Raises:
-        SpecError, PlanError: the spec is faulty, or does not fit what is there.
+        SpecError, PlanError: the spec is faulty, or does not fit source or table.
         RetryableError, EngineError: see `observe` and `build`.
     """
     return prepare_loaded(load(request), request, bench)
 
 
 def prepare_loaded(spec: PipelineSpec, request: Request, bench: PlanningContext) -> Prepared:
-    """Return the plan of a spec that is loaded already; what a request says of a spec is not used.
+    """Return the plan of a loaded spec; the parts of the request that load a spec are ignored.
 
     Cost and errors are those of `prepare`.
     """
@@ -144,13 +144,13 @@ def prepare_loaded(spec: PipelineSpec, request: Request, bench: PlanningContext)
 def build_plan(
     spec: str | Path, *, target: str | None = None, variables: Mapping[str, str] | None = None
 ) -> Plan:
-    """Return what a run of the spec file would do, to look at; changes nothing.
+    """Return the plan of a run of the spec file, for inspection; changes nothing.
 
     Lists the source and reads its footers on threads of this process. To run a plan, use
-    `framework.spark.run`, which plans by itself.
+    `framework.spark.run`, which makes its own plan.
 
     Raises:
-        SpecError, PlanError: the spec is faulty, or does not fit what is there.
+        SpecError, PlanError: the spec is faulty, or does not fit source or table.
         RetryableError, EngineError: source or table cannot be read.
     """
     request = Request(path=Path(spec), target=target, variables=variables or {})
@@ -160,7 +160,7 @@ def build_plan(
 
 
 def prepare_saved(path: Path, bench: PlanningContext) -> Prepared:
-    """Return the plan of a plan file, made again and found to be the same.
+    """Return the plan of a plan file, planned again and found to be the same.
 
     Raises:
         PlanStaleError: `plan/stale`, with what has changed.
@@ -173,7 +173,7 @@ def prepare_saved(path: Path, bench: PlanningContext) -> Prepared:
             "saved-plan/not-readable",
             "this is not a plan file",
             where=Where(file=str(path)),
-            remedy="Give a file that `plan --out` wrote, or plan again.",
+            remedy="Pass a file that `plan --out` wrote, or plan again.",
         ) from error
     except OSError as error:
         raise storage_error(error, str(path)) from error

@@ -1,4 +1,4 @@
-"""Sending quarantined rows through the gate again, as a load of their own."""
+"""Releases of quarantined rows: separate loads through the gate."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["finish_release", "prepare_release"]
 def prepare_release(request: Request, batch: QuarantinedBatch, bench: PlanningContext) -> Prepared:
     """Return the plan that loads a data set into the table of a spec; changes nothing.
 
-    It has no stages, but for recovering an earlier run, where the data set was released meanwhile.
+    If the data set was released meanwhile, the plan at most recovers an earlier run.
 
     Raises:
-        SpecError, PlanError: the spec is faulty, or does not fit what is there.
+        SpecError, PlanError: the spec is faulty, or does not fit source or table.
         RetryableError, EngineError: see `observe` and `build`.
     """
     spec = load(request)
@@ -44,7 +44,7 @@ def prepare_release(request: Request, batch: QuarantinedBatch, bench: PlanningCo
 
 
 def finish_release(table: str, clock: Clock, *, location: str | None = None) -> None:
-    """Remove the data sets of a table that were released; done again it changes nothing.
+    """Remove the released data sets of a table; idempotent.
 
     Raises:
         AfterCommitError: `quarantine/not-removed`; another run holds the table, or the disk fails.
@@ -55,8 +55,8 @@ def finish_release(table: str, clock: Clock, *, location: str | None = None) -> 
     except FrameworkError as error:
         raise AfterCommitError(
             "quarantine/not-removed",
-            f"rows were released, but their data set is still there: {error.message}",
+            f"rows were released, but their data set still exists: {error.message}",
             where=Where(table=table),
-            remedy="They are not released again. The next run that quarantines rows removes what is"
-            " left, and so does `run-pipeline quarantine release`.",
+            remedy="They are not released again. The next run that quarantines rows removes the"
+            " leftovers, and so does `run-pipeline quarantine release`.",
         ) from error

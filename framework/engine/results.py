@@ -1,4 +1,4 @@
-"""The results of a run's checks: frozen values that every form of report is made of."""
+"""The results of a run's checks: frozen values behind every form of report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from framework.vocabulary import Outcome
 __all__ = ["REDACTED", "AuditReport", "CheckResult", "ColumnFigures", "FailedRow", "Fate"]
 
 REDACTED: Final = "***"
-"""Stands for values that are never shown."""
+"""Placeholder for values that are never shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,11 +21,11 @@ class FailedRow:
     """One bad row, for people.
 
     Attributes:
-        file: the source file, or the written file where the source is not known; "" for rows that
-            a query made.
-        row: its place in the file, from 0; None where that is not known.
+        file: the source file, or the written file if the source is unknown; "" for rows from a
+            query.
+        row: its place in the file, from 0; None if unknown.
         partition: its partition path; "" in unpartitioned tables.
-        key: its record key, None where that is not known.
+        key: its record key; None if unknown.
         values: columns to their texts, null as None, redacted ones as `***`.
     """
 
@@ -42,15 +42,15 @@ class CheckResult:
 
     Attributes:
         check: as the spec has it.
-        outcome: its.
-        rows: rows that it looked at.
+        outcome: its outcome.
+        rows: rows that it checked.
         failed: bad rows; of an aggregate 1 or 0.
         nulls: those of `failed` for which the predicate was null.
-        observed: what an aggregate or an expectation found, as text; None for other kinds.
-        samples: a few of the bad rows, in no set order; fewer than `failed` where there are more.
-        seconds: time it took alone; 0.0 where several share one pass.
-        fraction: share of the rows that was looked at, 1.0 unless a sample was asked for.
-        expectation: an expectation's own result, as Great Expectations gives it, JSON-ready.
+        observed: the value of an aggregate or an expectation, as text; None for other kinds.
+        samples: a few of the bad rows, unordered; fewer than `failed` if there are more.
+        seconds: its own time; 0.0 if several share one pass.
+        fraction: share of the rows that was checked, 1.0 unless a sample was requested.
+        expectation: an expectation's own result from Great Expectations, JSON-ready.
     """
 
     check: Check
@@ -78,7 +78,7 @@ class ColumnFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fate:
-    """What became of a run's input: `input` is the sum of the others."""
+    """The outcome of a run's input: `input` is the sum of the others."""
 
     input: int
     published: int
@@ -88,22 +88,22 @@ class Fate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditReport:
-    """All that one gate found.
+    """All findings of one gate.
 
     Attributes:
         table: `[database.]table`.
         location: of the table.
         subject: what was checked, such as `bootstrap`, `upsert`, `table` or `source`.
-        instant: requested time of the instant, None where nothing was to be published.
+        instant: requested time of the instant; None if there was nothing to publish.
         run_id: the run.
         at: when the gate ended, UTC, as in `2026-11-22T09:30:00Z`.
-        keys: the proof of the keys, empty where it was not asked for or not found.
-        refusal: what refused the run, as of an error's JSON; empty where nothing did.
+        keys: the proof of the keys; empty if it was not requested or not found.
+        refusal: the refusal, as an error's JSON; empty if there was none.
         checks: in the order of the spec.
-        columns: figures of columns; empty where no report asked for them.
-        fate: what became of the input's rows, None where nothing was to be published.
-        timings: seconds by stage, as far as the run came.
-        seconds: wall time of the run, as its commit says; None where nothing was published.
+        columns: figures of columns; empty if no report requested them.
+        fate: the outcome of the input's rows; None if there was nothing to publish.
+        timings: seconds by stage, of the stages that ran.
+        seconds: wall time of the run, as in its commit; None if nothing was published.
     """
 
     table: str
@@ -122,10 +122,10 @@ class AuditReport:
 
     @property
     def took(self) -> float:
-        """Seconds of the run; of one that published nothing, those of its stages."""
+        """Seconds of the run; if it published nothing, those of its stages."""
         return sum(self.timings.values()) if self.seconds is None else self.seconds
 
     @property
     def passed(self) -> bool:
-        """Whether nothing refuses the run: no check failed, and no key."""
+        """Whether nothing refuses the run: neither a check nor a key failed."""
         return not self.refusal and all(each.outcome is not Outcome.FAILED for each in self.checks)

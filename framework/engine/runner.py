@@ -1,4 +1,4 @@
-"""Runs a plan: the pipeline that its stages are of."""
+"""Runs a plan with the pipeline of its stages."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ __all__ = ["RunResult", "run"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """What a run did.
+    """The result of a run.
 
     Attributes:
         case: the plan's case.
         location: the table.
-        instant: requested time of the instant that was published, None where none was.
+        instant: requested time of the instant that was published; None if none was.
         files: base files published.
         rows: rows in them.
-        bytes_written: their sizes, added.
+        bytes_written: their total size.
         seconds: wall time of all stages.
-        proof: the audit's proof; empty where nothing was published.
+        proof: the audit's proof; empty if nothing was published.
     """
 
     case: str
@@ -48,7 +48,7 @@ class RunResult:
 
     @classmethod
     def unchanged(cls, plan: Plan) -> Self:
-        """Return the result of a plan without stages: nothing was to be done."""
+        """Return the result of a plan without stages."""
         return cls(
             case=plan.case.value,
             location=plan.target.location,
@@ -61,7 +61,7 @@ class RunResult:
         )
 
 
-def run(  # noqa: PLR0913  what a run needs, each by its name
+def run(  # noqa: PLR0913  all but two are keyword-only
     plan: Plan,
     tasks: Tasks,
     *,
@@ -73,18 +73,18 @@ def run(  # noqa: PLR0913  what a run needs, each by its name
     clock: Clock | None = None,
     begun: float | None = None,
 ) -> RunResult:
-    """Run the stages of `plan` and return what was done.
+    """Run the stages of `plan` and return the result.
 
-    `reader` reads what is no plain Parquet, `checker` makes the checks of the spec; without one
-    such a load, or such a spec, is refused. With `figures` the gate reports of each column how many
-    values are null and how many differ. `views` reports which files make up the table. `begun` is
-    when the run began to look at its source, of `time.monotonic`; None: now.
+    `reader` reads everything but plain Parquet, `checker` runs the checks of the spec; without one
+    such a load, or such a spec, is refused. With `figures` the gate reports the nulls and the
+    distinct values of each column. `views` reports which files make up the table. `begun` is when
+    the run started to read its source, of `time.monotonic`; None: now.
 
     An error before the commit rolls back all that this run made and is raised again; an
-    interruption leaves the files for the next run to resume from, and gives the lease back.
+    interruption leaves the files for the next run to resume from, and releases the lease.
 
     Raises:
-        AuditFailedError: the gate refused; the table is as it was.
+        AuditFailedError: the gate refused; the table is unchanged.
         RetryableError, EngineError: nothing was published.
         AfterCommitError: published, but a later step failed.
         OutcomeUnknownError: the outcome is unknown; nothing was deleted.
@@ -113,7 +113,7 @@ def run(  # noqa: PLR0913  what a run needs, each by its name
 
 
 def _result(ctx: RunContext, done: Committed) -> RunResult:
-    """Return what a run published, after it is reported."""
+    """Report the publication; return the result of the run."""
     written, proof = done.audited.written, dict(done.audited.proof)
     said = proof.get(SECONDS)
     seconds = said if isinstance(said, float) else time.monotonic() - ctx.begun

@@ -1,4 +1,4 @@
-"""Cutting work into stretches of about equal cost, one for each task."""
+"""Division of work into stretches of about equal cost, one per task."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _TASKS_PER_CORE: Final = 2
 
 
 def stretches(costs: np.ndarray, parts: int) -> list[tuple[int, int]]:
-    """Return (start, stop) of that many stretches of about equal cost, in order.
+    """Return (start, stop) of stretches of about equal cost, in order.
 
-    None of them is empty, so there are fewer where there are few items.
+    Returns fewer stretches than `parts` when there are few items; none is empty.
     """
     if not costs.size:
         return []
@@ -31,13 +31,13 @@ def stretches(costs: np.ndarray, parts: int) -> list[tuple[int, int]]:
 def shared(
     items: Sequence[T], cost: Callable[[T], float], parallelism: int, *, least: float = 0.0
 ) -> list[Sequence[T]]:
-    """Return the items in stretches of about equal cost, none of them empty, in order.
+    """Return the items in stretches of about equal cost, none empty, in order.
 
     Args:
-        items: what is to be shared.
+        items: the items to split.
         cost: of one item, in any unit.
-        parallelism: how many tasks run at a time.
-        least: cost that is worth a task of its own, in the same unit.
+        parallelism: number of concurrent tasks.
+        least: least cost of a task, in the same unit.
     """
     costs = np.array([max(cost(each), 1e-9) for each in items])
     most = parallelism * _TASKS_PER_CORE

@@ -1,7 +1,7 @@
 """Checks of a plan's source before anything is written: keys proven, pages decoded.
 
-A sound footer says nothing about the pages, so `plan --verify=full` decodes every page of the files
-that the plan takes.
+A sound footer proves nothing about the pages, so `plan --verify=full` decodes every page of the
+files that the plan adopts.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ __all__ = [
 
 
 def verify_source(plan: Plan, bench: PlanningContext) -> int:
-    """Decode every page of the files that a plan takes, and return how many files these are.
+    """Decode every page of the files that a plan adopts, and return their number.
 
-    Reads those files whole, once, in tasks; writes nothing. 0 for a plan that takes no file.
+    Reads those files whole, once, in tasks; writes nothing. 0 for a plan without files.
 
     Raises:
-        CorruptFileError, SourceDriftError, StorageError: as of `check_pages`.
+        CorruptFileError, SourceDriftError, StorageError: see `check_pages`.
     """
     if plan.inventory is None or plan.source is None or not plan.taken.files:
         return 0
@@ -56,18 +56,18 @@ def verify_source(plan: Plan, bench: PlanningContext) -> int:
 
 
 def prove_source(plan: Plan, bench: PlanningContext) -> dict[str, object]:
-    """Return the proof that the keys which a plan takes are unique and not null.
+    """Return the proof that the keys that a plan adopts are unique and not null.
 
-    Reads the key columns of every file that the plan takes; writes to the scratch folder only.
+    Reads the key columns of every adopted file; writes only to the scratch folder.
 
     Raises:
-        PlanError: the plan does not look at a source (`plan/nothing-to-prove`).
+        PlanError: the plan has no source to read (`plan/nothing-to-prove`).
         AuditFailedError: `audit/duplicate-keys`, `audit/null-keys`.
     """
     if plan.inventory is None or plan.source is None:
         raise PlanError(
             "plan/nothing-to-prove",
-            "the table exists: its keys were proven when it began",
+            "the table exists: its keys were proven when it was created",
             where=Where(table=plan.target.location),
             remedy="`run-pipeline history` shows the proof.",
         )
@@ -106,7 +106,7 @@ class BadFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageShare:
-    """What a task read: counts of files, rows and bytes, and the bad files, in order."""
+    """The result of a task: counts of files, rows and bytes, and the bad files, in order."""
 
     files: int
     rows: int
@@ -125,20 +125,20 @@ def check_pages(
     """Decode all columns of these files, and compare the checksums that their pages have.
 
     Reads every byte of the files once, in tasks; each holds a batch of one file. Writes nothing.
-    A bit that turned in a page without a checksum is found where the page does not decode then.
+    A flipped bit in a page without a checksum is found only if the page then does not decode.
 
     Args:
-        tasks: runs the reading.
+        tasks: read the files.
         source: location of the source root.
         handle: the inventory.
-        ranges: which files of it.
+        ranges: the files in it.
         events: receives progress, as stage `pages`.
 
     Returns:
         Counts of all files; none of them is bad.
 
     Raises:
-        CorruptFileError: `source/corrupt-data`, or what else `SourceReader.batches` raises; of the
+        CorruptFileError: `source/corrupt-data`, or as `SourceReader.batches` raises; of the
             first bad file in order, with the names of the others, twenty at most.
         SourceDriftError: a source file is not the one in the inventory.
         StorageError: a file cannot be read.

@@ -1,9 +1,8 @@
-"""The port that runs pure functions where the data is, and the codec of what they exchange.
+"""The port that runs pure functions where the data is, and the codec of their messages.
 
 A task is a module-level function `(descriptor: str) -> str` over JSON texts of frozen dataclasses:
-it reads and writes files by itself and returns a small status. Nothing is pickled but the
-function's name. The adapter here runs tasks in this process; the one over Spark is in
-`framework.spark.tasks`.
+it reads and writes files itself and returns a small status. Only the function's name is pickled.
+The adapter here runs tasks in this process; the one over Spark is in `framework.spark.tasks`.
 """
 
 from __future__ import annotations
@@ -29,28 +28,28 @@ class Tasks(Protocol):
 
     @property
     def parallelism(self) -> int:
-        """How many tasks run at a time; at least 1."""
+        """Number of concurrent tasks; at least 1."""
         ...
 
     def run(self, work: Callable[[str], str], descriptors: Sequence[str]) -> Iterator[str]:
-        """Yield one status for each descriptor, as tasks complete, in no set order.
+        """Yield one status for each descriptor, as tasks complete, in no defined order.
 
         Only statuses of successful tasks are yielded, each once. A `FrameworkError` raised by
-        `work` is raised here as it was; any other failure becomes a `TaskError`.
+        `work` is raised here unchanged; any other failure becomes a `TaskError`.
         """
         ...
 
 
 def encode(value: DataclassInstance) -> str:
-    """Return a dataclass, with those in it, as one line of JSON (ADR 0033)."""
+    """Return a dataclass, with nested ones, as one line of JSON (ADR 0033)."""
     return _ENCODER.encode(value).decode()
 
 
 def decode(cls: type[T], text: str) -> T:
-    """Return the `cls` that `encode` wrote; the types of its fields say what is made of them.
+    """Return the `cls` that `encode` wrote, decoded by the types of its fields.
 
     Raises:
-        ValueError: the text is no JSON, or of another type.
+        ValueError: the text is not JSON, or of another type.
     """
     try:
         found: T = _decoder(cls).decode(text)  # type: ignore[arg-type]  # a class is hashable
@@ -60,7 +59,7 @@ def decode(cls: type[T], text: str) -> T:
 
 
 def _plain(value: object) -> object:
-    """Return what JSON can hold for a value that it cannot: a read-only mapping.
+    """Return a value that JSON can represent for a read-only mapping.
 
     Raises:
         NotImplementedError: it is something else.
@@ -75,7 +74,7 @@ _ENCODER: Final = msgspec.json.Encoder(enc_hook=_plain)
 
 @cache
 def _decoder(cls: type) -> Any:
-    """Return the decoder of a dataclass, which looks at its types once."""
+    """Return the decoder of a dataclass; cached, since it inspects the types."""
     return msgspec.json.Decoder(cls)
 
 
@@ -87,14 +86,14 @@ class InProcessTasks:
 
     @property
     def parallelism(self) -> int:
-        """Threads in use."""
+        """Number of threads."""
         return self._parallelism
 
     def run(self, work: Callable[[str], str], descriptors: Sequence[str]) -> Iterator[str]:
         """Yield statuses as they complete; with one thread, in order and without a pool.
 
-        A failure waits for the tasks under way, so that none writes into what is then undone; an
-        interruption does not, since what they write from then on is never looked at.
+        A failure waits for the running tasks, so that none writes into what is then undone; an
+        interruption does not, since what they write from then on is never read.
         """
         if self._parallelism == 1:
             yield from map(work, descriptors)
@@ -116,7 +115,7 @@ class InProcessTasks:
 
 
 class LimitedTasks:
-    """Other tasks, of which at most so many run at a time: RFC-12's parallelism parameter."""
+    """Other tasks with a limit on concurrency: RFC-12's parallelism parameter."""
 
     def __init__(self, tasks: Tasks, parallelism: int) -> None:
         self._tasks = tasks
@@ -124,11 +123,11 @@ class LimitedTasks:
 
     @property
     def parallelism(self) -> int:
-        """What the author asked for, also where it is more than there are cores."""
+        """The limit that the author set, even if it exceeds the number of cores."""
         return self._parallelism
 
     def run(self, work: Callable[[str], str], descriptors: Sequence[str]) -> Iterator[str]:
-        """Hand the descriptors on, all at once or in waves of the limit."""
+        """Run the descriptors, all at once or in waves of the limit."""
         wave = self._parallelism
         if wave >= self._tasks.parallelism:
             yield from self._tasks.run(work, descriptors)

@@ -1,1 +1,1 @@
-"""What a Hudi table is: bytes, names, timeline, views and commits, without Spark."""
+"""The Hudi table format, without Spark: bytes, names, timeline, views and commits."""

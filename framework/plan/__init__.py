@@ -1,1 +1,1 @@
-"""What will happen: from a spec and an observation to frozen stages; pure."""
+"""Planning, free of I/O: from a spec and an observation to frozen stages."""

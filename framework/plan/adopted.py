@@ -1,4 +1,4 @@
-"""The plan against a table that is there: a diff, and what an earlier run left to do."""
+"""The plan against an existing table: a diff, and the completion of an earlier run."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ def plan_adopted(
 ) -> Plan:
     """Return the diff of spec and source against the table.
 
-    A published run is finished whatever the spec says now; changed fields are warnings then. So
-    are always readers that the table shuts out: it is there, and its skeletons may be gone by now.
+    A published run is completed whatever the spec now contains; changed fields are then only
+    warnings. Readers that cannot read the table are always only warnings: the table exists, and
+    its skeletons may have been rewritten by now.
 
     Raises:
-        PlanError: `target/not-adopted` for a table that we did not begin, and
-            `plan/immutable-field` for each field that cannot change any more.
+        PlanError: `target/not-adopted` for a table that no Lakestrap bootstrap created, and
+            `plan/immutable-field` for each changed field that is immutable.
     """
     table, source = observation.table, observation.source
     facts = table.facts
@@ -72,11 +73,10 @@ def plan_adopted(
 
 
 def _not_adopted(table: TableState) -> Fault:
-    """Return the fault of a target that is a table of somebody else."""
     return Fault(
         condition="target/not-adopted",
         key_path="table.location",
-        message=f"{table.location} is a Hudi table that no bootstrap of ours began",
+        message=f"{table.location} is a Hudi table that Lakestrap did not bootstrap",
         remedy="Give the table another location.",
     )
 
@@ -89,18 +89,18 @@ def immutable_faults(wanted: Mapping[str, str], begun: Mapping[str, str]) -> Ite
             yield Fault(
                 condition="plan/immutable-field",
                 key_path=key_path,
-                message=f"{key_path} was '{then}' when the table began, and is '{now}' now",
-                remedy=f"Write '{then}' again, or begin another table at another location.",
+                message=f"{key_path} was '{then}' when the table was created, and is now '{now}'",
+                remedy=f"Restore '{then}', or create another table at another location.",
             )
 
 
 def as_warning(fault: Fault) -> PlanNote:
-    """Return a fault that the next plan will refuse."""
+    """Return as a warning a fault that the next plan refuses."""
     return PlanNote(condition=fault.condition, level="warning", message=fault.message)
 
 
 def _traits(target: Target, facts: BootstrapFacts) -> dict[Trait, str]:
-    """Return the traits with which the table began; the plainest where it does not remember."""
+    """Return the recorded traits, plus those that counts, table type and key generator imply."""
     known = {trait: facts.traits[trait] for trait in Trait if trait in facts.traits}
     flags = {
         Trait.SKELETONS: facts.skeletons > 0,
@@ -111,7 +111,7 @@ def _traits(target: Target, facts: BootstrapFacts) -> dict[Trait, str]:
 
 
 def _notes(target: Target, table: TableState) -> Iterator[PlanNote]:
-    """Yield what is not as the spec says, but is no fault while nothing is written."""
+    """Yield differences from the spec that are no fault while nothing is written."""
     found = table.properties
     begun = found.ordering_field if found is not None else None
     wanted = target.ordering[0] if target.ordering else None
@@ -125,5 +125,5 @@ def _notes(target: Target, table: TableState) -> Iterator[PlanNote]:
         yield PlanNote(
             condition="table/foreign-pending",
             level="warning",
-            message=f"another writer has {listing(table.foreign_pending)} under way",
+            message=f"another writer has pending instants: {listing(table.foreign_pending)}",
         )

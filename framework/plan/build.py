@@ -1,4 +1,4 @@
-"""`build`: from a spec and what was seen to the plan. Pure: it reads and writes nothing."""
+"""`build`: the plan from a spec and an observation. Pure: it reads and writes nothing."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["Earlier", "build"]
 
 @unique
 class Earlier(StrEnum):
-    """What the user wants of an earlier run that did not end.
+    """What to do about an unfinished earlier run.
 
-    `AUTO` resumes it where spec and source are the same and rolls it back otherwise, `FRESH`
-    always rolls back, `RESUME` refuses where there is nothing to resume.
+    `AUTO` resumes it if spec and source are unchanged and rolls it back otherwise, `FRESH` always
+    rolls back, `RESUME` fails if there is nothing to resume.
     """
 
     AUTO = "auto"
@@ -31,19 +31,19 @@ class Earlier(StrEnum):
 
 
 def build(spec: PipelineSpec, observation: Observation, *, earlier: Earlier = Earlier.AUTO) -> Plan:
-    """Return what a run of `spec` will do.
+    """Return the plan of a run of `spec`.
 
     Args:
-        spec: what the author asks for; it has a section `bootstrap` or `write`.
-        observation: table, source and earlier run as they are now; with a request it is a load that
-            is planned, else a bootstrap.
-        earlier: what to do about an earlier run that did not end.
+        spec: the author's spec, with a section `bootstrap` or `write`.
+        observation: table, source and earlier run as they are now; with a request the plan is a
+            load, else a bootstrap.
+        earlier: what to do about an unfinished earlier run.
 
     Raises:
-        PlanError: the spec does not fit what is there; all faults at once.
+        PlanError: the spec does not fit source or table; all faults at once.
         UnsupportedTableError: the table has another version or a metadata table.
-        LeaseHeldError: a run of ours is at work on the table.
-        CommitConflictError: another writer has an instant under way where we would write.
+        LeaseHeldError: a Lakestrap run is active on the table.
+        CommitConflictError: another writer has a pending instant where this run would write.
     """
     target = target_of(spec)
     refusals.refuse_held(observation.pending, observation.table)
@@ -60,7 +60,7 @@ def build(spec: PipelineSpec, observation: Observation, *, earlier: Earlier = Ea
 def _recover(
     spec: PipelineSpec, target: Target, observation: Observation, earlier: Earlier
 ) -> Recover | None:
-    """Return how an earlier run of ours is recovered; None where there is none."""
+    """Return how the earlier run is recovered; None if there is none."""
     pending = observation.pending
     if pending is None:
         if earlier is Earlier.RESUME:
@@ -72,14 +72,13 @@ def _recover(
     if changes and earlier is Earlier.RESUME:
         _refuse_resume(spec, f"run {pending.write_id} cannot be resumed: {changes}", "changed")
     if earlier is Earlier.FRESH:
-        return _settle(pending, Recovery.ROLL_BACK, "a fresh start was asked for")
+        return _settle(pending, Recovery.ROLL_BACK, "a fresh start was requested")
     if changes:
         return _settle(pending, Recovery.ROLL_BACK, changes)
-    return _settle(pending, Recovery.RESUME, "spec and source are the same")
+    return _settle(pending, Recovery.RESUME, "spec and source are unchanged")
 
 
 def _settle(pending: PendingRun, recovery: Recovery, reason: str) -> Recover:
-    """Return the stage that recovers `pending` in this way."""
     return Recover(
         recovery=recovery,
         write_id=pending.write_id,
@@ -90,30 +89,30 @@ def _settle(pending: PendingRun, recovery: Recovery, reason: str) -> Recover:
 
 
 def _changes(target: Target, observation: Observation) -> str:
-    """Return why an unpublished run cannot be resumed, for people; "" when it can."""
+    """Return why an unpublished run cannot be resumed, as text; "" if it can."""
     pending, source, table = observation.pending, observation.source, observation.table
     if observation.request is not None:
-        return "a load begins again"
+        return "a load always restarts"
     if pending is None or pending.spec_hash is None or pending.inventory_sha256 is None:
-        return "its journal is not complete"
+        return "its journal is incomplete"
     if table.exists:
         return "another run has adopted the table"
     same_spec = pending.spec_hash == target.spec_hash
     same_source = source is not None and pending.inventory_sha256 == source.handle.sha256
     return {
         (True, True): "",
-        (False, True): "the spec has changed since it began",
-        (True, False): "the source has changed since it began",
-        (False, False): "spec and source have changed since it began",
+        (False, True): "the spec has changed since it started",
+        (True, False): "the source has changed since it started",
+        (False, False): "spec and source have changed since it started",
     }[same_spec, same_source]
 
 
 def _refuse_resume(spec: PipelineSpec, message: str, kind: str) -> None:
-    """Raise the error of a `resume` that cannot be."""
+    """Raise the error of a `resume` that is impossible."""
     fault = refusals.Fault(
         condition=f"resume/{kind}",
         key_path="",
         message=message,
-        remedy="Use `run`, which begins, resumes or rolls back as it must.",
+        remedy="Use `run`, which starts, resumes or rolls back as needed.",
     )
     refusals.refuse((fault,), spec.positions)

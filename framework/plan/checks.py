@@ -1,4 +1,4 @@
-"""Where the spec does not fit the source: each check returns faults, none raises."""
+"""Checks of the spec against source and target, which report faults and raise nothing."""
 
 from __future__ import annotations
 
@@ -27,65 +27,65 @@ __all__ = [
 ]
 
 MAX_FILES: Final = 1_000_000
-"""Files that one table may begin with: Apache Hudi reads their commit, 640 MB then, whole."""
+"""Limit on the files of a new table: Apache Hudi reads their commit, then 640 MB, whole."""
 
 _NAMED_AT_MOST: Final = 20
 
 
 def check_places(table: str, source: str) -> Iterator[Fault]:
-    """Yield a fault where source and target are not apart; both are canonical locations."""
+    """Yield a fault where source and target overlap; both are canonical locations."""
     target, data = table.rstrip("/") + "/", source.rstrip("/") + "/"
     if target == data:
         yield Fault(
             condition="target/is-source",
             key_path="table.location",
-            message=f"the table would lie in its own source, {source}",
+            message=f"the table would be in its own source, {source}",
             remedy="Give the table a folder of its own.",
         )
     elif target.startswith(data):
         yield Fault(
             condition="target/inside-source",
             key_path="table.location",
-            message=f"the table, {table}, would lie inside its source, {source}",
+            message=f"the table, {table}, would be inside its source, {source}",
             remedy="Give the table a folder beside the source.",
         )
     elif data.startswith(target):
         yield Fault(
             condition="target/holds-source",
             key_path="bootstrap.path",
-            message=f"the source, {source}, lies inside the table, {table}",
+            message=f"the source, {source}, is inside the table, {table}",
             remedy="Give the table a folder beside the source.",
         )
 
 
 def check_foreign_content(table: TableState) -> Iterator[Fault]:
-    """Yield a fault where something that is no table of ours lies at the target, or in its way."""
+    """Yield a fault where the target holds foreign content, or a file blocks its path."""
     if table.obstacle is not None:
         yield Fault(
             condition="target/not-a-folder",
             key_path="table.location",
-            message=f"the table cannot be made at {table.location}: {table.obstacle} is no folder",
-            remedy="Give the table another folder, or move away what stands there.",
+            message=f"cannot create table {table.location}: {table.obstacle} is not a folder",
+            remedy="Give the table another folder, or move that file away.",
         )
     if table.foreign_content:
         yield Fault(
             condition="target/foreign-content",
             key_path="table.location",
-            message=f"{table.location} is no table, but holds {listing(table.foreign_content)}",
+            message=f"{table.location} is not a table, but holds {listing(table.foreign_content)}",
             remedy="Give the table an empty folder, or one that does not exist yet.",
         )
 
 
 def check_size(source: SourceInventory) -> Iterator[Fault]:
-    """Yield a fault where the source has more files than one table may begin with."""
+    """Yield a fault where the source has more files than a new table may have."""
     files = sum(p.files for p in source.partitions)
     if files > MAX_FILES:
         yield Fault(
             condition="source/too-many-files",
             key_path="bootstrap.path",
             message=(
-                f"the source has {count_text(files, 'file')}; a table may begin with "
-                f"{MAX_FILES:,}, whose commit takes {size_text(commit_bytes(MAX_FILES))}"
+                f"the source has {count_text(files, 'file')}; a new table may have "
+                f"at most {MAX_FILES:,}, whose commit takes {size_text(commit_bytes(MAX_FILES))}"
             ),
             remedy="Adopt it as several tables, or merge its small files first.",
         )
@@ -96,7 +96,7 @@ def read_partitions(
 ) -> tuple[tuple[dict[str, PartitionValue], ...], tuple[Fault, ...]]:
     """Return the typed values of each partition, and one fault per kind of bad partition.
 
-    A partition that cannot be read has no values; it is named in its kind's fault.
+    A partition that cannot be read has no values; the fault of its kind names it.
     """
     values: list[dict[str, PartitionValue]] = []
     errors: dict[str, list[PlanError]] = {}
@@ -111,7 +111,7 @@ def read_partitions(
 
 
 def _partition_fault(errors: Sequence[PlanError]) -> Fault:
-    """Return one fault for partitions that are wrong in the same way."""
+    """Return one fault for partitions with the same kind of error."""
     first = errors[0]
     others = tuple(repr(error.where.partition) for error in errors[1:])
     more = f"; the same in {listing(others, limit=_NAMED_AT_MOST)}" if others else ""
@@ -138,12 +138,12 @@ def check_columns(target: Target, schema: Any) -> Iterator[Fault]:
 
 
 def _key_place(target: Target, column: str) -> str:
-    """Return where the spec names a key column."""
+    """Return the key path of a key column."""
     return f"table.record_key.columns[{target.key_rule.record_key.index(column)}]"
 
 
 def _ordering_faults(target: Target, schema: Any) -> Iterator[Fault]:
-    """Yield a fault for each ordering column that is neither in the files nor in the folders."""
+    """Yield a fault for each ordering column that is in neither files nor folders."""
     known = {*schema.names, *target.partition_types}
     for at, column in enumerate(target.ordering):
         if column not in known:
@@ -161,7 +161,7 @@ def check_null_keys(
     partitions: Sequence[PartitionPlan],
     values: Sequence[dict[str, PartitionValue]],
 ) -> Iterator[Fault]:
-    """Yield a fault for each key column that only the folders hold, and some of them as null."""
+    """Yield a fault for each key column that only folder names hold, and that is null in some."""
     in_files = set(schema.names)
     for column in target.key_rule.record_key:
         if column in in_files:
@@ -178,5 +178,5 @@ def check_null_keys(
                 message=(
                     f"key column '{column}' is null in {listing(nulls, limit=_NAMED_AT_MOST)}"
                 ),
-                remedy="Leave these partitions out by a rule with mode 'skip'.",
+                remedy="Skip these partitions by a rule with mode 'skip'.",
             )

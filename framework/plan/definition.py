@@ -20,17 +20,17 @@ from framework.vocabulary import BootstrapMode
 __all__ = ["PLAN_VERSION", "Adopted", "Case", "Plan", "PlanNote"]
 
 PLAN_VERSION: Final = 1
-"""Version of the plan's JSON; it grows when a member changes its meaning or goes away."""
+"""Version of the plan's JSON; it increases when a member changes meaning or is removed."""
 
 
 @unique
 class Case(StrEnum):
-    """Which of the cases the plan is.
+    """The case of a plan.
 
-    `BOOTSTRAP` makes the table; `RESUME` does so on the files of an earlier run; `FINISH` only
-    completes what an earlier run has published; `UP_TO_DATE` finds it adopted and nothing to
-    load; `EMPTY` finds no source file to adopt where the spec allows that; `LOAD` writes rows into
-    it.
+    `BOOTSTRAP` creates the table; `RESUME` does so with the files of an earlier run; `FINISH` only
+    completes a published earlier run; `UP_TO_DATE` finds the table adopted and nothing to load;
+    `EMPTY` finds no source file to adopt where the spec allows that; `LOAD` writes rows into the
+    table.
     """
 
     BOOTSTRAP = "bootstrap"
@@ -43,7 +43,7 @@ class Case(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanNote:
-    """Something that the author should know."""
+    """A note for the author."""
 
     condition: str
     level: Literal["info", "warning"]
@@ -52,13 +52,13 @@ class PlanNote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adopted:
-    """The diff against a table that was adopted before.
+    """The diff against an adopted table.
 
     Attributes:
-        facts: how it began.
-        drift: how its source differs from then; None when that was not looked at.
-        spec_changed: True when the spec differs in something that may change.
-        completed: instants on the timeline.
+        facts: how the table was created.
+        drift: how its source has changed since; None if that was not checked.
+        spec_changed: whether the spec differs in fields that may change.
+        completed: number of completed instants on the timeline.
     """
 
     facts: BootstrapFacts
@@ -72,19 +72,19 @@ class Plan:
     """What will happen to one table.
 
     Attributes:
-        case: which case it is.
-        target: what the spec asks for.
-        recover: what is done about an earlier run, None where there is none.
-        work: the stages of a bootstrap or of a load, None when there is nothing to do.
-        source: canonical location of the source; None where it was not looked at.
-        inventory: handle of the inventory of the source; None likewise.
-        schema: the Arrow schema of all footers; None where there is no file.
+        case: its case.
+        target: the table that the spec asks for.
+        recover: what to do about an earlier run; None if there is none.
+        work: the stages of a bootstrap or of a load; None if there is nothing to do.
+        source: canonical location of the source; None if it was not observed.
+        inventory: handle of the source's inventory; None likewise.
+        schema: the Arrow schema of all footers; None if there is no file.
         partitions: one plan per source partition, in inventory order.
         estimate: bytes to write and cost.
-        readers: who can read and who can continue the table.
+        readers: which readers can read the table, and which can keep writing it.
         notes: warnings first.
-        adopted: the diff, where the table exists and a bootstrap of ours began it.
-        load: what is loaded, None where nothing is.
+        adopted: the diff, if a Lakestrap bootstrap created the table.
+        load: what is loaded, or None.
     """
 
     case: Case
@@ -103,7 +103,7 @@ class Plan:
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """What a run does, in order; empty when there is nothing to do."""
+        """The stages of a run, in order; empty if there is nothing to do."""
         first = () if self.recover is None else (self.recover,)
         return (*first, *(self.work or ()))
 
@@ -114,7 +114,7 @@ class Plan:
 
     @property
     def taken(self) -> Totals:
-        """The partitions that become part of the table, added up."""
+        """Totals of the partitions that become part of the table."""
         return totals(p for p in self.partitions if p.mode is not BootstrapMode.SKIP)
 
     def of_mode(self, mode: BootstrapMode) -> tuple[PartitionPlan, ...]:
@@ -122,10 +122,10 @@ class Plan:
         return tuple(p for p in self.partitions if p.mode is mode)
 
     def facts(self, *, write_id: str, instant: str) -> BootstrapFacts:
-        """Return what the commit remembers of this plan.
+        """Return the facts that the commit records of this plan.
 
         Raises:
-            ValueError: the plan was made without looking at the source.
+            ValueError: the plan was made without observing the source.
         """
         if self.inventory is None or self.source is None:
             raise ValueError("a plan without an inventory makes no commit")

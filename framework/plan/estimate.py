@@ -53,7 +53,7 @@ _NS: Final = 1e9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """Bytes to write by kind, and the cost; all of them estimates."""
+    """Bytes to write by kind, and the cost; all estimated."""
 
     skeleton_bytes: int = 0
     full_record_bytes: int = 0
@@ -63,13 +63,13 @@ class Estimate:
 
     @property
     def bytes_to_write(self) -> int:
-        """All that the run adds to the table."""
+        """Total bytes that the run adds to the table."""
         return self.skeleton_bytes + self.full_record_bytes + self.index_bytes + self.commit_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowCost:
-    """What every row of the table brings with it.
+    """What each row of the table costs.
 
     Attributes:
         bloom: how the bloom filter of each file is chosen.
@@ -115,23 +115,23 @@ def core_seconds(
 
 
 def bloom_bytes(rows: int, bloom: BloomChoice) -> int:
-    """Return the size of the bloom footer of one file with that many rows."""
+    """Return the bytes of the bloom footer of a file with `rows` rows."""
     spec = bloom.spec(rows)
     return spec.text_bytes(rows) if spec else 0
 
 
 def _row_ns(partition: PartitionPlan, bloom: BloomChoice) -> float:
-    """Return the CPU time of one row."""
+    """Return the CPU time of one row, in nanoseconds."""
     spec = bloom.spec(_rows_per_file(partition))
     return NS_PER_ROW + NS_PER_ROW_AND_ROUND * (spec.rounds if spec else 0) + NS_PER_AUDITED_ROW
 
 
 def _rows_per_file(partition: PartitionPlan) -> int:
-    """Return the rows of one file, taking the files of a partition as equally long."""
+    """Return the rows per file, as if all files of the partition were equally long."""
     return math.ceil(partition.rows / partition.files)
 
 
 def _key_bytes(partition: PartitionPlan, cost: RowCost) -> int:
-    """Return what keys, sequence numbers and bloom filters of a partition take."""
+    """Return the bytes of keys, sequence numbers and bloom filters of a partition."""
     filters = partition.files * bloom_bytes(_rows_per_file(partition), cost.bloom)
     return round(partition.rows * cost.key_bytes) + filters

@@ -1,6 +1,6 @@
-"""What the commit that adopted a table remembers of the plan: `lakestrap.bootstrap`, as JSON.
+"""The facts of a plan that the adopting commit records: `lakestrap.bootstrap`, as JSON.
 
-The table is its own state store, so a later plan compares the spec with these facts.
+The table is its own state store: a later plan compares the spec with these facts.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ FACTS_VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BootstrapFacts:
-    """How a table began.
+    """How a table was created.
 
     Attributes:
         write_id: the run that published it.
         instant: requested time of that instant.
-        spec_hash: hash of the spec that the run had.
+        spec_hash: hash of that run's spec.
         inventory_sha256: hash of the inventory of the whole source, skipped partitions included.
-        source: location of the source, as the run saw it.
+        source: location of the source in that run.
         skeletons: source files that got a skeleton.
         full: source files that were written in full.
-        skipped: partition paths that a rule left outside the table.
-        immutable: what must stay as it was, key path in the spec to its value as text.
-        traits: on what readers stumble in the table as it began, each with its cause for people;
-            empty in tables that were adopted before this was remembered.
+        skipped: partition paths that a rule excluded from the table.
+        immutable: fields that cannot change, key path in the spec to value as text.
+        traits: reader-gate traits of the new table, each with its cause as text; empty in tables
+            that were adopted before this was recorded.
     """
 
     write_id: str
@@ -61,7 +61,7 @@ class BootstrapFacts:
 
         Raises:
             UnsupportedTableError: a newer version wrote them (`facts/newer-version`).
-            CorruptFileError: it is not such JSON (`facts/not-readable`).
+            CorruptFileError: `text` is not such JSON (`facts/not-readable`).
         """
         try:
             body = json.loads(text)
@@ -77,7 +77,7 @@ class BootstrapFacts:
 
 
 def _check_version(body: Mapping[str, Any], where: Where | None) -> None:
-    """Refuse facts of a version that this one does not know."""
+    """Raise for facts of a newer version."""
     if body["version"] > FACTS_VERSION:
         raise UnsupportedTableError(
             "facts/newer-version",

@@ -1,4 +1,4 @@
-"""What a later run loads: what is asked for, what was seen, and what is planned."""
+"""A load: the request, the observed input, and the plan."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class Transform:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputRequest:
-    """Which rows are loaded.
+    """The rows to load.
 
     Attributes:
         format: a Spark source format, such as `parquet`, `csv`, `json` or `orc`.
-        path: canonical location of the data; None for formats that have none.
-        options: handed to Spark as written.
-        schema: Spark DDL of the columns; None where the files have them.
-        files: absolute paths of the files to load; None means all that `path` holds.
+        path: canonical location of the data; None for formats without one.
+        options: passed to Spark as written.
+        schema: Spark DDL of the columns; None if the files define them.
+        files: absolute paths of the files to load; None means all files in `path`.
         has_folders: whether some of the files are in folders named `column=value`, which Spark
-            takes for columns.
-        transforms: in order; the rows of the last one are loaded, without any those of the source.
+            reads as columns.
+        transforms: in order; the rows of the last one are loaded, or without any, the source's.
         hidden: columns of plain Parquet files that are not loaded.
-        missing: what a column means that a file lacks.
+        missing: how a column that a file lacks is treated.
         needed: columns of keys, partitions and ordering.
     """
 
@@ -50,23 +50,23 @@ class InputRequest:
 
     @property
     def is_plain_parquet(self) -> bool:
-        """Whether the rows are those of Parquet files as they lie, so that none need be copied."""
+        """Whether the input is unmodified Parquet files, so that none need be copied."""
         has_none = not (self.options or self.schema or self.transforms or self.has_folders)
         return self.format == "parquet" and has_none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadRequest:
-    """One load, as the spec and the caller ask for it.
+    """One load, as spec and caller request it.
 
     Attributes:
         operation: what is done with the rows.
-        input: which rows, whichever files there are; None for an operation that has none.
-        source_id: names the source in the table's commits.
+        input: the rows, whichever files exist; None for an operation without input.
+        source_id: identifies the source in the table's commits.
         is_folder: whether the source is a folder of files.
-        only_new: whether files that were loaded before are left out.
-        run_id: what the caller calls this run, None for nothing.
-        releases: the instant whose quarantined rows are loaded again; None for a source's.
+        only_new: whether files that were loaded before are skipped.
+        run_id: the caller's id of this run, or None.
+        releases: the instant whose quarantined rows are loaded again; None for a source's rows.
     """
 
     operation: WriteOperation
@@ -80,16 +80,16 @@ class LoadRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputListing:
-    """The source of a load as it is now, beside what the table's commits say of it.
+    """The current source of a load, compared with the table's commits.
 
     Attributes:
-        files: absolute paths of the files to load, in order; None where the source has none.
-        bytes: their sizes, added.
-        earlier_files: files that are loaded already.
+        files: absolute paths of the files to load, in order; None if the source has no files.
+        bytes: their total size.
+        earlier_files: number of files that are already loaded.
         remembered: hashes of all files of the source that are loaded after this run, ascending.
         sha256: over names, sizes and times of the files to load.
         has_folders: whether some of them are in folders named `column=value`.
-        is_done: whether a run of the caller's id has been published.
+        is_done: whether a run with the caller's id has been published.
     """
 
     files: tuple[str, ...] | None = None
@@ -103,26 +103,26 @@ class InputListing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadPlan:
-    """One load.
+    """The plan of one load.
 
     Attributes:
         operation: what is done with the rows.
-        request: which rows; None for an operation that has none.
-        source_id: names the source, so that later runs know what was loaded.
-        files: files to load; 0 for formats that have none.
-        bytes: their sizes, added.
-        earlier_files: files of the source that are loaded already.
+        request: the rows; None for an operation without input.
+        source_id: identifies the source, so that later runs know what was loaded.
+        files: files to load; 0 for formats without files.
+        bytes: their total size.
+        earlier_files: files of the source that are already loaded.
         remembered: hashes of all files of the source that are loaded after this run, ascending.
-        listing_sha256: over the files to load; "" for formats that have none.
-        creates: whether the run makes the table.
-        evolution: how far the table's schema follows.
-        missing: what a column of the table means that an input file lacks.
-        target_file_size: bytes that a new file is meant to have.
-        small_file_limit: bytes below which a file takes new rows.
-        parallelism: tasks at once, None for as many as there are cores.
-        partitions: paths or globs of the partitions that are deleted.
-        run_id: what the caller calls this run, None for nothing.
-        releases: the instant whose quarantined rows are loaded again; None for a source's.
+        listing_sha256: over the files to load; "" for formats without files.
+        creates: whether the run creates the table.
+        evolution: how far the table's schema follows the input's.
+        missing: how a column of the table that an input file lacks is treated.
+        target_file_size: target size of a new file, in bytes.
+        small_file_limit: files below this size, in bytes, take new rows.
+        parallelism: concurrent tasks; None for one per core.
+        partitions: paths or globs of the partitions to delete.
+        run_id: the caller's id of this run, or None.
+        releases: the instant whose quarantined rows are loaded again; None for a source's rows.
     """
 
     operation: WriteOperation

@@ -1,4 +1,4 @@
-"""The plan of a later run: rows of a source into a table that is there, or that it makes."""
+"""The plan of a load: rows of a source into an existing or a new table."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REPLACES: Final = frozenset({WriteOperation.INSERT_OVERWRITE, WriteOperation.DE
 
 
 def load_request(spec: PipelineSpec, *, run_id: str | None = None) -> LoadRequest | None:
-    """Return the load that a spec asks for, None where it has no section `write`."""
+    """Return the load that a spec asks for; None without a section `write`."""
     if spec.write is None:
         return None
     source = spec.source
@@ -48,7 +48,7 @@ def load_request(spec: PipelineSpec, *, run_id: str | None = None) -> LoadReques
 def plan_load(
     spec: PipelineSpec, target: Target, observation: Observation, recover: stages.Recover | None
 ) -> Plan:
-    """Return the plan of a load, after recovering an earlier run where there is one.
+    """Return the plan of a load, after recovering an earlier run if there is one.
 
     Raises:
         PlanError: every fault of the spec against the table.
@@ -57,7 +57,7 @@ def plan_load(
     """
     request, listing, table = observation.request, observation.input, observation.table
     if request is None or listing is None:
-        raise ValueError("a load is planned from a request and a listing")
+        raise ValueError("planning a load needs a request and a listing")
     write = spec.write or WriteSpec(operation=request.operation)
     if request.releases is not None:
         target = replace(target, quality=without_bounds(target.quality))
@@ -91,7 +91,7 @@ def plan_load(
 
 
 def _as_the_table_has_it(target: Target, table: TableState) -> Target:
-    """Return the target with the table's way to name folders, which no spec without files says."""
+    """Return the target with the table's folder layout, which a spec without files lacks."""
     found = table.properties
     if found is None or not target.key_rule.partition:
         return target
@@ -100,7 +100,7 @@ def _as_the_table_has_it(target: Target, table: TableState) -> Target:
 
 
 def _input(spec: PipelineSpec, source: SourceSpec, write: WriteSpec) -> InputRequest:
-    """Return which rows the spec loads; a delete needs no column but those of keys."""
+    """Return which rows the spec loads; a delete needs only key columns."""
     table, deletes = spec.table, write.operation is WriteOperation.DELETE
     ordering = table.ordering.columns if table.ordering and not deletes else ()
     return InputRequest(
@@ -115,12 +115,12 @@ def _input(spec: PipelineSpec, source: SourceSpec, write: WriteSpec) -> InputReq
 
 
 def _path(source: SourceSpec) -> str | None:
-    """Return the source's place without a scheme that adds nothing."""
+    """Return the source's path without a `file://` scheme."""
     return None if source.path is None else source.path.removeprefix("file://")
 
 
 def _faults(operation: WriteOperation, target: Target, table: TableState) -> Iterator[Fault]:
-    """Yield what speaks against writing to what lies at the target."""
+    """Yield the faults of writing to the target."""
     yield from splitting_faults(target.quality)
     if not table.exists:
         yield from check_foreign_content(table)
@@ -129,7 +129,7 @@ def _faults(operation: WriteOperation, target: Target, table: TableState) -> Ite
                 condition="load/no-table",
                 key_path="write.operation",
                 message=f"there is no table to {operation} from",
-                remedy="Begin the table with `bootstrap`, or with an insert.",
+                remedy="Create the table with `bootstrap` or an insert.",
             )
         return
     begun = table.begun
@@ -143,7 +143,7 @@ _NEEDS_A_TABLE: Final = frozenset({WriteOperation.DELETE, WriteOperation.DELETE_
 
 
 def _property_faults(target: Target, table: TableState) -> Iterator[Fault]:
-    """Yield each entry of the table's properties that the spec contradicts."""
+    """Yield a fault for each table property that the spec contradicts."""
     found = table.properties
     if found is None:
         return
@@ -173,20 +173,18 @@ _ALIKE: Final = (KeyGenerator.SIMPLE, KeyGenerator.NON_PARTITIONED, KeyGenerator
 
 
 def _differs(key_path: str, there: str, asked: str) -> Fault:
-    """Return the fault of a table that is another than the spec says."""
     return Fault(
         condition="plan/table-differs",
         key_path=key_path,
         message=f"{key_path} is '{there or 'not set'}' in the table, and '{asked or 'not set'}' in"
         " the spec",
-        remedy="Write it as the table has it, or give another location.",
+        remedy="Use the table's value, or another location.",
     )
 
 
 def _load(
     write: WriteSpec, request: LoadRequest, listing: InputListing, *, creates: bool
 ) -> LoadPlan:
-    """Return what is loaded."""
     chosen = request.input
     if chosen is not None and listing.files is not None:
         chosen = replace(chosen, files=listing.files, has_folders=listing.has_folders)
@@ -241,13 +239,12 @@ def _row_stages(target: Target, load: LoadPlan) -> stages.RowStages | None:
 
 
 def _idle_case(recover: stages.Recover | None) -> Case:
-    """Return the case of a plan that loads nothing."""
     finishes = recover is not None and recover.recovery is stages.Recovery.FINISH
     return Case.FINISH if finishes else Case.UP_TO_DATE
 
 
 def _traits(target: Target, table: TableState, evolution: SchemaEvolution) -> dict[Trait, str]:
-    """Return on what readers may stumble in the table."""
+    """Return the reader-gate traits of the table."""
     known = {}
     if table.facts is not None:
         known = {t: table.facts.traits[t] for t in Trait if t in table.facts.traits}

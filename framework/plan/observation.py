@@ -1,4 +1,4 @@
-"""What the engine saw before it planned: values only, which `engine.inspect.observe` makes."""
+"""The engine's observation before planning, as values made by `engine.inspect.observe`."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionSummary:
-    """One source partition, added up; its files stand together in the sorted inventory.
+    """One source partition, added up; its files are consecutive in the sorted inventory.
 
     Attributes:
-        partition_path: path below the source root, which is also the table's; "" is the root.
+        partition_path: path below the source root and below the table's; "" is the root.
         files: source files in it, at least 1.
         rows: their rows.
-        bytes: their sizes, added.
+        bytes: their total size.
         first: number of its first file in the inventory, from 0.
-        schemas: places in `SourceInventory.schemas` of the schemas that its files have.
+        schemas: indexes into `SourceInventory.schemas` of its files' schemas.
         traits: `SourceTrait` of a source file to the number of files that have it.
-        examples: of those traits that concern a column, the first file below the source root that
-            has it, and the dotted path of the first such column in that file.
+        examples: for traits that concern a column: the first file below the source root that has
+            it, and the dotted path of the first such column in that file.
     """
 
     partition_path: str
@@ -51,7 +51,7 @@ class PartitionSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaConflict:
-    """One column whose types in several source files cannot be made one.
+    """One column whose types in several source files cannot be unified.
 
     `types` holds pairs of the type's text and one source file that has it.
     """
@@ -70,16 +70,16 @@ class SourceSchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceInventory:
-    """The source as it is now.
+    """The current source.
 
     Attributes:
-        handle: where the inventory file lies, its hash and its totals.
+        handle: path, hash and totals of the inventory file.
         location: canonical location of the source root (absolute, links resolved).
         partitions: sorted by the UTF-8 bytes of the partition path.
-        schema: the Arrow schema that all footers have in common; None where there is no file.
-        conflicts: columns for which there is none; not used where `schemas` is given.
-        schemas: each distinct schema; with it, skipped partitions have no say in the table's.
-        ignored_files: files that Spark would not read either (hidden, `_SUCCESS`, …).
+        schema: the common Arrow schema of all footers; None without files.
+        conflicts: columns without a common type; unused if `schemas` is given.
+        schemas: each distinct schema; if given, skipped partitions do not affect the table's.
+        ignored_files: files that Spark ignores too (hidden, `_SUCCESS`, …).
     """
 
     handle: InventoryHandle
@@ -93,10 +93,10 @@ class SourceInventory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceDrift:
-    """How the source differs from what an adopted table was made from.
+    """How the source differs from the one that an adopted table was made from.
 
-    Files of skipped partitions count in none of the numbers. `samples` are relative paths,
-    at most a few of each kind.
+    Files of skipped partitions are not counted. `samples` are relative paths, at most a few of
+    each kind.
     """
 
     new_files: int = 0
@@ -110,20 +110,20 @@ class SourceDrift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableState:
-    """What lies at the target.
+    """The current state of the target.
 
     Attributes:
         location: canonical location of the target root.
-        properties: `hoodie.properties`; None where there is none.
+        properties: `hoodie.properties`; None without one.
         completed: completed instants, ascending.
-        foreign_pending: names of pending instants that are not ours.
-        foreign_content: names at the root that no run of ours made; a few are enough.
-        obstacle: what stands there, or above, and is no folder; None where nothing does.
-        metadata_table: True when a metadata table is there or the properties name one.
-        facts: how the table began, when it was we who adopted it.
-        begun: what must stay as it was when a bootstrap or a load of ours began the table, key path
-            in the spec to its value as text; empty where another writer did.
-        drift: how its source has changed since; None when that was not looked at.
+        foreign_pending: names of other writers' pending instants.
+        foreign_content: some names at the root that no Lakestrap run created.
+        obstacle: path at or above the target that is not a folder; None without one.
+        metadata_table: whether a metadata table exists or the properties name one.
+        facts: how the table was created, if by a Lakestrap bootstrap.
+        begun: immutable fields if a Lakestrap bootstrap or load created the table, key path in
+            the spec to value as text; empty if another writer did.
+        drift: how its source has changed since; None if that was not checked.
     """
 
     location: str
@@ -139,22 +139,22 @@ class TableState:
 
     @property
     def exists(self) -> bool:
-        """True when a reader finds a table here or is about to (published, not yet finished)."""
+        """Whether a reader finds a table here or is about to (published, not yet finished)."""
         return self.properties is not None or bool(self.completed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingRun:
-    """An earlier run of ours that did not end.
+    """An unfinished earlier Lakestrap run.
 
     Attributes:
         write_id: its id.
-        instant: its requested time; None when it died before it reached the timeline.
-        published: True when its instant is complete and only what follows is missing.
-        spec_hash: from its journal; None when that was not written.
+        instant: its requested time; None if it died before it reached the timeline.
+        published: whether its instant is complete and only later steps are missing.
+        spec_hash: from its journal; None if it is not there.
         inventory_sha256: likewise.
-        files_done: files whose status its journal holds.
-        held_by: who holds the lease, when a live run does; then nothing may be touched.
+        files_done: files whose status is in its journal.
+        held_by: the holder of the lease, if a live run; then nothing may be touched.
     """
 
     write_id: str
@@ -168,11 +168,11 @@ class PendingRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """All that a plan is made from, besides the spec.
+    """Everything a plan is made from besides the spec.
 
-    `source` may be None only where the table exists: then `table.drift` says what changed.
-    `key_bytes` are those that a row's key and sequence number take, by a sample; None without one.
-    `request` and `input` stand together, where the run is a load.
+    `source` may be None only if the table exists: then `table.drift` has the changes.
+    `key_bytes` is the size of a row's key and sequence number in a sample; None without one.
+    `request` and `input` are set together, if the run is a load.
     """
 
     table: TableState

@@ -1,4 +1,4 @@
-"""The plan of one partition: its mode, why it has it, and which files of the inventory it is."""
+"""The plan of one partition: its mode, the reason, and its range of inventory files."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class PartitionPlan:
     """What happens to one source partition.
 
     Attributes:
-        partition_path: below the root of source and table alike; "" is the root.
+        partition_path: below the root of both source and table; "" is the root.
         mode: never `fail` in a plan that was built.
         files: source files in it.
         rows: their rows.
-        bytes: their sizes, added.
+        bytes: their total size.
         first: number of its first file in the inventory, inclusive.
         stop: number after its last file, exclusive.
         rule: number of the rule that chose the mode, from 0; None for the default.
-        reason: the author's words for that rule, or "".
+        reason: the author's reason for that rule, or "".
     """
 
     partition_path: str
@@ -41,7 +41,7 @@ class PartitionPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """Several partitions, added up."""
+    """The totals of several partitions."""
 
     partitions: int = 0
     files: int = 0
@@ -68,7 +68,7 @@ def totals(partitions: Iterable[PartitionPlan]) -> Totals:
 
 
 def _plan(summary: PartitionSummary, choice: Choice) -> PartitionPlan:
-    """Join what a partition is with what was chosen for it."""
+    """Return the plan of a partition with the mode chosen for it."""
     return PartitionPlan(
         partition_path=summary.partition_path,
         mode=choice.mode,

@@ -1,4 +1,4 @@
-"""Faults that planning finds, all reported at once, and tables that must not be changed."""
+"""Planning faults, all reported at once, and refusals of tables that must not be changed."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["Fault", "refuse", "refuse_foreign_pending", "refuse_held", "refuse_u
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One reason why the spec does not fit what is there.
+    """One reason why the spec does not fit source or table.
 
     Attributes:
         condition: stable id, `area/kebab-name`.
-        key_path: the key of the spec that the fault speaks of; "" is the whole.
+        key_path: the key of the spec at fault; "" is the whole.
         message: one sentence, no trailing newline.
         remedy: what to do, or "".
-        partition: the partition concerned, when it is one.
-        source: the source file concerned, relative to the source root, when it is one.
+        partition: the partition concerned, if one.
+        source: the source file concerned, relative to the source root, if one.
     """
 
     condition: str
@@ -40,8 +40,8 @@ class Fault:
 def refuse(faults: Sequence[Fault], positions: Positions) -> NoReturn:
     """Raise one `PlanError` that reports every fault, sorted by its place in the spec.
 
-    The error has the condition, place and remedy of the first. With more than one, the message
-    lists them all, a line each; `__cause__` holds them as findings, to be drawn as code frames.
+    The error has the condition, place and remedy of the first. With several, the message lists
+    each on its own line; `__cause__` holds them as findings, for code frames.
     """
     findings = tuple(sorted((_finding(fault, positions) for fault in faults), key=_place))
     first = findings[0]
@@ -49,7 +49,7 @@ def refuse(faults: Sequence[Fault], positions: Positions) -> NoReturn:
         message = first.message
     else:
         lines = "".join(f"\n  {f.where}: {f.message} [{f.rule}]" for f in findings)
-        message = f"the spec does not fit in {len(findings)} ways:{lines}"
+        message = f"the spec has {len(findings)} faults:{lines}"
     raise errors.PlanError(
         first.rule, message, where=first.where, remedy=first.suggestion or ""
     ) from errors.SpecError(findings)
@@ -65,13 +65,13 @@ def _finding(fault: Fault, positions: Positions) -> errors.Finding:
 
 
 def _place(finding: errors.Finding) -> tuple[int, int, str, str]:
-    """Order by line, column, rule and partition."""
+    """Return the sort key: line, column, rule and partition."""
     where = finding.where
     return (where.line or 0, where.column or 0, finding.rule, where.partition or "")
 
 
 def refuse_held(pending: PendingRun | None, table: TableState) -> None:
-    """Raise `LeaseHeldError` (`lease/held`) while a live run of ours holds the table."""
+    """Raise `LeaseHeldError` (`lease/held`) while a live Lakestrap run holds the table."""
     if pending is not None and pending.held_by is not None:
         raise errors.LeaseHeldError(
             "lease/held",
@@ -82,7 +82,7 @@ def refuse_held(pending: PendingRun | None, table: TableState) -> None:
 
 
 def refuse_unsupported(table: TableState) -> None:
-    """Raise `UnsupportedTableError` for a table that this version cannot keep right.
+    """Raise `UnsupportedTableError` for a table that this version cannot keep correct.
 
     Conditions: `table/version`, `table/metadata-table` and `table/property-not-supported`.
     """
@@ -102,7 +102,7 @@ def refuse_unsupported(table: TableState) -> None:
     if table.metadata_table:
         raise errors.UnsupportedTableError(
             "table/metadata-table",
-            "the table has a Hudi metadata table, which a commit of ours would leave behind",
+            "the table has a Hudi metadata table, which a Lakestrap commit would leave stale",
             where=place,
             remedy=(
                 "Delete it with Apache Hudi (hoodie.metadata.enable=false on its next write, or "
@@ -119,11 +119,11 @@ def refuse_unsupported(table: TableState) -> None:
 
 
 def refuse_foreign_pending(table: TableState) -> None:
-    """Raise `CommitConflictError` (`table/foreign-pending`) beside another writer's instant."""
+    """Raise `CommitConflictError` (`table/foreign-pending`) if another writer is pending."""
     if table.foreign_pending:
         raise errors.CommitConflictError(
             "table/foreign-pending",
-            f"another writer has begun {listing(table.foreign_pending)} and not ended it",
+            f"another writer started {listing(table.foreign_pending)} and has not finished",
             where=errors.Where(table=table.location, instant=table.foreign_pending[0]),
-            remedy="Wait for that writer, or let Apache Hudi roll its dead write back.",
+            remedy="Wait for that writer, or let Apache Hudi roll back its failed write.",
         )

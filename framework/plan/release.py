@@ -1,4 +1,4 @@
-"""Rows that were quarantined, sent again: an ordinary load of a source of its own."""
+"""A release of quarantined rows: an ordinary load of a separate source."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INSTANT: Final = "_lakestrap_instant"
 FILE: Final = "_lakestrap_file"
 ROW: Final = "_lakestrap_row"
 PLACE_COLUMNS: Final = (RULES, RUN_ID, INSTANT, FILE, ROW)
-"""What stands beside the columns of a row that was quarantined: after them, in this order."""
+"""Columns of a quarantined row after its own, in this order."""
 
 _AS_ASKED: Final = (WriteOperation.INSERT, WriteOperation.UPSERT, WriteOperation.BULK_INSERT)
 
@@ -35,17 +35,17 @@ _AS_ASKED: Final = (WriteOperation.INSERT, WriteOperation.UPSERT, WriteOperation
 def release_request(
     spec: PipelineSpec, *, location: str, instant: str, files: tuple[str, ...], came_for: str
 ) -> LoadRequest:
-    """Return the load of the rows that were quarantined at an instant.
+    """Return the load that releases the rows quarantined at an instant.
 
-    Its source is one of its own, so that what the table remembers of the spec's source stays as it
-    is, and its run id names the instant, so that the rows are published once.
+    Its source is separate, so that the table's record of the spec's source stays unchanged, and its
+    run id names the instant, so that the rows are published once.
 
     Args:
         spec: of the table.
-        location: where the rows lie.
+        location: of the quarantined rows.
         instant: when they were quarantined.
         files: absolute paths of the Parquet files.
-        came_for: the operation that brought them, as the data set records it.
+        came_for: the operation of their first load, as the data set records it.
     """
     return LoadRequest(
         operation=_operation(spec, came_for),
@@ -61,7 +61,7 @@ def release_request(
 def without_bounds(quality: Quality) -> Quality:
     """Return the checks of a release, which may quarantine any share of its rows again.
 
-    Bounds say how bad a source may be; here all rows were bad before.
+    Bounds limit how bad a source may be; here all rows were bad before.
     """
     checks = tuple(
         replace(each, budget=Budget()) if each.splits else each for each in quality.checks
@@ -70,10 +70,10 @@ def without_bounds(quality: Quality) -> Quality:
 
 
 def _operation(spec: PipelineSpec, came_for: str) -> WriteOperation:
-    """Return what is done with the rows.
+    """Return the operation that releases the rows.
 
-    Rows that were to delete others do so. All others get in as the spec writes; where it does not
-    say, newer versions stay where an ordering decides them, else no key of the table is touched.
+    Rows of a delete are deleted. Others use the spec's operation; if it has none, an upsert where
+    an ordering decides between versions, else an insert, which changes no row of the table.
     """
     if came_for == WriteOperation.DELETE:
         return WriteOperation.DELETE

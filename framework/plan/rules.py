@@ -1,4 +1,4 @@
-"""Which mode each partition gets: ordered rules, first match wins, patterns anchored."""
+"""The mode of each partition: ordered rules, first match wins, patterns anchored."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _NAMED_AT_MOST: Final = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModeRule:
-    """One rule, ready to be asked.
+    """One rule, ready to be evaluated.
 
     Attributes:
         number: its place in the spec, from 0.
         pattern: matched against the whole partition path; None matches any.
         comparisons: all must hold for the partition's typed values.
-        mode: what a matching partition gets.
-        reason: the author's words, or "".
-        may_match_nothing: True when it is no fault that no partition is left for it.
-        having: a file of the partition must have one of these traits; empty asks for none.
+        mode: of a matching partition.
+        reason: the author's reason, or "".
+        may_match_nothing: whether it may end up without a partition.
+        having: a file of the partition must have one of these traits; empty for no condition.
     """
 
     number: int
@@ -43,7 +43,7 @@ class ModeRule:
 
     @property
     def key_path(self) -> str:
-        """Where the rule stands in the spec."""
+        """The rule's place in the spec."""
         return f"bootstrap.rules[{self.number}]"
 
     def matches(
@@ -91,7 +91,7 @@ def choose_modes(
 
 
 def _choose(matching: Sequence[ModeRule], default: BootstrapMode, path: str) -> Choice:
-    """Return the first matching rule's mode; `also` has the later ones."""
+    """Return the mode of the first matching rule; `also` has the later ones."""
     if not matching:
         return Choice(partition_path=path, mode=default, rule=None, reason="")
     first = matching[0]
@@ -105,7 +105,7 @@ def _choose(matching: Sequence[ModeRule], default: BootstrapMode, path: str) -> 
 
 
 def rule_faults(rules: Sequence[ModeRule], choices: Sequence[Choice]) -> tuple[Fault, ...]:
-    """Return a fault for each rule that got no partition and for each that stops the run."""
+    """Return a fault for each rule without a partition and for each that stops the run."""
     won = {choice.rule for choice in choices}
     idle = [r for r in rules if r.number not in won and not r.may_match_nothing]
     stopping = [*(r.number for r in rules if r.mode is BootstrapMode.FAIL), None]
@@ -114,15 +114,15 @@ def rule_faults(rules: Sequence[ModeRule], choices: Sequence[Choice]) -> tuple[F
 
 
 def _idle_fault(rule: ModeRule, choices: Sequence[Choice]) -> Fault:
-    """Return why `rule` got nothing: nothing matches, or earlier rules took it all."""
+    """Return why `rule` has no partition: nothing matches, or earlier rules match all of it."""
     shadowing = sorted({c.rule for c in choices if rule.number in c.also and c.rule is not None})
     if shadowing:
         names = listing(tuple(f"rules[{number}]" for number in shadowing))
         return Fault(
             condition="rules/shadowed",
             key_path=rule.key_path,
-            message=f"every partition that this rule matches is taken before by {names}",
-            remedy="Move the rule up, remove it, or say 'may_match_nothing: true'.",
+            message=f"every partition that this rule matches is matched earlier by {names}",
+            remedy="Move the rule up, remove it, or set 'may_match_nothing: true'.",
         )
     return Fault(
         condition="rules/matches-nothing",
@@ -133,21 +133,21 @@ def _idle_fault(rule: ModeRule, choices: Sequence[Choice]) -> Fault:
 
 
 def _hint(rule: ModeRule, choices: Sequence[Choice]) -> str:
-    """Return how partition paths look, and whether the pattern would match a part of one."""
+    """Return an example of a partition path, and whether the pattern matches a part of one."""
     paths = [choice.partition_path for choice in choices]
     pattern = rule.pattern
     part = next((p for p in paths if pattern is not None and pattern.search(p)), None)
     if pattern is not None and part is not None:
         return (
             f"A pattern must match the whole partition path, such as {part!r}: "
-            f"write '.*{pattern.pattern}.*', or say 'may_match_nothing: true'."
+            f"write '.*{pattern.pattern}.*', or set 'may_match_nothing: true'."
         )
     looks = f"Partition paths look like {paths[0]!r}: c" if paths else "C"
-    return f"{looks}orrect the rule, or say 'may_match_nothing: true'."
+    return f"{looks}orrect the rule, or set 'may_match_nothing: true'."
 
 
 def _stop_fault(number: int | None, choices: Sequence[Choice]) -> Fault | None:
-    """Return the fault that names every partition for which this rule, or the default, stops."""
+    """Return the fault that names every partition for which this rule, or the default, fails."""
     hit = [c for c in choices if c.rule == number and c.mode is BootstrapMode.FAIL]
     if not hit:
         return None

@@ -1,8 +1,8 @@
 """A saved plan: what was approved, and what it was made from, as one JSON text.
 
-A saved plan is not run as it stands: the run plans again and compares, so that nothing
-is done that was not shown. What it was made from is kept as three hashes (spec, inventory, table),
-so that a stale plan can say what has changed.
+A saved plan is not executed as it is: the run plans again and compares, so that nothing happens
+that was not shown. What it was made from is kept as three hashes (spec, inventory, table), so that
+the error for a stale plan can name what has changed.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class Basis:
 
     Attributes:
         spec_hash: hash of the spec's content.
-        inventory_sha256: hash of the source's inventory, or of the files that a load takes; None
-            where the source was not looked at.
-        table_sha256: hash of what was at the target, without runs of ours under way.
+        inventory_sha256: hash of the source's inventory, or of the files of a load; None if the
+            source was not observed.
+        table_sha256: hash of the target's state, without pending Lakestrap runs.
         rolls_back: run that the plan rolls back, or None.
     """
 
@@ -77,7 +77,7 @@ class SavedPlan:
 
 
 def save_plan(plan: Plan, table: TableState, invocation: Invocation) -> str:
-    """Return the text of a plan file; `load_plan` reads it back.
+    """Return the text of a plan file; `load_plan` reads it.
 
     Args:
         plan: as built.
@@ -102,8 +102,8 @@ def load_plan(text: str, *, file: str) -> SavedPlan:
         file: its path, for errors.
 
     Raises:
-        CorruptFileError: it is no plan file (`saved-plan/not-readable`), or was cut or edited
-            (`saved-plan/digest-differs`).
+        CorruptFileError: it is not a plan file (`saved-plan/not-readable`), or was truncated or
+            edited (`saved-plan/digest-differs`).
         PlanError: another version wrote it (`saved-plan/other-version`).
     """
     try:
@@ -129,7 +129,7 @@ def load_plan(text: str, *, file: str) -> SavedPlan:
 
 
 def check_fresh(saved: SavedPlan, plan: Plan, table: TableState) -> None:
-    """Return when `plan`, just built, is what was saved, or when that has been done already.
+    """Return if `plan`, just built, equals the saved one, or if the saved one is already done.
 
     Args:
         saved: what was approved.
@@ -137,7 +137,7 @@ def check_fresh(saved: SavedPlan, plan: Plan, table: TableState) -> None:
         table: the table's state that it was built from.
 
     Raises:
-        PlanStaleError: `plan/stale`; the message says what has changed.
+        PlanStaleError: `plan/stale`; the message names what has changed.
     """
     then, now = saved.basis, _basis(plan, table)
     if _is_done(then, plan) or then == now:
@@ -159,7 +159,7 @@ def check_fresh(saved: SavedPlan, plan: Plan, table: TableState) -> None:
 
 
 def _is_done(then: Basis, plan: Plan) -> bool:
-    """Whether the table began by just this spec and source, so that nothing is left to do."""
+    """Return whether just this spec and source created the table, so nothing is left to do."""
     if plan.adopted is None:
         return False
     facts = plan.adopted.facts
@@ -167,7 +167,6 @@ def _is_done(then: Basis, plan: Plan) -> bool:
 
 
 def _basis(plan: Plan, table: TableState) -> Basis:
-    """Return what the plan was made from."""
     recover = plan.recover
     rolls_back = recover is not None and recover.recovery is Recovery.ROLL_BACK
     return Basis(
@@ -179,14 +178,14 @@ def _basis(plan: Plan, table: TableState) -> Basis:
 
 
 def _source_sha256(plan: Plan) -> str | None:
-    """Return the hash of what is read; None where it was not looked at."""
+    """Return the hash of the input; None if it was not observed."""
     if plan.inventory is not None:
         return plan.inventory.sha256
     return None if plan.load is None else plan.load.listing_sha256
 
 
 def _state(table: TableState) -> dict[str, object]:
-    """Return what of the table's state a plan depends on."""
+    """Return the parts of the table's state that a plan depends on."""
     return {
         "location": table.location,
         "properties": None if table.properties is None else dict(table.properties.raw),
@@ -204,7 +203,7 @@ def _digest(body: Mapping[str, object]) -> str:
 
 
 def _object(text: str) -> dict[str, Any]:
-    """Return the JSON object of a plan file; ValueError when it is another file."""
+    """Return the JSON object of a plan file; raise ValueError for any other file."""
     body = json.loads(text)
     if not isinstance(body, dict) or body.get("format") != _FORMAT:
         raise ValueError(f"it has no format {_FORMAT!r}")
@@ -224,10 +223,9 @@ def _saved(body: Mapping[str, Any], file: str) -> SavedPlan:
 
 
 def _not_readable(file: str, error: Exception) -> CorruptFileError:
-    """Return the error of a file that is no saved plan."""
     return CorruptFileError(
         "saved-plan/not-readable",
-        f"this is no saved plan: {error}",
+        f"this is not a saved plan: {error}",
         where=Where(file=file),
-        remedy="Give a file that `run-pipeline plan --out` wrote.",
+        remedy="Pass a file that `run-pipeline plan --out` wrote.",
     )

@@ -1,7 +1,7 @@
-"""What a run will do, step by step, as frozen values.
+"""What a run does, step by step, as frozen values.
 
 `plan` prints these values and each step of a run takes its own, so that a dry run cannot drift from
-a run. A stage shows what it holds: its columns, files and rows are those that the step works on.
+a run. The columns, files and rows of a stage are those that its step works on.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ __all__ = [
 
 @unique
 class Recovery(StrEnum):
-    """What becomes of an earlier run of ours that did not end.
+    """What happens to an unfinished earlier Lakestrap run.
 
-    `RESUME` keeps its finished files and continues, `ROLL_BACK` removes all that it made,
-    `FINISH` does what was left to do after its instant was published.
+    `RESUME` keeps its finished files and continues, `ROLL_BACK` removes everything it made,
+    `FINISH` completes the steps after its published instant.
     """
 
     RESUME = "resume"
@@ -57,7 +57,7 @@ class Recovery(StrEnum):
 
 @unique
 class StageName(StrEnum):
-    """What a stage is called in the plan's JSON and in progress events; stable."""
+    """The name of a stage in the plan's JSON and in progress events; stable."""
 
     RECOVER = "recover"
     BEGIN = "begin"
@@ -74,14 +74,14 @@ class StageName(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recover:
-    """Recover an earlier run of ours.
+    """Recover an earlier Lakestrap run.
 
     Attributes:
         recovery: what is done with it.
         write_id: the run's id, its folder's name under `.hoodie/.lakestrap`.
-        instant: its requested time; None when it died before it reached the timeline.
-        reason: why this and not another recovery, for people.
-        files_done: files whose status its journal holds; they are kept only by a resume.
+        instant: its requested time; None if it died before it reached the timeline.
+        reason: why this recovery and not another, as text.
+        files_done: files whose status is in its journal; only a resume keeps them.
     """
 
     recovery: Recovery
@@ -93,10 +93,10 @@ class Recover:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeginBootstrap:
-    """Put the requested and inflight files of one instant on the timeline.
+    """Create the requested and inflight files of one instant on the timeline.
 
     Attributes:
-        instant: requested time; None means the clock's next 17-digit one.
+        instant: requested time; None means the clock's next instant of 17 digits.
         action: `commit` or `deltacommit`.
         resumes: write id to resume under, or None for a new one.
     """
@@ -118,17 +118,17 @@ class _OfPartitions:
 
     @property
     def partitions(self) -> int:
-        """How many partitions."""
+        """Number of partitions."""
         return len(self.plans)
 
     @property
     def files(self) -> int:
-        """Their source files."""
+        """Number of their source files."""
         return totals(self.plans).files
 
     @property
     def rows(self) -> int:
-        """The rows in these files."""
+        """Number of rows in these files."""
         return totals(self.plans).rows
 
 
@@ -143,7 +143,7 @@ class FullRecords(_OfPartitions):
 
     @property
     def bytes_rewritten(self) -> int:
-        """The size of the source files."""
+        """Size of the source files, in bytes."""
         return totals(self.plans).bytes
 
 
@@ -156,17 +156,17 @@ class _OfKeys:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns of the record key, none for automatic keys."""
+        """Columns of the record key; empty for automatic keys."""
         return self.rule.record_key
 
     @property
     def scope(self) -> KeyScope:
-        """Where keys are unique."""
+        """The scope in which keys are unique."""
         return self.rule.scope
 
     @property
     def checks(self) -> int:
-        """How many checks are made as well."""
+        """Number of checks that are run too."""
         return len(self.quality.checks)
 
 
@@ -174,7 +174,7 @@ class _OfKeys:
 class AuditBootstrap(_OfKeys):
     """Prove on the written files that record keys are not null and unique in their scope.
 
-    `files` are to be written, of source files with `rows`; the checks of `quality` are made too.
+    `files` are to be written, from source files with `rows`; the checks of `quality` run too.
     """
 
     files: int
@@ -188,7 +188,7 @@ class Index(_OfPartitions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitBootstrap:
-    """Compare the source with its fingerprints once more, then publish the instant, atomically.
+    """Compare the source with its fingerprints again, then publish the instant, atomically.
 
     `instant` is as in `BeginBootstrap`.
     """
@@ -200,7 +200,7 @@ class CommitBootstrap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeginLoad:
-    """Put the requested and inflight files of the clock's next instant on the timeline.
+    """Create the requested and inflight files of the clock's next instant on the timeline.
 
     `action` is `commit`, `deltacommit` or `replacecommit`. A load is never resumed.
     """
@@ -214,8 +214,8 @@ class ReadInput:
 
     Attributes:
         request: which rows.
-        files: files of the source that are loaded; 0 for formats that have none.
-        bytes: their sizes, added.
+        files: files of the source to load; 0 for formats without files.
+        bytes: their total size.
     """
 
     request: InputRequest
@@ -224,17 +224,17 @@ class ReadInput:
 
     @property
     def copies(self) -> bool:
-        """Whether the rows are written to Parquet files first, since they do not lie in such."""
+        """Whether the rows are written to Parquet files first, since they are not in such yet."""
         return not self.request.is_plain_parquet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Screen:
-    """Have the checks understood, and take out the rows of those that quarantine or drop.
+    """Validate the checks, and exclude the rows that they quarantine or drop.
 
     Attributes:
         quality: the checks.
-        keeps_one: whether of rows with one key all but one are taken out too.
+        keeps_one: whether all rows but one with the same key are excluded too.
     """
 
     quality: Quality
@@ -242,18 +242,18 @@ class Screen:
 
     @property
     def checks(self) -> int:
-        """How many checks the spec has."""
+        """Number of checks in the spec."""
         return len(self.quality.checks)
 
     @property
     def splitting(self) -> int:
-        """How many of them take rows out."""
+        """Number of them that exclude rows."""
         return len(self.quality.splitting)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagRows:
-    """Find out which keys of the input the table has; `scope` is where they are looked for."""
+    """Look up which keys of the input the table has; `scope` is where."""
 
     scope: KeyScope
 
@@ -264,9 +264,9 @@ class WriteRows:
 
     Attributes:
         operation: what is done with the rows.
-        target_file_size: bytes that a new file is meant to have.
-        small_file_limit: bytes below which a file takes new rows.
-        parallelism: tasks at once, None for as many as there are cores.
+        target_file_size: target size of a new file, in bytes.
+        small_file_limit: files below this size, in bytes, take new rows.
+        parallelism: concurrent tasks; None for one per core.
     """
 
     operation: WriteOperation
@@ -279,7 +279,7 @@ class WriteRows:
 class AuditLoad(_OfKeys):
     """Prove on the written files that keys are unique in their scope and that no row was lost.
 
-    The checks of `quality` are made too.
+    The checks of `quality` run too.
     """
 
 
@@ -292,7 +292,7 @@ class CommitLoad:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BootstrapStages:
-    """The stages of a bootstrap, in their order; None for one that has nothing to do."""
+    """The stages of a bootstrap, in order; None for one that has nothing to do."""
 
     begin: BeginBootstrap
     screen: Screen | None
@@ -322,7 +322,7 @@ class RowStages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadStages:
-    """The stages of a load, in their order; without `rows` it deletes partitions."""
+    """The stages of a load, in order; without `rows` it deletes partitions."""
 
     begin: BeginLoad
     rows: RowStages | None
@@ -331,7 +331,7 @@ class LoadStages:
     commit: CommitLoad
 
     def __iter__(self) -> Iterator[Stage]:
-        """Yield the stages; checks come between the input and its keys."""
+        """Yield the stages; checks are between reading the input and looking up its keys."""
         yield self.begin
         if self.rows is not None:
             yield self.rows.read
@@ -380,5 +380,5 @@ _NAMES: Final[dict[type[Stage], StageName]] = {
 
 
 def stage_name(stage: Stage) -> StageName:
-    """Return the name of a stage; begin, audit and commit of both pipelines are called the same."""
+    """Return the name of a stage; begin, audit and commit have one name in both pipelines."""
     return _NAMES[type(stage)]

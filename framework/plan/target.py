@@ -1,4 +1,4 @@
-"""The table that a spec asks for, in the words of the format: where `spec` and `hudi` meet."""
+"""The table that a spec asks for, in terms of the format: the link between `spec` and `hudi`."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ _ACTIONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What the spec asks for; all that a run needs of it.
+    """The table that the spec asks for; everything a run needs of the spec.
 
     Attributes:
         name: `[database.]table`, as written.
         location: the table's location, as resolved from the spec.
         table_type: copy on write or merge on read.
         key_rule: how rows get their key and partition path.
-        layout: how folders say their partition: those of the source, which are the table's too.
-        source: the bootstrap path, as resolved from the spec; None where it has no bootstrap.
+        layout: how folders encode the partition, in the source and thus in the table.
+        source: the bootstrap path, as resolved from the spec; None without a bootstrap.
         default_mode: mode of a partition that no rule matches.
         bloom: how the bloom filter of each file is chosen.
-        ordering: ordering columns; empty where the spec has none.
-        readers: who must be able to read the table, as listed.
-        parallelism: tasks at a time, or None for the engine's choice.
-        partitions_per_batch: partitions worked on at once, or None for all.
-        on_duplicate: what a duplicate key does.
+        ordering: ordering columns; empty if the spec has none.
+        readers: readers that must be able to read the table, as listed.
+        parallelism: concurrent tasks; None for the engine's choice.
+        partitions_per_batch: partitions processed at once; None for all.
+        on_duplicate: what happens to a duplicate key.
         quality: all checks of rows.
-        positions: where the spec says what, None where nobody asked.
+        positions: positions of the spec's keys; None if not requested.
         spec_hash: hash of the spec's resolved content.
         spec_json: that content as JSON, with `env` and `secret` references as written.
-        immutable: what an adopted table cannot change, key path to its value as text.
+        immutable: fields that an adopted table cannot change, key path to value as text.
     """
 
     name: str
@@ -87,7 +87,7 @@ def target_of(spec: PipelineSpec) -> Target:
     """Return the table that `spec` asks for.
 
     Raises:
-        PlanError: the numbers give no bloom filter.
+        PlanError: no bloom filter has such numbers.
     """
     bootstrap, table = spec.bootstrap, spec.table
     try:
@@ -117,7 +117,7 @@ def target_of(spec: PipelineSpec) -> Target:
 
 
 def mode_rules(spec: PipelineSpec) -> tuple[ModeRule, ...]:
-    """Return the rules of the spec, ready to be asked."""
+    """Return the rules of the spec, ready to be evaluated."""
     columns = spec.table.partition_by
     return tuple(
         ModeRule(
@@ -134,12 +134,11 @@ def mode_rules(spec: PipelineSpec) -> tuple[ModeRule, ...]:
 
 
 def _bootstrap_of(spec: PipelineSpec) -> BootstrapSpec:
-    """Return the section that says how the table begins."""
     if spec.bootstrap is None:
         fault = Fault(
             condition="plan/no-bootstrap",
             key_path="",
-            message="the spec does not say how its table begins",
+            message="the spec does not define how its table is created",
             remedy="Write a section `bootstrap` with the path of the data to adopt.",
         )
         refuse((fault,), spec.positions)
@@ -147,24 +146,24 @@ def _bootstrap_of(spec: PipelineSpec) -> BootstrapSpec:
 
 
 def _layout(spec: PipelineSpec) -> vocabulary.SourceLayout:
-    """Return the layout of the folders: of a table that no source begins, Hive's."""
+    """Return the layout of the folders: Hive's for a table without a bootstrap."""
     if spec.bootstrap is not None:
         return spec.bootstrap.layout
     return vocabulary.SourceLayout.HIVE if spec.table.partition_by else vocabulary.SourceLayout.NONE
 
 
 def _key_rule(spec: PipelineSpec) -> KeyRule:
-    """Return the rule for the declared columns; a loaded spec has columns that fit its layout."""
+    """Return the key rule; loading the spec has checked that its columns fit the layout."""
     key = spec.table.record_key
     fields = tuple(PartitionField(name=c.name, type=c.type) for c in spec.table.partition_by)
     return choose_rule(key.columns, fields, layout=_layout(spec), scope=key.unique_within)
 
 
 def _bloom_of(spec: PipelineSpec) -> BloomChoice:
-    """Return the bloom filters of the spec in the format's numbers.
+    """Return the spec's bloom filters in the format's numbers.
 
     Raises:
-        PlanError: `bloom/bad-size` where the largest of them would be too large.
+        PlanError: `bloom/bad-size` if the largest of them would be too large.
     """
     bloom = spec.table.bloom
     choice = BloomChoice(
@@ -189,7 +188,7 @@ def _fault_of(error: PlanError, key_path: str) -> Fault:
 
 
 def _immutable(spec: PipelineSpec) -> dict[str, str]:
-    """Return what must stay as it is once the table has begun, as text to show and compare."""
+    """Return the fields that cannot change once the table exists, as text to show and compare."""
     table = spec.table
     found = {
         "table.name": table.name,
@@ -203,7 +202,7 @@ def _immutable(spec: PipelineSpec) -> dict[str, str]:
 
 
 def _immutable_bootstrap(bootstrap: BootstrapSpec) -> dict[str, str]:
-    """Return the same for the section `bootstrap`."""
+    """Return the immutable fields of the section `bootstrap`."""
     rules = [
         {"partition": r.partition, "where": dict(r.where or {}), "mode": str(r.mode)}
         for r in bootstrap.rules

@@ -1,4 +1,4 @@
-"""Numbers as people read them, the same in text, Markdown and error messages."""
+"""Numbers as text, the same in plans, Markdown and error messages."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def seconds_text(seconds: float) -> str:
 
 
 def listing(names: tuple[str, ...], *, limit: int = 5, total: int | None = None) -> str:
-    """Return the names joined by commas; beyond `limit`, how many more there are.
+    """Return the names joined by commas; beyond `limit`, the number of others.
 
-    `total` is how many there are where `names` are only samples.
+    `total` is the full number if `names` are only samples.
     """
     shown = names[:limit]
     hidden = (len(names) if total is None else total) - len(shown)

@@ -1,4 +1,4 @@
-"""The Spark half of the public surface: what the engine plans, run by a Spark session."""
+"""The Spark half of the public surface: runs and reads on a Spark session."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Runs on Spark: the backend, the views that its tasks ask, and a whole run on a caller's session.
+"""Runs on Spark: the backend, the views that its tasks query, and a run on a caller's session.
 
-The driver keeps one view per table and serves it to the tasks of its runs (RFC-03). The service
-belongs to the process, not to a run: the next run of the same table continues with the same view
-and lists nothing. It starts with the first load that needs it.
+The driver holds one view per table and serves it to the tasks of its runs (RFC-03). The service
+belongs to the process, not to a run: the next run of the same table reuses the view and lists
+nothing. The first load that needs the service starts it.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ _LOOPBACK: Final = "127.0.0.1"
 
 
 def views_for(spark: SparkSession, wished: TimelineServiceSpec | None) -> Views:
-    """Return what reports to the runs on a session which files make up their tables.
+    """Return the views that runs on a session query for the files of their tables.
 
     Args:
-        spark: a cluster's tasks ask at the driver's own address, local ones on loopback.
+        spark: a cluster's tasks use the driver's own address, local ones loopback.
         wished: the section of the spec, None for the defaults.
     """
     spec = wished or TimelineServiceSpec()
@@ -69,7 +69,7 @@ def views_for(spark: SparkSession, wished: TimelineServiceSpec | None) -> Views:
 
 
 class EmbeddedViews:
-    """Views that this process keeps, and serves from the first use on."""
+    """Views that this process holds, and serves from the first use on."""
 
     def __init__(self, spec: TimelineServiceSpec, host: str) -> None:
         self._spec = spec
@@ -79,14 +79,14 @@ class EmbeddedViews:
 
     @classmethod
     def of(cls, spec: TimelineServiceSpec, host: str = _LOOPBACK) -> Self:
-        """Return views of a service of their own, that listens on `host`."""
+        """Return the views of a service of its own that listens on `host`."""
         return cls(spec, host)
 
     @contextmanager
     def opened(self, table: Table) -> Iterator[FileSystemView]:
-        """Give the kept view where it is as of the table's timeline, else one that lists.
+        """Yield the held view if it matches the table's timeline, else one that lists.
 
-        Either is compared with what the table's commits recorded.
+        Either is compared with the records of the table's commits.
         """
         view = self.served(table).view
         view.sync()
@@ -98,7 +98,7 @@ class EmbeddedViews:
             yield listed
 
     def address(self, table: Table) -> ServiceAddress:
-        """Return where tasks ask for this table, as of its timeline."""
+        """Return the address where tasks query this table, as of its timeline."""
         service = self._service()
         return ServiceAddress(
             host=service.server.host,
@@ -111,7 +111,7 @@ class EmbeddedViews:
         )
 
     def served(self, table: Table) -> ServedTable:
-        """Return the table with its view, which is kept from now on."""
+        """Return the table with its view, which is held from now on."""
         service = self._service()
         with self._lock:
             location = table.storage.location
@@ -123,13 +123,13 @@ class EmbeddedViews:
             return found
 
     def serves(self, location: str) -> bool:
-        """Return whether a table's view is kept."""
+        """Return whether a table's view is held."""
         with self._lock:
             running = self._running
             return running is not None and running.tables.find(location) is not None
 
     def stop(self) -> None:
-        """Serve no more; what was kept is gone."""
+        """Stop serving, and drop all views."""
         with self._lock:
             running, self._running = self._running, None
         if running is not None:
@@ -137,7 +137,7 @@ class EmbeddedViews:
             running.tables.close()
 
     def _service(self) -> _Running:
-        """Return the service; the first use begins it."""
+        """Return the service; the first call starts it."""
         with self._lock:
             if self._running is None:
                 tables = Tables()
@@ -169,21 +169,21 @@ def run(
     variables: Mapping[str, str] | None = None,
     run_id: str | None = None,
 ) -> RunResult:
-    """Run a spec file and return what was done; nothing new is no error.
+    """Run a spec file and return the result; having nothing new to load is not an error.
 
-    The session is used as it is: the spec's section `spark` is not applied, and it stays open. A
-    run that was cut off is resumed when spec and source are the same, else undone and begun again.
-    A load of a `run_id` that was published before does nothing.
+    The session is used unchanged: the spec's section `spark` is not applied, and it stays open. An
+    interrupted run is resumed if spec and source are unchanged, else rolled back and started again.
+    A load with a `run_id` that was published before does nothing.
 
     Raises:
-        SpecError, PlanError: the spec is faulty, or does not fit what is there.
-        AuditFailedError: the gate refused; the table is as it was.
+        SpecError, PlanError: the spec is faulty, or does not fit the table or source.
+        AuditFailedError: the audit gate refused; the table is unchanged.
         RetryableError, EngineError: nothing was published.
         AfterCommitError: published, but a later step failed.
         OutcomeUnknownError: the outcome is unknown; nothing was deleted.
     """
     request = Request(path=Path(spec), target=target, variables=variables or {}, run_id=run_id)
-    tasks = SparkTasks(spark)  # before the spec is read: it refuses some sessions
+    tasks = SparkTasks(spark)  # before reading the spec, as it refuses some sessions
     with TemporaryDirectory() as scratch, Jvm(spark).keeping_active():
         prepared = prepare(request, PlanningContext(tasks=tasks, scratch=Path(scratch)))
         plan = prepared.plan
@@ -195,12 +195,12 @@ def run(
 def spark_backend(
     spark: SparkSession, service: TimelineServiceSpec | None, events: Events = silent
 ) -> Backend:
-    """Return the backend on a session, which stays open and as it was.
+    """Return the backend on a session, which stays open and unchanged.
 
     Args:
         spark: the session.
         service: the spec's section `timeline_service`, None for the defaults.
-        events: receive what the reader of inputs has to report.
+        events: receives the notes of the input reader.
 
     Raises:
         PlanError: `spark/speculation-refused`.

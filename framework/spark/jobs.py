@@ -1,7 +1,7 @@
-"""Jobs that other threads start, so that they can be cancelled when this one is interrupted.
+"""Jobs on threads of their own, so that they can be cancelled when the caller is interrupted.
 
-An interruption in the middle of a call to Java would leave its answer to the next call, and the job
-running. So the thread that may be interrupted waits, and others call.
+An interruption during a call to Java would leave its answer to the next call, and the job running.
+So the thread that may be interrupted waits, while other threads call Java.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _INHERITED: Final = ("spark.scheduler.pool", "spark.jobGroup.id")
 
 
 def run_job(context: SparkContext, description: str, work: Callable[[], Result]) -> Result:
-    """Return what `work` returns; it runs its jobs on a thread of its own.
+    """Return the result of `work`, which runs its jobs on a thread of its own.
 
-    They are in the pool and the job group of the calling thread. What Spark raises comes as ours.
-    Whatever ends the waiting, an interruption too, cancels the jobs, and nothing is under way any
-    more when it is raised.
+    The jobs are in the pool and the job group of the calling thread. Spark's errors are raised as
+    ours. If the wait ends by an error or an interruption, the jobs are cancelled, and none is
+    running when it is raised.
     """
     tag, local = new_tag(), inherited(context)
 
@@ -50,12 +50,12 @@ def run_job(context: SparkContext, description: str, work: Callable[[], Result])
 
 
 def new_tag() -> str:
-    """Return a tag that no other job has."""
+    """Return a unique tag for jobs."""
     return f"lakestrap-{uuid4().hex}"
 
 
 def inherited(context: SparkContext) -> dict[str, str]:
-    """Return what jobs inherit from the calling thread: its pool and its job group."""
+    """Return the properties that jobs inherit from the calling thread: pool and job group."""
     with typed():
         found = {key: context.getLocalProperty(key) for key in _INHERITED}
     return {key: value for key, value in found.items() if value is not None}
@@ -63,7 +63,7 @@ def inherited(context: SparkContext) -> dict[str, str]:
 
 @contextmanager
 def tagged(context: SparkContext, tag: str, local: Mapping[str, str]) -> Iterator[None]:
-    """Let the jobs of this thread have a tag, and be interrupted in their tasks."""
+    """Tag the jobs of this thread, and make their tasks interruptible."""
     for key, value in local.items():
         context.setLocalProperty(key, value)
     context.addJobTag(tag)
@@ -71,16 +71,16 @@ def tagged(context: SparkContext, tag: str, local: Mapping[str, str]) -> Iterato
     try:
         yield
     finally:
-        with suppress(Py4JError):  # where the JVM has ended
+        with suppress(Py4JError):  # if the JVM has ended
             context.removeJobTag(tag)
 
 
 def cancel(context: SparkContext, tag: str, pending: set[Future[Any]]) -> None:
-    """Cancel jobs and wait until none is under way; does nothing where all are done."""
+    """Cancel jobs and wait until none is running; does nothing if all are done."""
     for future in pending:
         future.cancel()
     pending = {future for future in pending if not future.done()}
     while pending:
-        with suppress(Py4JError):  # where the JVM has ended, and the jobs with it
+        with suppress(Py4JError):  # if the JVM has ended, and the jobs with it
             context.cancelJobsWithTag(tag)
         pending = wait(pending, timeout=_CANCEL_AGAIN_S).not_done

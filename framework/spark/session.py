@@ -1,6 +1,6 @@
-"""The Spark session: the caller's own where there is one, else one of ours, quiet and local.
+"""The Spark session: the caller's own if there is one, else a quiet local one of this program.
 
-A session that we did not start is used as it is and never stopped.
+A session that this program did not start is used unchanged and never stopped.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["DEFAULT_MASTER", "OpenSession", "check_speculation", "open_session"]
 _LOGGER: Final = logging.getLogger(__name__)
 
 DEFAULT_MASTER: Final = "local[*,4]"
-"""All cores of this machine; a task gets four attempts, as it would on a cluster."""
+"""All cores of this machine; a task gets four attempts, as on a cluster."""
 
 _APP_NAME: Final = "run-pipeline"
 _MINIMUM_JAVA: Final = 17
@@ -71,7 +71,7 @@ class OpenSession:
     Attributes:
         spark: the session.
         is_ours: whether `open_session` started it.
-        log_file: where Spark's log goes, None where another started the session.
+        log_file: the file of Spark's log, None if another program started the session.
     """
 
     spark: SparkSession
@@ -79,11 +79,11 @@ class OpenSession:
     log_file: Path | None
 
     def close(self) -> None:
-        """Stop the session if it is ours; one whose JVM has ended is forgotten."""
+        """Stop the session if it is ours; if its JVM has ended, forget it."""
         if not self.is_ours:
             return
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # says what the branch below deals with
+            warnings.simplefilter("ignore", RuntimeWarning)  # about the case handled below
             try:
                 self.spark.stop()
             except (Py4JError, OSError):
@@ -106,8 +106,8 @@ def open_session(
 
     Args:
         master: None means `DEFAULT_MASTER`, or the active session's.
-        conf: settings that beat our own; a running session keeps the ones it has.
-        log_folder: where Spark's log is written; None makes a folder for temporary files.
+        conf: settings that override our own; a running session keeps its own.
+        log_folder: where Spark's log is written; None creates a temporary folder.
 
     Raises:
         PlanError: `spark/speculation-refused`, `spark/other-master`.
@@ -129,9 +129,9 @@ def open_session(
 
 
 def _silence_query_contexts() -> None:
-    """Keep PySpark 4 from writing the trace of each wrong query to stderr; 3.5 does not.
+    """Keep PySpark 4 from writing the trace of each faulty query to stderr; 3.5 does not.
 
-    The exception that follows says it all.
+    The exception that follows has all of it.
     """
     try:
         logger = import_module("pyspark.logger").PySparkLogger
@@ -142,8 +142,8 @@ def _silence_query_contexts() -> None:
 
 
 def _forget() -> None:
-    """Let PySpark start another JVM, after the one that it knows has ended."""
-    SparkSession._instantiatedSession = None  # noqa: SLF001  `stop` does not come so far
+    """Let PySpark start another JVM after the known one has ended."""
+    SparkSession._instantiatedSession = None  # noqa: SLF001  `stop` does not get this far
     SparkSession._activeSession = None  # noqa: SLF001
     SparkContext._gateway = None  # noqa: SLF001
     SparkContext._jvm = None  # noqa: SLF001
@@ -152,7 +152,7 @@ def _forget() -> None:
 def check_speculation(spark: SparkSession) -> None:
     """Refuse a session that runs tasks twice on purpose.
 
-    A late twin writes files after its task was counted as done (reliability.md, B6).
+    A late duplicate writes files after its task was counted as done (reliability.md, B6).
 
     Raises:
         PlanError: `spark/speculation-refused`.
@@ -161,7 +161,7 @@ def check_speculation(spark: SparkSession) -> None:
 
 
 def _refuse_speculation(value: str | None) -> None:
-    """Raise if `value`, a setting's text, switches speculation on."""
+    """Raise if `value`, a setting's text, enables speculation."""
     if (value or "false").strip().lower() == "true":
         raise PlanError(
             "spark/speculation-refused",
@@ -176,13 +176,13 @@ def _check_master(running: SparkSession, master: str | None) -> None:
     if master is not None and master != actual:
         raise PlanError(
             "spark/other-master",
-            f"a session with master {actual} is running; {master} was asked for",
-            remedy="Leave the master out, or stop that session first.",
+            f"a session with master {actual} is running; {master} was requested",
+            remedy="Omit the master, or stop that session first.",
         )
 
 
 def _check_java() -> None:
-    """Refuse to start Spark without a Java that it runs on."""
+    """Refuse to start Spark without a suitable Java."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if java is None or not Path(java).is_file():
@@ -190,7 +190,7 @@ def _check_java() -> None:
     found = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603 - the Java that Spark would start
     match = re.search(r'version "(?:1\.)?(\d+)', found.stderr)
     if match is None or int(match[1]) < _MINIMUM_JAVA:
-        first = found.stderr.strip().splitlines()[:1] or ["it says nothing"]
+        first = found.stderr.strip().splitlines()[:1] or ["it prints nothing"]
         raise _no_java(f"{java} is not Java {_MINIMUM_JAVA} or later ({first[0]})")
 
 
@@ -205,14 +205,14 @@ def _no_java(message: str) -> EngineError:
 
 
 def _log4j(folder: Path, log: Path) -> Path:
-    """Write the logging configuration and return where it is."""
+    """Write the logging configuration and return its path."""
     path = folder / "log4j2.properties"
     path.write_text(_LOG4J.format(log=log))
     return path
 
 
 def _settings(master: str, conf: Mapping[str, str], log4j: Path) -> dict[str, str]:
-    """Return the settings of a new session; the caller's beat ours, Java options are joined."""
+    """Return the settings of a new session; the caller's override ours, Java options are joined."""
     ours = {**_QUIET, **(_LOOPBACK if master.startswith("local") else {})}
     java = f"-Dlog4j2.configurationFile={log4j.as_uri()} {conf.get(_JAVA_OPTIONS, '')}".strip()
     fixed = {"spark.master": master, _JAVA_OPTIONS: java}
@@ -230,14 +230,14 @@ def _start(settings: Mapping[str, str], log: Path) -> SparkSession:
             "spark/not-started",
             f"Spark did not start: {error}",
             where=Where(file=str(log)),
-            remedy="The log named above says why.",
+            remedy="The log named above has the reason.",
         ) from error
     _log_faults_of_accumulators(spark)
     return spark
 
 
 def _log_faults_of_accumulators(spark: SparkSession) -> None:
-    """Let the server for accumulators log a JVM that has ended; it would print a traceback."""
+    """Make the accumulator server log the end of a JVM instead of printing a traceback."""
     server: Any = getattr(spark.sparkContext, "_accumulatorServer", None)
     if server is not None:
         server.handle_error = lambda *_: _LOGGER.warning("accumulators: %r", sys.exception())
@@ -245,7 +245,7 @@ def _log_faults_of_accumulators(spark: SparkSession) -> None:
 
 @contextlib.contextmanager
 def _stderr_into(log: Path) -> Iterator[None]:
-    """Let processes that are started meanwhile inherit `log` as their standard error.
+    """Make processes started in the context inherit `log` as their standard error.
 
     The JVM and its Python workers keep it, so that a terminal stays free for progress.
     """
@@ -264,9 +264,9 @@ def _stderr_into(log: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _this_python(master: str) -> Iterator[None]:
-    """Let a local session's workers run this interpreter, and find its modules alone.
+    """Make a local session's workers run this interpreter, and find its modules alone.
 
-    Spark reads `PYSPARK_PYTHON` once, when it starts; another Python that it names may lack what
+    Spark reads `PYSPARK_PYTHON` once, at the start; another Python that it names may lack what
     tasks import. Workers inherit the other variable: without it a folder of the user's beside the
     spec would hide a package of the same name. On a cluster the variables are its owner's.
     """

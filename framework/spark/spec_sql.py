@@ -1,8 +1,8 @@
-"""Whether SQL of a spec may run in a session: Spark's own reading of it is asked (ADR 0021).
+"""Check that SQL of a spec may run in a session, by Spark's own parse (ADR 0021).
 
-`validate` has looked at the text before; what it read otherwise than Spark does is refused here.
-The parsed text is looked at before anything is analysed, since Spark opens files while it analyses;
-the analysed plan afterwards, for what a name has led to.
+`validate` has checked the text before; SQL that it parsed differently from Spark is refused here.
+The parsed text is checked before any analysis, since Spark opens files during analysis; the
+analysed plan is checked afterwards, for what names resolved to.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _READS: Final = frozenset(
     SubqueryAlias Union UnresolvedHaving UnresolvedHint UnresolvedInlineTable UnresolvedPivot
     UnresolvedRelation UnresolvedSubqueryColumnAliases UnresolvedTVFAliases
     UnresolvedTableValuedFunction UnresolvedWith Unpivot WithWindowDefinition
-    """.split()  # noqa: SIM905 - a list of this length is read more easily as text
+    """.split()  # noqa: SIM905 - a list of this length is easier to read as text
 )
-"""What Spark's parser makes of queries that only read, in Spark 3.5 to 4.1."""
+"""Nodes of Spark's parser in queries that only read, in Spark 3.5 to 4.1."""
 
 _OWN_ROWS: Final = frozenset({"OneRowRelation", "LocalRelation", "Range"})
 _INNER_ROWS: Final = frozenset({"CTERelationRef", "UnionLoopRef"})
@@ -42,17 +42,17 @@ _REFUSED_CLASSES: Final = frozenset(
     ProtobufDataToCatalyst CatalystDataToProtobuf PythonWorkerLogs ScriptTransformation
     """.split()  # noqa: SIM905 - likewise
 )
-"""The classes of functions that are refused, by whatever name they were called."""
+"""The classes of refused functions, whatever name they were called by."""
 
 
 def check_query(session: SparkSession, sql: str, views: Collection[str]) -> None:
-    """Refuse a query that calls what is not allowed or reads what is not among the views.
+    """Refuse a query that calls forbidden functions or reads other tables than the views.
 
     Nothing is analysed, opened or run; costs some calls to Java for each part of the query.
 
     Raises:
         PlanError: `sql/not-allowed`.
-        ParseException: Spark does not take it as a query.
+        ParseException: Spark does not accept it as a query.
     """
     jvm = Jvm(session)
     _check_substitution(session, sql)
@@ -60,11 +60,11 @@ def check_query(session: SparkSession, sql: str, views: Collection[str]) -> None
 
 
 def check_expression(session: SparkSession, sql: str, views: Collection[str]) -> None:
-    """Refuse an expression that calls what is not allowed, or whose queries read other views.
+    """Refuse an expression that calls forbidden functions, or queries other views.
 
     Raises:
         PlanError: `sql/not-allowed`.
-        ParseException: Spark does not take it as an expression.
+        ParseException: Spark does not accept it as an expression.
     """
     jvm = Jvm(session)
     _check_substitution(session, sql)
@@ -72,7 +72,7 @@ def check_expression(session: SparkSession, sql: str, views: Collection[str]) ->
 
 
 def check_frame(frame: DataFrame, views: Collection[str]) -> None:
-    """Refuse the frame of a query whose analysed plan reads other things than the views.
+    """Refuse the frame of a query whose analysed plan reads anything but the views.
 
     Raises:
         PlanError: `sql/not-allowed`.
@@ -83,34 +83,33 @@ def check_frame(frame: DataFrame, views: Collection[str]) -> None:
 
 
 def _check_substitution(session: SparkSession, sql: str) -> None:
-    """Refuse text in whose `${…}` the session would put settings or the environment."""
+    """Refuse text with `${…}` if the session would substitute settings or the environment."""
     if "${" in sql and str(session.conf.get(_SUBSTITUTION, "true")).lower() == "true":
-        raise _refusal(f"the session replaces `${{…}}` in SQL, as {_SUBSTITUTION} says")
+        raise _refusal(f"the session replaces `${{…}}` in SQL, because of {_SUBSTITUTION}")
 
 
 def _refusal(reason: str) -> PlanError:
-    """Return the error of SQL that may not run."""
     return PlanError(
         "sql/not-allowed",
-        f"SQL of the spec may not run: {reason}",
+        f"SQL of the spec is not allowed: {reason}",
         remedy="Call functions of Spark that compute from the rows, and read the declared views.",
     )
 
 
 class _Parsed:
-    """A walk over what Spark's parser made of a text."""
+    """A walk over the parsed form of a text."""
 
     def __init__(self, jvm: Jvm, views: Collection[str]) -> None:
-        """Take the views that may be read."""
+        """Set the views that may be read."""
         self._jvm = jvm
         self._views = {view.lower() for view in views}
         self._catalog = jvm.session.sessionState().catalog()
 
     def plan(self, plan: Any) -> None:
-        """Refuse what the plan, or anything in it, may not do."""
+        """Refuse a plan with parts that are not allowed."""
         kind = _kind(plan)
         if kind not in _READS:
-            raise _refusal(f"a query of a spec has no `{kind}`")
+            raise _refusal(f"a query of a spec may not use `{kind}`")
         if kind == "UnresolvedWith":
             self._views |= {str(each.alias()).lower() for each in self._inner(plan)}
         elif kind == "UnresolvedRelation":
@@ -123,30 +122,30 @@ class _Parsed:
             self.expression(each)
 
     def expression(self, expression: Any) -> None:
-        """Refuse what the expression, or anything in it, may not do."""
+        """Refuse an expression with parts that are not allowed."""
         kind = _kind(expression)
         if kind == "UnresolvedFunction":
             self._function([str(part) for part in self._jvm.listed(expression.nameParts())])
         elif kind == "UnresolvedGenerator":
             self._function(str(expression.name().unquotedString()).split("."))
         elif "Identifier" in kind or kind in _REFUSED_CLASSES:
-            raise _refusal(f"an expression of a spec has no `{kind}`")
+            raise _refusal(f"an expression of a spec may not use `{kind}`")
         elif self._jvm.is_expression(expression, "PlanExpression"):
             self.plan(expression.plan())
         for child in self._jvm.listed(expression.children()):
             self.expression(child)
 
     def _inner(self, plan: Any) -> list[Any]:
-        """Return the common table expressions of a plan; of others its subqueries, again."""
+        """Return a plan's common table expressions; others repeat their subqueries here."""
         return self._jvm.listed(plan.innerChildren()) if _kind(plan) == "UnresolvedWith" else []
 
     def _relation(self, parts: list[str]) -> None:
-        """Refuse a table that is no declared view."""
+        """Refuse a table that is not a declared view."""
         if len(parts) != 1 or parts[0].lower() not in self._views:
-            raise _refusal(f"it reads `{'.'.join(parts)}`, which is no view of the spec")
+            raise _refusal(f"it reads `{'.'.join(parts)}`, which is not a view of the spec")
 
     def _function(self, parts: list[str]) -> None:
-        """Refuse a function that is not allowed and that the caller has not registered."""
+        """Refuse a function that is neither allowed nor registered by the caller."""
         name = ".".join(parts)
         is_sign = len(parts) == 1 and not any(letter.isalnum() for letter in name)
         fault = None if is_sign else function_fault(name)
@@ -154,7 +153,7 @@ class _Parsed:
             raise _refusal(fault)
 
     def _is_registered(self, name: str) -> bool:
-        """Whether the caller has registered the function in the session, under no refused name."""
+        """Return whether the caller registered the function, under a name that is not refused."""
         found = self._jvm.function_identifier(name)
         return name.lower() not in refused_functions() and bool(
             self._catalog.isTemporaryFunction(found)
@@ -169,17 +168,17 @@ def _expressions(jvm: Jvm, plan: Any, kind: str) -> Iterator[Any]:
 
 
 def _check_analysed(jvm: Jvm, plan: Any, views: Collection[str]) -> None:
-    """Refuse an analysed plan that reads rows from elsewhere than the views and itself."""
+    """Refuse an analysed plan that reads rows from anywhere but the views and itself."""
     kind = _kind(plan)
     if kind == "View" and bool(plan.isTempView()):
         if str(plan.desc().identifier().table()).lower() in views:
-            return  # its plan was looked at when it was made
+            return  # its plan was checked when it was created
         raise _refusal(f"it reads the view `{plan.desc().identifier().table()}`")
     children = jvm.listed(plan.children())
     if not children and kind not in _OWN_ROWS | _INNER_ROWS:
         raise _refusal(f"it reads `{str(plan.simpleStringWithNodeId())[:80]}`")
     if kind in _REFUSED_CLASSES:
-        raise _refusal(f"a query of a spec has no `{kind}`")
+        raise _refusal(f"a query of a spec may not use `{kind}`")
     for child in children:
         _check_analysed(jvm, child, views)
     for expression in jvm.listed(plan.expressions()):
@@ -187,10 +186,10 @@ def _check_analysed(jvm: Jvm, plan: Any, views: Collection[str]) -> None:
 
 
 def _check_analysed_expression(jvm: Jvm, expression: Any, views: Collection[str]) -> None:
-    """Refuse an analysed expression that came to a function which is not allowed."""
+    """Refuse an analysed expression that resolved to a function that is not allowed."""
     kind = _kind(expression)
     if kind in _REFUSED_CLASSES:
-        raise _refusal(f"an expression of a spec has no `{kind}`")
+        raise _refusal(f"an expression of a spec may not use `{kind}`")
     if jvm.is_expression(expression, "PlanExpression"):
         _check_analysed(jvm, expression.plan(), views)
     for child in jvm.listed(expression.children()):
@@ -198,5 +197,4 @@ def _check_analysed_expression(jvm: Jvm, expression: Any, views: Collection[str]
 
 
 def _kind(node: Any) -> str:
-    """Return the simple name of a Java object's class."""
     return str(node.getClass().getSimpleName()).removesuffix("$")

@@ -1,4 +1,4 @@
-"""SQL over one table of ours, for people who look at it."""
+"""SQL over one of our tables, with results for people."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Answer:
     """Rows of a query.
 
     Attributes:
-        columns: their names, in order, each once: a name that comes again is `name_2`.
+        columns: their names, in order, made unique: a repeated name becomes `name_2`.
         rows: in the order of the query, each a JSON object by column; times are in UTC.
-        has_more: whether the query has more rows than were asked for.
+        has_more: whether the query has more rows than requested.
     """
 
     columns: tuple[str, ...]
@@ -38,13 +38,13 @@ class Answer:
 def query(
     spark: SparkSession, location: str, sql: str, *, as_of: Moment | None = None, limit: int
 ) -> Answer:
-    """Return at most `limit` rows of a query over a table, which goes by its own name.
+    """Return at most `limit` rows of a query over a table, available under its own name.
 
-    It is also there as `this`, for tables whose name is hard to write.
+    It is also available as `this`, for tables whose name is hard to write.
 
     Raises:
-        PlanError: `sql/wrong`; Spark does not take the query. As of `read`.
-        FrameworkError: as of `read`, or what tasks met.
+        PlanError: `sql/wrong`; Spark rejects the query. As of `read`.
+        FrameworkError: as of `read`, or a failure of tasks.
     """
     table = open_table(absolute(location), as_of)
     frame = rows_of(spark, table, Reading())
@@ -56,15 +56,15 @@ def query(
     except (AnalysisException, ParseException) as error:
         raise PlanError(
             "sql/wrong",
-            f"Spark does not take the query: {first_line(error)}",
-            remedy=f"The table is `{table.properties.name}` here, and `this`.",
+            f"Spark rejects the query: {first_line(error)}",
+            remedy=f"Name the table `{table.properties.name}` or `this`.",
         ) from error
 
 
 def answer_of(frame: DataFrame, *, limit: int) -> Answer:
-    """Return at most `limit` rows of a frame; takes the jobs that Spark needs for one row more.
+    """Return at most `limit` rows of a frame; costs the jobs that Spark needs for one row more.
 
-    What Spark raises comes as it is.
+    Spark's errors are raised unchanged.
     """
     columns = _each_once(frame.columns)
     as_json = to_json(struct("*"), {"ignoreNullFields": "false", "timeZone": "UTC"})
@@ -77,7 +77,7 @@ def answer_of(frame: DataFrame, *, limit: int) -> Answer:
 
 
 def _each_once(names: Sequence[str]) -> tuple[str, ...]:
-    """Return names without repetition."""
+    """Return the names, made unique."""
     found: list[str] = []
     for name in names:
         numbered = (f"{name}_{number}" for number in count(2))

@@ -1,7 +1,7 @@
-"""How a fault travels from a task to the driver: as JSON, in a status or in an exception's text.
+"""Transport of faults from tasks to the driver: as JSON, in a status or an exception's text.
 
-A fault that another attempt cannot mend comes back as a status, so Spark does not try again. One
-that may pass by itself is raised in the task, so Spark tries again, and its text has the same
+A fault that another attempt cannot fix is returned as a status, so that Spark does not retry. A
+fault that may be transient is raised in the task, so that Spark retries, and its text has the same
 JSON between two marks.
 """
 
@@ -43,7 +43,7 @@ __all__ = [
 
 
 SPARK_REFUSES: Final = (PySparkException, Py4JJavaError)
-"""What Spark raises while it is alive; of classes that PySpark does not know, the second."""
+"""Spark's errors while its JVM is alive; the second for classes that PySpark does not know."""
 
 _LONGEST: Final = 500
 
@@ -54,7 +54,7 @@ _TELLING: Final = re.compile(
     r"^.*(?:exited unexpectedly|Caused by|OutOfMemory|crashed).*$", re.MULTILINE
 )
 _UNREADABLE: Final = re.compile(r"Encountered error while reading file (\S+?)\.?(?: Details|\s|$)")
-"""What Spark 3.5 and later say of a file that a scan of theirs cannot read; the place is a URI."""
+"""The message of Spark 3.5 and later for a file that its scan cannot read; the file is a URI."""
 _FILE_ROOT: Final = re.compile("^file:/+")
 _TRACEBACK: Final = "Traceback (most recent call last)"
 _HEADLINE_CHARS: Final = 500
@@ -62,7 +62,7 @@ _HEADLINE_CHARS: Final = 500
 
 @contextmanager
 def typed(passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-    """Turn Spark's errors into ours, but for those that are let pass."""
+    """Convert Spark's errors to ours, except those in `passing`."""
     try:
         yield
     except passing:
@@ -73,40 +73,40 @@ def typed(passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
 
 
 def first_line(error: PySparkException | Py4JJavaError) -> str:
-    """Return what Spark says in one line, without the plan or the trace that follows."""
+    """Return Spark's message in one line, without the plan or the trace that follows."""
     if isinstance(error, Py4JJavaError):
         text = str(error.java_exception.getMessage() or error.java_exception)
     else:
-        # 4.x has no message for what is not of Spark's own classes, 3.5 has not even the method.
+        # 4.x has no message for classes other than Spark's own, 3.5 not even the method.
         text = (hasattr(error, "getMessage") and error.getMessage()) or str(error)
     reason = next((line.strip(" ;") for line in text.splitlines() if line.strip()), "")
     return reason[:_LONGEST]
 
 
 def _fault(error: PySparkException | Py4JError) -> FrameworkError:
-    """Return the error for a job that failed, or for a JVM that is gone."""
+    """Return the error for a failed job, or for a JVM that has ended."""
     if isinstance(error, PySparkException | Py4JJavaError):
         return from_text(str(error))
     return EngineError(
         "spark/gone",
-        "Spark's JVM ended in the middle of the work, or cannot be reached any more",
-        remedy="Its log may say why (memory, most often). Run the same command again.",
+        "Spark's JVM ended during the work, or can no longer be reached",
+        remedy="Its log may have the reason (most often memory). Run the same command again.",
     )
 
 
 class FirstCauseError(Exception):
-    """What went wrong inside a task, as text; the cause of a `TaskError`."""
+    """The error inside a task, as text; the cause of a `TaskError`."""
 
 
 class FaultInTaskError(Exception):
-    """Takes a fault out of a task: words for people, then what `from_text` looks for."""
+    """Transports a fault out of a task: text for people, then the JSON for `from_text`."""
 
     def __init__(self, error: FrameworkError) -> None:
         super().__init__(f"{error}\n{_BEGIN}{json.dumps(fault_of(error))}{_END}")
 
 
 def is_lasting(error: FrameworkError) -> bool:
-    """Whether the next attempt would meet the same fault."""
+    """Return whether another attempt would meet the same fault."""
     return not isinstance(error, StorageError)
 
 
@@ -119,7 +119,7 @@ def fault_of(error: FrameworkError) -> dict[str, Any]:
 def revive(fault: Mapping[str, Any]) -> FrameworkError:
     """Return the error that `fault_of` described, of its own class.
 
-    A `SpecError` comes back as a `TaskError`: tasks know no specs.
+    A `SpecError` becomes a `TaskError`: tasks have no specs.
     """
     kind: type[FrameworkError] | None = getattr(errors, str(fault["class"]), None)
     if kind is None or issubclass(kind, SpecError):
@@ -155,7 +155,7 @@ def _not_readable(file: str, cause: str) -> CorruptFileError:
 
 
 def _task_error(message: str, cause: str) -> TaskError:
-    """Return the error for something unforeseen."""
+    """Return the error for an unexpected failure."""
     error = TaskError(
         "task/failed",
         f"a task failed on each of its attempts: {message}",
@@ -166,10 +166,9 @@ def _task_error(message: str, cause: str) -> TaskError:
 
 
 def _headline(text: str) -> str:
-    """Return the line of a Spark exception that says most; never empty.
+    """Return the most informative line of a Spark exception; never empty.
 
-    The first line after a traceback that is not indented is the exception, whatever its class is
-    called.
+    The first unindented line after a traceback is the exception, whatever its class.
     """
     python = text.partition(_TRACEBACK)[2]
     lines = [*_RAISED.findall(python)[:1], *_TELLING.findall(text)[:1], *text.split("\n")]

@@ -1,9 +1,9 @@
-"""Tasks over Spark: the pure function and its descriptors travel, statuses come back.
+"""Tasks over Spark: descriptors go to a pure function, statuses come back.
 
-Spark moves only descriptors and statuses; files are read and written by the tasks themselves.
-A Python task costs about 0.1 s of CPU, so whoever packs descriptors gives each one much to do.
-A few jobs of at most `parallelism` tasks are under way at a time: while the last task of one still
-runs, those of the next have begun, and the statuses of each arrive when it is done.
+Spark moves only descriptors and statuses; the tasks themselves read and write files. A Python task
+costs about 0.1 s of CPU, so each descriptor should hold much work. A few jobs of at most
+`parallelism` tasks run at a time: while the last task of one still runs, those of the next have
+started, and the statuses of each arrive when it is done.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def name_of(work: Callable[[str], str]) -> str:
     """Return `module:name` of a module-level function.
 
     Raises:
-        ValueError: it is a lambda, a method or lies inside another function.
+        ValueError: it is a lambda, a method or a nested function.
     """
     if not hasattr(work, "__qualname__") or "." in work.__qualname__ or "<" in work.__qualname__:
-        raise ValueError(f"{work!r} is no module-level function")
+        raise ValueError(f"{work!r} is not a module-level function")
     return f"{work.__module__}:{work.__qualname__}"
 
 
@@ -55,7 +55,7 @@ def run_in_task(name: str, batches: Iterator[Any]) -> Iterator[Any]:
     """Yield one outcome for each descriptor in batches of one string column.
 
     Args:
-        name: of the function, as `name_of` gave it.
+        name: of the function, as of `name_of`.
         batches: `pyarrow.RecordBatch`es of descriptors.
     """
     module, _, function = name.partition(":")
@@ -67,17 +67,17 @@ def run_in_task(name: str, batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def status_of(outcome: str) -> str:
-    """Return the status in an outcome, or raise the fault that is in it."""
+    """Return the status in an outcome, or raise its fault."""
     if outcome.startswith(_DONE):
         return outcome[len(_DONE) :]
     raise revive(json.loads(outcome[len(_FAULT) :]))
 
 
 def _settle() -> None:
-    """Spare the next task in this process what a worker does between tasks.
+    """Spare the next task in this process the work of a Python worker between tasks.
 
-    It reads the directory of `pyspark.zip` again for each package that was imported from it, and
-    collects garbage among all that was ever imported; both cost more than all else of a small task.
+    A worker reads the directory of `pyspark.zip` again for each package imported from it, and
+    collects garbage among everything ever imported; both cost more than the rest of a small task.
     """
     for path, finder in list(sys.path_importer_cache.items()):
         if isinstance(finder, zipimporter):
@@ -87,12 +87,12 @@ def _settle() -> None:
 
 @cache
 def _freeze() -> None:
-    """Keep what lives now out of later collections; once in a process."""
+    """Exclude all current objects from later garbage collections; once per process."""
     gc.freeze()
 
 
 def _outcome(work: Callable[[str], str], descriptor: str) -> str:
-    """Return status or lasting fault as text; a passing fault is raised for another attempt."""
+    """Return status or lasting fault as text; raise a transient fault for another attempt."""
     try:
         return _DONE + work(descriptor)
     except FrameworkError as error:
@@ -103,7 +103,7 @@ def _outcome(work: Callable[[str], str], descriptor: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
-    """What the jobs of one `run` have in common."""
+    """The common parts of the jobs of one `run`."""
 
     name: str
     tag: str
@@ -112,10 +112,10 @@ class _Job:
 
 
 class SparkTasks:
-    """Runs tasks on the executors of a session, which stays open and as it was."""
+    """Runs tasks on the executors of a session, which stays open and unchanged."""
 
     def __init__(self, spark: SparkSession) -> None:
-        """Take a session.
+        """Bind to a session.
 
         Raises:
             PlanError: `spark/speculation-refused`.
@@ -126,14 +126,14 @@ class SparkTasks:
 
     @property
     def parallelism(self) -> int:
-        """Cores of all executors, as Spark counts them when the tasks are made."""
+        """Cores of all executors, as Spark counts them when this object is created."""
         return self._parallelism
 
     def run(self, work: Callable[[str], str], descriptors: Sequence[str]) -> Iterator[str]:
         """Yield statuses, job by job as jobs complete.
 
-        `work` is found by its name on the executors, where this package must be installed.
-        Leaving the iterator early, by an error or an interruption too, cancels what is under way.
+        `work` is imported by its name on the executors, where this package must be installed.
+        Leaving the iterator early, by an error or an interruption too, cancels running jobs.
         """
         name, size = name_of(work), self._parallelism
         chunks = [descriptors[at : at + size] for at in range(0, len(descriptors), size)]
@@ -168,7 +168,7 @@ class SparkTasks:
 
 
 def _lost(expected: int, found: int) -> TaskError:
-    """Return the error for a job that returned too few or too many statuses."""
+    """Return the error for a job that returned a wrong number of statuses."""
     return TaskError(
         "task/lost-status",
         f"{expected} tasks returned {found} statuses",

@@ -1,1 +1,1 @@
-"""What the author asked for: YAML in, a checked `PipelineSpec` out, or every fault at its place."""
+"""The author's request: YAML in; a checked `PipelineSpec` out, or every fault with its position."""

@@ -1,7 +1,8 @@
 """JSON Schemas of spec and project file, for editors and other tools.
 
-`python -m framework.spec.json_schema` writes them into `schemas/`. They say what a file may look
-like; what only the loader can know (overlapping locations, unknown variables, …) they leave open.
+`python -m framework.spec.json_schema` writes them into `schemas/`. They describe the form of a
+file; faults that only the loader can find (overlapping locations, unknown variables, …) are not
+covered.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ _SECTIONS_TOGETHER = {
 
 
 def spec_schema() -> dict[str, Any]:
-    """The schema of `*.pipeline.yml`."""
+    """Return the schema of `*.pipeline.yml`."""
     return {**_schema(PipelineDocument, "A lakestrap pipeline"), **_SECTIONS_TOGETHER}
 
 
 def project_schema() -> dict[str, Any]:
-    """The schema of `run-pipeline.yml`; defaults are sections whose fields are all optional."""
+    """Return the schema of `run-pipeline.yml`; all fields of its defaults are optional."""
     schema = _schema(ProjectDocument, "A lakestrap project file")
     definitions, offered = schema["$defs"], spec_schema()["$defs"]
     for name in _reached(offered, "CheckSpec", *_DEFAULTS.values()):
@@ -58,7 +59,7 @@ def project_schema() -> dict[str, Any]:
 
 
 def _reached(definitions: dict[str, Any], *names: str) -> list[str]:
-    """The names, and those that their definitions refer to, sorted."""
+    """Return the names, and those that their definitions refer to, sorted."""
     waiting, found = list(names), set()
     while waiting:
         name = waiting.pop()
@@ -69,7 +70,7 @@ def _reached(definitions: dict[str, Any], *names: str) -> list[str]:
 
 
 def rendered_schemas() -> dict[str, str]:
-    """File name to content of each schema file."""
+    """Return the content of each schema file by file name."""
     schemas = {"pipeline": spec_schema(), "project": project_schema()}
     return {
         f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
@@ -85,7 +86,7 @@ def main(folder: Path) -> None:
 
 
 def _schema(model: type[SpecModel], title: str) -> dict[str, Any]:
-    """The model's schema without what pydantic adds for itself, and with references allowed."""
+    """Return the model's schema without pydantic's own entries, and with references allowed."""
     schema = _refined(model.model_json_schema())
     table = schema["$defs"].get("TableSpec")
     if table:
@@ -101,7 +102,7 @@ def _schema(model: type[SpecModel], title: str) -> dict[str, Any]:
 
 
 def _refined(node: Any) -> Any:
-    """The schema node: no generated titles and nulls, and `${…}` wherever a scalar may stand."""
+    """Return the schema node without generated titles and nulls, and with `${…}` for scalars."""
     if isinstance(node, list):
         return [_refined(item) for item in node]
     if not isinstance(node, dict):
@@ -121,21 +122,20 @@ def _refined(node: Any) -> Any:
 
 
 def _without(node: dict[str, Any], name: str) -> dict[str, Any]:
-    """The node without one of its entries."""
     return {key: value for key, value in node.items() if key != name}
 
 
 def _is_noise(name: str, value: Any, node: dict[str, Any]) -> bool:
-    """Whether pydantic wrote it for itself.
+    """Return whether pydantic wrote the entry for itself.
 
-    A title, a default that means "left out", or the enum's docstring, which speaks to developers.
+    A title, a default that means "left out", or the enum's docstring, which is for developers.
     """
     empty = name == "default" and value in (None, [], {})
     return name == "title" or empty or (name == "description" and "enum" in node)
 
 
 def _without_null(node: dict[str, Any]) -> dict[str, Any]:
-    """The node without `null`, which no field takes."""
+    """Return the node without `null`, which no field accepts."""
     options = node.get("anyOf")
     if not isinstance(options, list) or {"type": "null"} not in options:
         return node
@@ -145,7 +145,7 @@ def _without_null(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_reference(node: dict[str, Any]) -> dict[str, Any]:
-    """The node, open to a reference where it takes a number, a boolean or one of a few words."""
+    """Return the node; a number, a boolean or an enum may also be a reference."""
     takes = node.get("type") in _NUMBERS or "enum" in node
     if not takes:
         return node

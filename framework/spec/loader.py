@@ -1,4 +1,4 @@
-"""YAML file -> `PipelineSpec`, or every fault in it at once."""
+"""YAML file -> `PipelineSpec`, or all of its faults at once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from framework.spec.sections.transform_spec import TransformSpec
 __all__ = ["SPEC_SUFFIX", "find_specs", "load_spec"]
 
 SPEC_SUFFIX = ".pipeline.yml"
-"""How the name of a spec file ends."""
+"""The suffix of a spec file's name."""
 
 _TAKEN_AS_THEY_ARE = (
     "table",
@@ -58,11 +58,11 @@ _CHECKS: tuple[type[_Checks], ...] = (
 def load_spec(
     path: Path, *, target: str | None = None, variables: Mapping[str, str] | None = None
 ) -> PipelineSpec:
-    """The checked spec of the file.
+    """Return the checked spec of the file.
 
-    `run-pipeline.yml` is looked for from the spec's folder upwards. `target` chooses one of its
-    targets (None: its `default_target`, if any); `variables` beat the target's. Reads the two
-    files, the files of SQL and the environment variables that are referred to, nothing else.
+    Searches for `run-pipeline.yml` from the spec's folder upwards. `target` chooses one of its
+    targets (None: its `default_target`, if any); `variables` override the target's. Reads only the
+    two files, and the SQL files and environment variables that they refer to.
 
     Raises:
         SpecError: every fault in all of them, errors first, each group by file and line.
@@ -109,26 +109,29 @@ def load_spec(
 
 
 def _document(source: SourceText, findings: FindingList) -> MapNode | None:
-    """The file's mapping; None, with a finding, where there is none."""
+    """Return the file's mapping; None, with a finding, if there is none."""
     root = parse(source, findings)
     if isinstance(root, MapNode):
         return root
     if not findings.errors:
         rule = "spec/empty-file" if root is None else "spec/wrong-type"
-        message = "a spec is a mapping that begins with `version: 1`"
+        message = "a spec is a mapping that starts with `version: 1`"
         findings.append(Positions.of(source, root).finding(rule, "", message))
     return None
 
 
 def _resolved(positions: Positions, scope: Scope, findings: FindingList) -> Variable:
-    """The document's data with references put in, and its storable twin."""
+    """Return the document's data with references resolved, and its storable form."""
     if positions.root is None:
         return Variable(value={}, stored={})
     return Resolver(scope=scope, findings=findings).resolve(positions.root)
 
 
 def _checked(resolved: Variable, files: SqlFiles) -> PipelineDocument | None:
-    """The document, or None where a field is at fault; relations between fields are checked too."""
+    """Return the document, or None if a field is faulty.
+
+    Relations between fields are checked too.
+    """
     data = _mapping(resolved.value)
     positions, findings, folder = files.positions, files.findings, files.folder
     for checks in _CHECKS:
@@ -139,7 +142,7 @@ def _checked(resolved: Variable, files: SqlFiles) -> PipelineDocument | None:
 
 
 def _judge(resolved: Variable, files: SqlFiles) -> Judge:
-    """Who reports what is wrong with fields, those of the project's profiles included."""
+    """Return the validator of fields, including those of the project's profiles."""
     return Judge(
         positions=files.positions,
         models={**MODELS, **models_by_name(_mapping(resolved.value))},
@@ -149,7 +152,7 @@ def _judge(resolved: Variable, files: SqlFiles) -> Judge:
 
 
 def _uses(transforms: tuple[TransformSpec, ...], checks: tuple[PlacedCheck, ...]) -> frozenset[str]:
-    """The variables that the Jinja of some SQL names."""
+    """Return the variables that the Jinja of the SQL uses."""
     named = (*(each.uses for each in transforms), *(each.uses for each in checks))
     return frozenset().union(*named)
 
@@ -160,7 +163,7 @@ def _unused(
     positions: Positions,
     uses: frozenset[str],
 ) -> Iterator[Finding]:
-    """A warning for each `--var` that is neither declared nor used."""
+    """Yield a warning for each `--var` that is neither declared nor used."""
     declared = {*project.variables, *(name for t in project.targets.values() for name in t)}
     for name in given:
         if name not in declared | uses and not positions.mentions(f"${{var.{name}}}"):
@@ -175,27 +178,26 @@ def _unused(
 
 
 def _sorted(project: Project, findings: FindingList) -> tuple[Finding, ...]:
-    """All findings, each once, errors first, each group by file and line."""
+    """Return all findings without duplicates, errors first, each group by file and line."""
     errors = dict.fromkeys((*project.findings.errors, *findings.errors))
     warnings = dict.fromkeys((*project.findings.warnings, *findings.warnings))
     return (*sort_findings(errors), *sort_findings(warnings))
 
 
 def _mapping(value: object) -> dict[str, object]:
-    """The value if it is a mapping, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def find_specs(paths: Sequence[Path]) -> tuple[Path, ...]:
-    """The spec files that the paths mean, each once, in order.
+    """Return the spec files of the paths, in order and without duplicates.
 
-    A file is taken as it is; a folder means every `*.pipeline.yml` at any depth, sorted, but not
-    in hidden and linked folders; no path at all means the current folder.
+    A file is taken as it is; a folder means every `*.pipeline.yml` at any depth, sorted, but not in
+    hidden and linked folders; no path at all means the current folder.
 
     Raises:
-        SpecError: `spec/file-not-found` for each path that is not there, `spec/unreadable-file`
-            for each folder that cannot be listed, `spec/file-name` for each file that would be
-            passed over for its name, `spec/no-specs` where nothing is left.
+        SpecError: `spec/file-not-found` for each path that does not exist,
+            `spec/unreadable-file` for each folder that cannot be listed, `spec/file-name` for
+            each file that its name would exclude, `spec/no-specs` if nothing is left.
     """
     findings = FindingList()
     found: dict[Path, None] = {}
@@ -216,7 +218,7 @@ def find_specs(paths: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def _below(folder: Path, findings: FindingList) -> Iterator[Path]:
-    """The folder's specs, sorted by path; a wrong ending is noted."""
+    """Yield the folder's specs, sorted by path; report a wrong suffix."""
     try:
         entries = sorted(folder.iterdir())
     except OSError as error:
@@ -236,7 +238,7 @@ def _below(folder: Path, findings: FindingList) -> Iterator[Path]:
 
 
 def _not_found(path: Path) -> Finding:
-    """No such file, with a name beside it that is nearly the same."""
+    """Return a finding for a missing file, with a similar name beside it as suggestion."""
     siblings = {p.name: p for p in path.parent.iterdir()} if path.parent.is_dir() else {}
     close = nearest(path.name, siblings)
     suggestion = str(siblings[close]) if close else None
@@ -244,6 +246,5 @@ def _not_found(path: Path) -> Finding:
 
 
 def _about(path: Path, rule: str, message: str, suggestion: str | None) -> Finding:
-    """A finding about a whole file."""
     where = Where(file=str(path))
     return Finding(rule=rule, key_path="", where=where, message=message, suggestion=suggestion)

@@ -1,7 +1,7 @@
-"""Who may ask: loopback or a token, and never a page of another site.
+"""Access control: loopback or a token, and never a page of another site.
 
-The token is this process's own and travels in a header alone, so that no log of addresses has it.
-The `Host` check is against a browser that was given another name for this machine.
+The token is this process's own and is sent only in a header, so that it never appears in logs of
+URLs. The `Host` check protects against a browser that was given another name for this machine.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ __all__ = ["Access", "Limits", "is_host", "is_loopback"]
 
 _BEARER: Final = b"Bearer "
 _HOST: Final = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
-"""Name or address, and port (RFC 9110, section 7.2); nothing before, between or behind."""
+"""Name or address, and port (RFC 9110, section 7.2); nothing else."""
 _LAST_PORT: Final = 65_535
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one caller may cost.
+    """The resource limits of a caller.
 
     Attributes:
         header_bytes: of a request's line and headers together.
         header_line_bytes: of one header.
         headers: of a request.
         body_bytes: of a request's body.
-        header_seconds: until a request's headers are there, from its connection or the answer
-            before.
-        body_seconds: until its body is there.
-        send_seconds: in each of which a caller has to take some of what is sent to it.
-        connections: at a time; for a further one that which has waited longest before its first
-            request is closed, or the new one where all have asked something.
-        queued_bytes: of requests that a caller sends before it was answered; no more are read from
-            it, but those that one read of the system brings, 256 KiB at most.
-        received_bytes: of requests that are not answered yet, of all connections together; one that
-            would go beyond it is closed.
-        unsent_bytes: of answers that callers do not read, of all connections together; beyond it
-            the one is closed that has read nothing for longest.
+        header_seconds: until a request's headers are complete, from its connection or the previous
+            response.
+        body_seconds: until its body is complete.
+        send_seconds: in each such period, a caller must read some of its response.
+        connections: at a time; a further one closes the connection that has waited longest before
+            its first request, or is closed itself if all have sent a request.
+        queued_bytes: of requests that a caller sends before its response; beyond it, reading
+            pauses, except for the rest of one system read, at most 256 KiB.
+        received_bytes: of unanswered requests of all connections together; a connection that
+            exceeds it is closed.
+        unsent_bytes: of unread responses of all connections together; beyond it, the connection
+            that has read nothing for longest is closed.
     """
 
     header_bytes: int = 64 << 10
@@ -66,9 +66,9 @@ class Access:
     """The rules of one service.
 
     Attributes:
-        auth: what a caller has to show.
+        auth: the credentials a caller needs.
         token: this process's own.
-        hosts: names besides loopback ones that a `Host` header may have, without ports.
+        hosts: further names allowed in a `Host` header besides loopback ones, without ports.
     """
 
     auth: ServiceAuth = ServiceAuth.TOKEN
@@ -76,10 +76,10 @@ class Access:
     hosts: frozenset[str] = frozenset()
 
     def check(self, headers: Mapping[bytes, bytes]) -> None:
-        """Let a call pass.
+        """Check a call.
 
         Raises:
-            RequestRefusedError: 401 without the token, 421 for a host that is not this one.
+            RequestRefusedError: 401 without the token, 421 for another host.
         """
         self.check_host(headers)
         if self.auth is ServiceAuth.LOOPBACK:
@@ -87,16 +87,16 @@ class Access:
         shown = headers.get(b"authorization", b"")
         expected = _BEARER + self.token.encode()
         if not secrets.compare_digest(shown, expected):
-            raise RequestRefusedError(401, "the header Authorization: Bearer <token> is needed")
+            raise RequestRefusedError(401, "the header Authorization: Bearer <token> is required")
 
     def check_host(self, headers: Mapping[bytes, bytes]) -> None:
-        """Let a call pass whose `Host` is this machine.
+        """Check that a call's `Host` is this machine.
 
         Raises:
             RequestRefusedError: 421.
         """
         if not _is_named(headers.get(b"host", b""), self.hosts):
-            raise RequestRefusedError(421, "this service does not answer to that host name")
+            raise RequestRefusedError(421, "this service does not serve that host name")
 
 
 @lru_cache(maxsize=64)
@@ -116,7 +116,7 @@ def is_host(host: bytes) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host name or address, of version 6 with or without `[]`, is this machine."""
+    """Return whether a host name or address (IPv6 with or without `[]`) is this machine."""
     if host == "localhost":
         return True
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host

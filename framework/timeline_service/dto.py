@@ -1,8 +1,8 @@
-"""Answers as Apache Hudi's clients read them (format sheet, section 9.5).
+"""Responses in the JSON of Apache Hudi's clients (format sheet, section 9.5).
 
-Written by hand, since it is what a look-up costs: a slice of one base file is made of its record
-with a few substitutions. `modificationTime` is 0, as of Apache Hudi's own incremental view, since
-instants have sizes and no ages.
+Written by hand, since encoding dominates the cost of a lookup: a slice of one base file is made
+from its record with a few substitutions. `modificationTime` is 0, as in Apache Hudi's own
+incremental view, since instants record sizes but no ages.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ _Name: TypeAlias = tuple[str, str, str]
 """File id as JSON text without quotes, the rest of the file's name, its instant."""
 _list: Final = json.JSONEncoder(ensure_ascii=False).encode
 _BLOCK_BYTES: Final = 33_554_432
-"""What Hadoop's local file system says; a reader that splits by blocks must not meet 0."""
+"""The value of Hadoop's local file system; a reader that splits by blocks must not get 0."""
 _AGED: Final = f'"isdir":false,"blockReplication":0,"blocksize":{_BLOCK_BYTES},"modificationTime":'
-"""How a `FileStatusDTO` continues behind path and length."""
+"""The rest of a `FileStatusDTO` after path and length."""
 _AGELESS: Final = f"{_AGED}0"
 _OF_NO_GROUP: Final = '"commitTime":null,"fileId":null,"bootstrapBaseFile":null'
 _SAFE: Final = "/:@!$&'()*+,;=-._~"
 
 
 class Places:
-    """Where a table's files lie, in the spellings that Apache Hudi uses.
+    """Locations of a table's files, in Apache Hudi's spellings.
 
     Args:
-        location: of the table: an absolute folder, or a URI.
+        location: the table's absolute folder, or a URI.
     """
 
     def __init__(self, location: str) -> None:
@@ -63,9 +63,9 @@ class Places:
         self.folder = lru_cache(maxsize=4096)(self._folder)
 
     def _folder(self, partition_path: str) -> _Folder:
-        """Return a partition's JSON text, and the beginnings of paths and URIs of its files.
+        """Return a partition's JSON text, and the prefixes of its files' paths and URIs.
 
-        The last two are JSON text without their quotes, with `/` at the end.
+        The last two are JSON text without quotes, ending in `/`.
         """
         below = f"/{partition_path}" if partition_path else ""
         full, uri = f"{self._root}{below}/", f"{self._uri}{quote(below, safe=_SAFE)}/"
@@ -95,7 +95,6 @@ def base_file(found: FileSlice, places: Places) -> str:
 
 
 def _base_file(folder: _Folder, named: _Name, size: int | str, source: str | None) -> str:
-    """Return a `BaseFileDTO`."""
     _, full, uri = folder
     id_, rest, instant = named
     return (
@@ -111,7 +110,7 @@ def _inner(text: str) -> str:
 
 
 def _source_file(uri: str, size: int | str, mtime_ms: int | str) -> str:
-    """Return the `BaseFileDTO` of the file behind a skeleton."""
+    """Return the `BaseFileDTO` of a skeleton's source file."""
     there = _inner(uri)
     return (
         f'{{"fileStatus":{{"path":{{"uri":"{there}"}},"length":{size},{_AGED}{mtime_ms}}},'
@@ -130,9 +129,9 @@ def _log_file(log: LogFile, found: FileSlice, places: Places) -> str:
 
 
 def file_groups(found: Sequence[FileSlice], places: Places, known: Known) -> str:
-    """Return a list of `FileGroupDTO`; `found` has the slices of each group in a row.
+    """Return a list of `FileGroupDTO`; in `found`, the slices of a group are contiguous.
 
-    Each group has the timeline: older clients ask for it in each, newer ones in the first.
+    Each group has the timeline: older clients read it in each group, newer ones in the first.
     """
     groups: dict[tuple[str, str], list[str]] = {}
     for each in found:
@@ -163,7 +162,7 @@ def instant_json(known: Known, instant: Instant) -> str:
 
 
 def _completion(known: Known, instant: Instant) -> str:
-    """Return when an instant completed: in layout 1 that is the age of its file."""
+    """Return when an instant completed: in layout 1, the modification time of its file."""
     _, mtime_ns = known.files[instant.file_name]
     when = datetime.fromtimestamp(mtime_ns // 1_000_000 / 1000, tz=UTC)
     return f"{when:%Y%m%d%H%M%S}{when.microsecond // 1000:03}"
@@ -175,7 +174,7 @@ def compaction_operations(found: Iterable[CompactionOperation]) -> str:
 
 
 def _operation(planned: CompactionOperation) -> dict[str, Any]:
-    """Return one operation; the source's member changed its name, both are given."""
+    """Return one operation, with both names of the source's member, which was renamed."""
     return {
         "baseInstant": planned.base_instant,
         "compactionInstant": planned.instant,
@@ -209,15 +208,14 @@ def clustering_operations(found: Mapping[Any, Instant]) -> str:
 def plain_slice(
     group: tuple[str, str], record: bytes, places: Places, counts: Callable[[str], bool]
 ) -> str | None:
-    """Return the `FileSliceDTO` of a group's record; None where it is not one file that counts.
+    """Return the `FileSliceDTO` of a group's record, None if it is not one file that counts.
 
-    Equal to `file_slice` of what the record stands for, at a fifth of the time: single look-ups
-    live by it.
+    Equal to `file_slice` of the decoded record in a fifth of the time; single lookups depend on it.
 
     Args:
         group: partition path and file id.
-        record: of the group.
-        places: of the table.
+        record: the group's record.
+        places: locations of the table's files.
         counts: whether files of an instant are part of the table.
     """
     plain = PlainRecord.parse(record.decode())

@@ -1,9 +1,8 @@
-"""The head of a request: its line and headers, read strictly and within limits, on every way.
+"""The head of a request: its line and headers, parsed strictly and within limits.
 
-What two readers could take for two different things is refused (RFC 9112, section 11.2): a second
-`Content-Length` or `Host`, a folded line, a bare line feed, a space before a colon. Bodies have a
-length that is known before they come; a coding of the transfer is answered with 411, as section 6.3
-allows, since none of the clients needs one.
+Input that two parsers could read differently is refused (RFC 9112, section 11.2): a second
+`Content-Length` or `Host`, a folded line, a bare line feed, a space before a colon. Bodies need a
+declared length; a transfer coding gets a 411, as section 6.3 allows, since no client needs one.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from framework.timeline_service.messages import Request, RequestRefusedError
 __all__ = ["Head", "HeadReader"]
 
 _OF_TARGET: Final = bytes(range(0x21, 0x7F)).replace(b"#", b"")
-"""What a target may have; a pattern takes four times as long to look for anything else."""
+"""The characters of a target; a pattern takes four times as long to find others."""
 _METHOD: Final = re.compile(rb"[A-Z]{1,16}")
 _VERSION: Final = re.compile(rb"HTTP/[0-9]\.[0-9]")
 _FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t -~\x80-\xff]*)")
@@ -34,12 +33,12 @@ _ONCE: Final = frozenset(
 _OF_CONNECTION: Final = frozenset(
     {b"connection", b"expect", b"http2-settings", b"keep-alive", b"upgrade"}
 )
-"""They say how to talk, not what is asked; whoever answers does not see them."""
+"""Headers about the connection, which are not passed to the handler."""
 _SEEN_BYTES: Final = 1 << 10
 
 
 class _Fields(NamedTuple):
-    """The headers of a request; attributes as of `Head`."""
+    """The headers of a request; attributes as in `Head`."""
 
     headers: Mapping[bytes, bytes]
     length: int
@@ -48,16 +47,16 @@ class _Fields(NamedTuple):
 
 
 class Head(NamedTuple):
-    """What a request says before its body.
+    """The part of a request before its body.
 
     Attributes:
-        method: of HTTP.
-        target: path and query as they were sent, beginning with `/`.
-        headers: names in lower case; of one that was sent twice, the last.
+        method: HTTP method.
+        target: path and query as sent, starting with `/`.
+        headers: names in lower case; the last one of a repeated name.
         length: bytes of the body that follows.
-        ends: whether the connection is closed after the answer, as of HTTP/1.0 or as its sender
-            says.
-        expects: whether the caller waits for `100 Continue` before it sends the body.
+        ends: whether the connection closes after the response, by HTTP/1.0 or by the sender's
+            header.
+        expects: whether the caller waits for `100 Continue` before sending the body.
     """
 
     method: bytes
@@ -69,7 +68,7 @@ class Head(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it asks for something, without a body, on a connection that stays."""
+        """Whether it is a `GET` without a body on a persistent connection."""
         return self.method == b"GET" and not self.length and not self.ends
 
     def request(self) -> Request:
@@ -78,7 +77,7 @@ class Head(NamedTuple):
         return Request(self.method.decode("ascii"), path, query, self.headers)
 
     def as_sent(self) -> bytes:
-        """Return the head in its plainest form."""
+        """Return the head in normalized form."""
         said = (each for each in self.headers.items() if each[0] not in _OF_CONNECTION)
         lines = b"".join(b"%b: %b\r\n" % each for each in said)
         end = b"connection: close\r\n" if self.ends else b""
@@ -86,31 +85,31 @@ class Head(NamedTuple):
 
 
 class HeadReader:
-    """Reads heads within the limits of a server.
+    """Parser of heads within the limits of a server.
 
     Args:
-        limits: of the server.
+        limits: the server's limits.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._seen = lru_cache(maxsize=64)(self._fields)  # a client sends the same ones each time
+        self._seen = lru_cache(maxsize=64)(self._fields)  # a client repeats its headers
 
     def read(self, data: bytes) -> Head:
-        """Return what a head says.
+        """Parse a head.
 
         Args:
-            data: all of it, without the empty line at its end.
+            data: the whole head, without the empty line at its end.
 
         Raises:
-            RequestRefusedError: 400 it is not as HTTP/1.1 wants it, 411 a body without a length,
+            RequestRefusedError: 400 invalid HTTP/1.1, 411 a body without a length,
                 417, 421 an absolute target of another host, 431 too many or too long headers,
                 501 an unknown method, 505 another version.
         """
         line, _, rest = data.partition(b"\r\n")
         words = line.split(b" ")
         if len(words) != 3 or not words[1] or words[1].translate(None, _OF_TARGET):  # noqa: PLR2004
-            raise RequestRefusedError(400, "the request line is no method, target and version")
+            raise RequestRefusedError(400, "the request line is not a method, target and version")
         method, target, version = words[0], words[1].decode("ascii"), words[2]
         if method not in _METHODS or version not in _VERSIONS:
             raise _unknown(method, version)
@@ -121,7 +120,7 @@ class HeadReader:
         return Head(method, target, found.headers, found.length, ends, found.expects)
 
     def _fields(self, lines: bytes) -> _Fields:
-        """Return what some lines of headers say."""
+        """Parse header lines."""
         rows = lines.split(b"\r\n") if lines else []
         if len(rows) > self._limits.headers:
             raise RequestRefusedError(431, f"a request has at most {self._limits.headers} headers")
@@ -132,10 +131,10 @@ class HeadReader:
                 raise RequestRefusedError(431, f"a header has at most {most} bytes")
             name, value = _field(row)
             if name in headers and name in _ONCE:
-                raise RequestRefusedError(400, f"the header {name.decode()} comes twice")
+                raise RequestRefusedError(400, f"the header {name.decode()} is repeated")
             headers[name] = value
         if not is_host(headers.get(b"host", b"")):
-            raise RequestRefusedError(400, "the header Host is missing, or no host and port")
+            raise RequestRefusedError(400, "the header Host is missing or not a host and port")
         return _Fields(
             headers=MappingProxyType(headers),
             length=_length(headers),
@@ -145,53 +144,51 @@ class HeadReader:
 
 
 def _unknown(method: bytes, version: bytes) -> RequestRefusedError:
-    """Return why a request with another method or version is refused."""
+    """Return the refusal of an unsupported method or version."""
     if _METHOD.fullmatch(method) is None or _VERSION.fullmatch(version) is None:
-        return RequestRefusedError(400, "the request line is no method, target and version")
+        return RequestRefusedError(400, "the request line is not a method, target and version")
     if version not in _VERSIONS:
-        return RequestRefusedError(505, "this service speaks HTTP/1.1")
-    return RequestRefusedError(501, "this method is unknown here")
+        return RequestRefusedError(505, "this service supports only HTTP/1.1")
+    return RequestRefusedError(501, "this method is not supported")
 
 
 def _field(row: bytes) -> tuple[bytes, bytes]:
-    """Return name and value of a header."""
     match = _FIELD.fullmatch(row)
     if match is None:
-        raise RequestRefusedError(400, "a header is no name, colon and value in one line")
+        raise RequestRefusedError(400, "a header is not a name, colon and value in one line")
     return match[1].lower(), match[2].strip(b" \t")
 
 
 def _length(headers: Mapping[bytes, bytes]) -> int:
-    """Return the length of the body."""
     length = headers.get(b"content-length", b"0")
     if _LENGTH.fullmatch(length) is None:
-        raise RequestRefusedError(400, "Content-Length is no number of bytes")
+        raise RequestRefusedError(400, "Content-Length is not a number of bytes")
     if b"transfer-encoding" in headers:
         status = 400 if b"content-length" in headers else 411
-        raise RequestRefusedError(status, "a body is sent with Content-Length alone")
+        raise RequestRefusedError(status, "a body needs Content-Length and no Transfer-Encoding")
     return int(length)
 
 
 def _expects(value: bytes) -> bool:
-    """Return whether `100 Continue` is waited for."""
+    """Return whether the caller waits for `100 Continue`."""
     if value.lower() not in {b"", b"100-continue"}:
-        raise RequestRefusedError(417, "nothing but 100-continue can be expected")
+        raise RequestRefusedError(417, "only 100-continue can be expected")
     return bool(value)
 
 
 def _tokens(value: bytes) -> list[bytes]:
-    """Return the words of a header that is a list, in lower case."""
+    """Return the items of a list header, in lower case."""
     return [each.strip() for each in value.lower().split(b",")]
 
 
 def _own_target(target: str, headers: Mapping[bytes, bytes]) -> str:
-    """Return the path and query of an absolute target, which has to be of the host that is asked.
+    """Return the path and query of an absolute target, whose host must match `Host`.
 
     "A server MUST accept the absolute-form in requests" (RFC 9112, section 3.2.2).
     """
     match = _ABSOLUTE.fullmatch(target)
     if match is None:
-        raise RequestRefusedError(400, "the target is no path")
+        raise RequestRefusedError(400, "the target is not a path")
     if match[1].lower() != headers[b"host"].decode().lower():
-        raise RequestRefusedError(421, "the target is of another host than the header Host")
+        raise RequestRefusedError(421, "the target's host differs from the header Host")
     return match[2] or "/"

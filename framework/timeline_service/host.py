@@ -1,4 +1,4 @@
-"""The service with its page and its store, for tables at some locations, until the block ends."""
+"""The service with its page and stores, running within a `with` block."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ __all__ = ["DEFAULT_PORT", "Served", "ServiceOrder", "serving", "store_of"]
 _LOG: Final = logging.getLogger(__name__)
 
 DEFAULT_PORT: Final = 26754
-"""Apache Hudi's own."""
-_EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - to know them, not to listen
+"""Apache Hudi's default port."""
+_EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not listened on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceOrder:
-    """How the service is to be.
+    """The settings of a service.
 
     Attributes:
         host: address to listen on.
-        port: of TCP; 0 takes a free one.
-        auth: what a caller has to show.
-        store: where file groups are kept.
+        port: TCP port; 0 takes a free one.
+        auth: the credentials a caller needs.
+        store: the kind of store for file groups.
         memory_bytes: bound of all stores together.
-        checkpoints: folder with a file for each view, from which it continues, and which is written
-            at the end; None for none.
-        markers: whether markers of Apache Hudi's writers are kept in the tables; otherwise nothing
-            in them is changed.
+        checkpoints: folder with a checkpoint for each view, read at the start and written at the
+            end; None for no checkpoints.
+        markers: whether to keep markers of Apache Hudi's writers in the tables; if not, the tables
+            are not changed.
     """
 
     host: str = "127.0.0.1"
@@ -64,12 +64,12 @@ class ServiceOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """A service that answers.
+    """A running service.
 
     Attributes:
-        server: to be waited for.
-        token: what callers show, None where they need not.
-        refused: why checkpoints were not used, by location; a missing one is not reported.
+        server: the server, which can be waited for.
+        token: the token that callers need, None if they need none.
+        refused: reasons why checkpoints were not used, by location; excludes missing ones.
     """
 
     server: EmbeddedServer
@@ -78,7 +78,7 @@ class Served:
 
     @property
     def address(self) -> str:
-        """Where a browser on this machine finds it, without a slash at the end."""
+        """The address for a browser on this machine, without a trailing slash."""
         host = "127.0.0.1" if self.server.host in _EVERYWHERE else self.server.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.server.port}"
 
@@ -90,15 +90,15 @@ class Served:
 
 @contextmanager
 def serving(locations: Sequence[str], order: ServiceOrder) -> Iterator[Served]:
-    """Serve tables within the block; a table need not be there yet.
+    """Serve tables within the block; a table need not exist yet.
 
-    At its end views are written to their checkpoints; one that cannot be written is logged, and
-    the next start lists its table anew.
+    At its end, views are written to their checkpoints. A failed write is logged, and the next start
+    lists that table again.
 
     Raises:
         PlanError: `timeline-service/open-to-all`, `timeline-service/address`, or a location that
             cannot be opened.
-        NotYetBuiltError: a store or a scheme that this version refuses.
+        NotYetBuiltError: an unsupported store or scheme.
     """
     tables = Tables()
     refused: dict[str, str] = {}
@@ -127,7 +127,7 @@ def serving(locations: Sequence[str], order: ServiceOrder) -> Iterator[Served]:
 
 
 def _view(location: str, order: ServiceOrder, tables: int) -> Reopened:
-    """Return the view of a table, with its share of the memory, as its checkpoint has it."""
+    """Return the view of a table with its share of the memory, from its checkpoint if any."""
     share = max(1, order.memory_bytes // tables)
     storage, store = open_storage(location), store_of(order.store, share)
     if order.checkpoints is None:
@@ -136,23 +136,23 @@ def _view(location: str, order: ServiceOrder, tables: int) -> Reopened:
 
 
 def _write_checkpoints(tables: Tables, folder: Path) -> None:
-    """Write the views that know anything."""
+    """Write checkpoints of the views that have synced."""
     for table in tables.all():
         if table.view.known is None:
             continue
         try:
             write_checkpoint(table.view, _checkpoint(folder, table.location))
         except FrameworkError as error:
-            _LOG.warning("the view of %s is not kept: %s", table.location, error)
+            _LOG.warning("the checkpoint of %s was not written: %s", table.location, error)
 
 
 def _checkpoint(folder: Path, location: str) -> Path:
-    """Return the file of a table's view."""
+    """Return the checkpoint file of a table's view."""
     return folder / f"{table_id(location)}.view"
 
 
 def _names_of(host: str) -> frozenset[str]:
-    """Return the names that callers may call this machine, where it listens beyond itself."""
+    """Return the allowed names of this machine, if it listens beyond loopback."""
     if is_loopback(host):
         return frozenset()
     own = socket.gethostname()
@@ -164,11 +164,11 @@ def _names_of(host: str) -> frozenset[str]:
 
 
 def store_of(kind: ViewStore, memory_bytes: int) -> GroupStore:
-    """Return a new, empty store; its files are temporary, and go when it is closed.
+    """Return a new, empty store, whose temporary files are deleted when it is closed.
 
     Args:
-        kind: which.
-        memory_bytes: bound of what it holds in memory.
+        kind: the kind of store.
+        memory_bytes: its memory bound.
     """
     match kind:
         case ViewStore.MEMORY:

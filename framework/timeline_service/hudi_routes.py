@@ -1,4 +1,4 @@
-"""Apache Hudi's routes, as a table: what each asks of the view, and in which form (section 9.4)."""
+"""Apache Hudi's routes as a table: the query and response form of each (section 9.4)."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Route:
     """One route.
 
     Attributes:
-        method: of HTTP; whatever changes what the service holds is a `POST`.
-        handler: returns the answer's JSON.
-        syncs: whether the caller's timeline is compared with ours first.
+        method: HTTP method; routes that change the service's state are `POST`.
+        handler: returns the response's JSON.
+        syncs: whether the caller's timeline is first compared with ours.
     """
 
     method: str
@@ -44,13 +44,13 @@ class Route:
 
 
 def hudi_route(path: str) -> Route | None:
-    """Return the route of a path, with or without a slash at its end; None: there is none."""
+    """Return the route of a path, with or without a trailing slash, or None."""
     found = _ROUTES.get(path)
     return _ROUTES.get(path.removeprefix(HUDI_PREFIX).rstrip("/")) if found is None else found
 
 
 def _needed(parameters: Parameters, name: str) -> str:
-    """Return a parameter that must be there.
+    """Return a required parameter.
 
     Raises:
         RequestRefusedError: 400.
@@ -62,12 +62,12 @@ def _needed(parameters: Parameters, name: str) -> str:
 
 
 def _partition(parameters: Parameters) -> str:
-    """Return the partition path that a call names; `""` where it names none."""
+    """Return the partition path of a call; `""` if it has none."""
     return inside_table(parameters.get("partition", "").strip("/"))
 
 
 def _query(selection: Selection, parameters: Parameters, *needs: str) -> Query:
-    """Return the query that a call stands for; `needs` names its parameters."""
+    """Return the query of a call; `needs` names its parameters."""
     bound = next((name for name in needs if name.endswith("instant")), None)
     listed = _needed(parameters, "instants").split(",") if "instants" in needs else ()
     return Query(
@@ -81,7 +81,7 @@ def _query(selection: Selection, parameters: Parameters, *needs: str) -> Query:
 
 
 def _slices(selection: Selection, *needs: str) -> Route:
-    """A route that answers with a list of file slices."""
+    """Return a route whose response is a list of file slices."""
 
     def handler(table: ServedTable, parameters: Parameters, _: bytes) -> str:
         query = _query(selection, parameters, *needs)
@@ -93,7 +93,7 @@ def _slices(selection: Selection, *needs: str) -> Route:
 
 
 def _latest_slices(table: ServedTable, path: str, query: Query) -> Iterator[str]:
-    """Yield the latest slices of a partition; plain groups take a short way, as nearly all are."""
+    """Yield the latest slices of a partition, with a fast path for plain groups."""
     view = table.view
     timeline, end = view.facts.timeline, query.instant or LATEST
 
@@ -112,14 +112,14 @@ def _latest_slices(table: ServedTable, path: str, query: Query) -> Iterator[str]
 def _plain_text(
     table: ServedTable, group: tuple[str, str], record: bytes, counts: Callable[[str], bool]
 ) -> str | None:
-    """Return the latest slice of a group by the short way, None where it is not plain."""
+    """Return the latest slice of a plain group by the fast path, None for other groups."""
     if table.view.is_special(*group):
         return None
     return dto.plain_slice(group, record, table.places, counts)
 
 
 def _bases(selection: Selection, *needs: str) -> Route:
-    """A route that answers with a list of base files."""
+    """Return a route whose response is a list of base files."""
 
     def handler(table: ServedTable, parameters: Parameters, _: bytes) -> str:
         found = table.view.select(_query(selection, parameters, *needs))
@@ -129,7 +129,7 @@ def _bases(selection: Selection, *needs: str) -> Route:
 
 
 def _groups(selection: Selection, *needs: str) -> Route:
-    """A route that answers with a list of file groups."""
+    """Return a route whose response is a list of file groups."""
 
     def handler(table: ServedTable, parameters: Parameters, _: bytes) -> str:
         with table.view.lock:
@@ -140,7 +140,7 @@ def _groups(selection: Selection, *needs: str) -> Route:
 
 
 def _by_partition(selection: Selection, form: Callable[..., str]) -> Route:
-    """A route that answers with a list of what `form` gives for each partition of the table."""
+    """Return a route whose response lists, per partition, each slice in `form`."""
 
     def handler(table: ServedTable, parameters: Parameters, _: bytes) -> str:
         query = _query(selection, {"includependingcompaction": "true", **parameters}, "maxinstant")
@@ -155,7 +155,7 @@ def _by_partition(selection: Selection, form: Callable[..., str]) -> Route:
 
 
 def _single_slice(table: ServedTable, parameters: Parameters, body: bytes) -> str:
-    """The latest slice of one group: writers ask for it most, so not even a query is made of it."""
+    """Return the latest slice of one group, without a `Query`: writers call this most."""
     group = _partition(parameters), _needed(parameters, "fileid")
     record = table.view.record(*group)
     if record is None:
@@ -173,13 +173,13 @@ def _list(texts: Iterable[str]) -> str:
 
 
 def _known(table: ServedTable) -> Known:
-    """Return the files of the timeline that a view is as of; the lock is held."""
+    """Return the files of a view's timeline; the caller holds the lock."""
     timeline = table.view.facts.timeline
     return table.view.known or Known(files={}, timeline=timeline)
 
 
 def _writes(known: Known) -> Sequence[Instant]:
-    """Return the instants that Apache Hudi's view has: completed writes, pending compactions."""
+    """Return the instants of Apache Hudi's view: completed writes, pending compactions."""
     return [
         each
         for each in known.timeline.instants
@@ -188,48 +188,48 @@ def _writes(known: Known) -> Sequence[Instant]:
 
 
 def _last_instant(table: ServedTable, _: Parameters, __: bytes) -> str:
-    """The last instant of the view's timeline, as a list."""
+    """Return the last instant of the view's timeline, as a list."""
     with table.view.lock:
         known = _known(table)
         return _list(dto.instant_json(known, each) for each in _writes(known)[-1:])
 
 
 def _timeline(table: ServedTable, _: Parameters, __: bytes) -> str:
-    """The view's timeline."""
+    """Return the view's timeline."""
     with table.view.lock:
         known = _known(table)
         return dto.timeline_json(known, _writes(known))
 
 
 def _hash(table: ServedTable, _: Parameters, __: bytes) -> str:
-    """The hash of the view's timeline."""
+    """Return the hash of the view's timeline."""
     with table.view.lock:
         return json.dumps(instants_hash(_writes(_known(table))))
 
 
 def _compactions(table: ServedTable, _: Parameters, __: bytes) -> str:
-    """Pending compactions."""
+    """Return pending compactions."""
     return dto.compaction_operations(table.view.facts.compactions.values())
 
 
 def _log_compactions(table: ServedTable, _: Parameters, __: bytes) -> str:
-    """Pending log compactions."""
+    """Return pending log compactions."""
     return dto.compaction_operations(table.view.facts.log_compactions.values())
 
 
 def _clusterings(table: ServedTable, _: Parameters, __: bytes) -> str:
-    """File groups under pending clustering."""
+    """Return file groups under pending clustering."""
     return dto.clustering_operations(table.view.facts.pending_clusterings)
 
 
 def _refresh(table: ServedTable, _: Parameters, __: bytes) -> str:
-    """Look at the timeline."""
+    """Sync the view."""
     table.view.sync()
     return "true"
 
 
 def _close(_: ServedTable, __: Parameters, ___: bytes) -> str:
-    """A client closes its own view; ours stays for the others."""
+    """Do nothing: a client closes only its own view."""
     return "true"
 
 

@@ -1,8 +1,8 @@
-"""Apache Hudi's routes for markers (format sheet, section 9.6), where the service keeps them.
+"""Apache Hudi's marker routes (format sheet, section 9.6), which make the service keep markers.
 
-They are the only ones that change a table, so they are off unless asked for; they reach no other
-folders than those of markers, of registered tables; and no browser may call them: a page of another
-site could send such a `POST` to this machine, and needs no answer to do harm.
+They are the only routes that change a table, so they are off by default. They reach only the marker
+folders of registered tables. Browsers may not call them: a page of another site could send such a
+`POST` to this machine, and would not need the response to do harm.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 _SMALL_BYTES: Final = 1 << 20
 _SMALL_FILES: Final = 32
-"""So many batches below that size become one: few files to read, and little written twice."""
+"""That many batches below that size are merged: few files to read, and few bytes written twice."""
 
 MARKER_PREFIX: Final = "/v1/hoodie/marker/"
 _FOLDER: Final = re.compile(rf"(.+)/{re.escape(TEMP)}/([0-9]{{1,17}})/?")
@@ -55,12 +55,12 @@ _OF_BROWSERS: Final = (b"origin", b"referer", b"sec-fetch-site")
 
 
 class _Call:
-    """One marker on its way.
+    """A call that creates one marker.
 
     Attributes:
-        name: of the marker.
-        leads: whether this call writes the batch that it is in; another one of it otherwise.
-        noted: whether the marker is new; it is durable then.
+        name: the marker's name.
+        leads: whether this call writes its batch; if not, another call of the batch does.
+        noted: whether the marker is new; set once it is durable.
     """
 
     __slots__ = ("leads", "name", "noted")
@@ -72,11 +72,10 @@ class _Call:
 
 
 class KeptMarkers:
-    """The markers of one instant of a table; may be used by several threads.
+    """The markers of one instant of a table. Thread-safe.
 
     Names are as Apache Hudi's writers send them, such as `p=1/f_1-0-1_2.parquet.marker.CREATE`.
-    What is in memory only saves looking: when the folder on disk is another than the one that was
-    read, it is read again.
+    Memory is only a cache: if the folder on disk is not the one that was read, it is read again.
 
     Attributes:
         instant: requested time, as the folder of its markers is named.
@@ -95,13 +94,13 @@ class KeptMarkers:
         self._batches = count(1)
 
     def create(self, name: str) -> bool:
-        """Note that a file is about to be made; durable on return.
+        """Record that a file is about to be written; durable on return.
 
         Returns:
-            False where the marker was there before.
+            False if the marker already existed.
 
         Raises:
-            StorageError: it is not written down.
+            StorageError: the marker could not be written.
         """
         call = _Call(name)
         with self._queueing:
@@ -114,12 +113,12 @@ class KeptMarkers:
         return call.noted.result()
 
     def names(self) -> list[str]:
-        """Return all markers on disk, sorted, each once; reads every batch."""
+        """Return all markers on disk, sorted and unique; reads every batch."""
         with self._writing:
             return sorted(self._read())
 
     def is_there(self) -> bool:
-        """Return whether the folder is there."""
+        """Return whether the folder exists."""
         return self._storage.stat(temp_folder(self.instant)) is not None
 
     def delete(self) -> bool:
@@ -131,7 +130,7 @@ class KeptMarkers:
             return was_there
 
     def _write_waiting(self) -> None:
-        """Write a batch of all calls that wait, then let the first that came since do the same."""
+        """Write a batch of all waiting calls, then let the first later call do the same."""
         with self._queueing:
             batch, self._waiting = self._waiting, []
         try:
@@ -147,7 +146,7 @@ class KeptMarkers:
                     self._waiting[0].leads.set_result(True)
 
     def _note(self, batch: list[_Call]) -> None:
-        """Write down what is new in a batch, and answer each call."""
+        """Write the new markers of a batch, and resolve each call."""
         try:
             self._follow()
             new = dict.fromkeys(call.name for call in batch if call.name not in self._known)
@@ -163,14 +162,14 @@ class KeptMarkers:
             new.pop(call.name, None)
 
     def _follow(self) -> None:
-        """Read the folder again where it is not the one that is known."""
+        """Read the folder again if it is not the known one."""
         found = type_file(self._storage, self.instant)
         if found is None or found != self._known_of:
             self._known = self._read()
             self._known_of = found
 
     def _learn(self, names: Iterable[str]) -> None:
-        """Know markers that were written; those of a folder that went meanwhile no longer."""
+        """Cache written markers; drop the cache if the folder was replaced meanwhile."""
         found = type_file(self._storage, self.instant)
         if found != self._known_of:
             self._known, self._known_of = set(), found
@@ -182,24 +181,23 @@ class KeptMarkers:
         return {line for each in batches for line in read_batch(self._storage, each.path)}
 
     def _place(self, names: list[str]) -> None:
-        """Write a batch; after some of them small ones become one."""
+        """Write a batch; merge small batches now and then."""
         self._add(names)
         if next(self._batches) % _SMALL_FILES:
             return
         try:
             self._merge()
-        except StorageError as error:  # all markers are there still, in more files
-            _LOG.warning("batches of markers are not merged: %s", error)
+        except StorageError as error:  # all markers still exist, in more files
+            _LOG.warning("marker batches were not merged: %s", error)
 
     def _merge(self) -> None:
-        """Make one batch of the small ones; they go when it is there."""
+        """Merge the small batches into one, then delete them."""
         batches = batch_files(self._storage, self.instant).values()
         small = [each.path for each in batches if each.size < _SMALL_BYTES]
         self._add([line for path in small for line in read_batch(self._storage, path)])
         self._storage.delete(*small, *map(crc_sidecar, small))
 
     def _add(self, names: list[str]) -> None:
-        """Write one batch."""
         place_batch(
             self._storage,
             self.instant,
@@ -209,11 +207,11 @@ class KeptMarkers:
 
 
 class MarkerRoutes:
-    """Answers requests below `MARKER_PREFIX`.
+    """Handler of requests below `MARKER_PREFIX`.
 
     Args:
-        tables: whose markers may be kept.
-        kept: whether they are; otherwise every call is refused, with what to do.
+        tables: the tables whose markers may be kept.
+        kept: whether markers are kept; if not, every call is refused with a remedy.
     """
 
     def __init__(self, tables: Tables, *, kept: bool) -> None:
@@ -223,11 +221,11 @@ class MarkerRoutes:
         self._lock = Lock()
 
     def answer(self, request: messages.Request) -> messages.Answer:
-        """Answer one request; it may take as long as a file and its syncs.
+        """Answer one request; it may take as long as writing and syncing a file.
 
         Raises:
-            RequestRefusedError: 400 a parameter is missing or leads elsewhere, 403 markers are not
-                kept or a browser asks, 404 no such route or table, 405 another method.
+            RequestRefusedError: 400 a parameter is missing or invalid, 403 markers are not
+                kept or a browser calls, 404 no such route or table, 405 another method.
             StorageError: markers cannot be read or written.
         """
         found = _ROUTES.get(_route(request.path))
@@ -235,26 +233,26 @@ class MarkerRoutes:
             raise messages.RequestRefusedError(404, "there is no such route")
         method, handler = found
         if request.method != method:
-            raise messages.RequestRefusedError(405, f"this route is called by {method}")
+            raise messages.RequestRefusedError(405, f"this route requires {method}")
         if any(name in request.headers for name in _OF_BROWSERS):
-            raise messages.RequestRefusedError(403, "markers are not for browsers")
+            raise messages.RequestRefusedError(403, "browsers may not use markers")
         if not self._is_on:
             raise messages.RequestRefusedError(
-                403, "markers are not kept here; start the service with --markers"
+                403, "this service does not keep markers; start it with --markers"
             )
         said = messages.parameters(request.query)
         return messages.Answer.of(handler(self._markers(said), said))
 
     def _markers(self, said: Parameters) -> KeptMarkers:
-        """Return the markers of the folder that a call names."""
+        """Return the markers of a call's folder."""
         match = _FOLDER.fullmatch(said.get("markerdirpath", ""))
         if match is None:
             raise messages.RequestRefusedError(
-                400, "markerdirpath is no <table>/.hoodie/.temp/<instant>"
+                400, "markerdirpath is not <table>/.hoodie/.temp/<instant>"
             )
         table = self._tables.by_path(match[1])
         if said.get("basepath") and self._tables.by_path(said["basepath"]) is not table:
-            raise messages.RequestRefusedError(400, "basepath and markerdirpath are of two tables")
+            raise messages.RequestRefusedError(400, "basepath and markerdirpath differ in table")
         key = table.location, match[2]
         with self._lock:
             found = self._kept.pop(key, None) or KeptMarkers(open_unlinked(key[0]), key[1])
@@ -265,38 +263,38 @@ class MarkerRoutes:
 
 
 def is_marker_route(path: str) -> bool:
-    """Return whether a path is one of these routes, whether or not markers are kept."""
+    """Return whether a path is a marker route, even if markers are not kept."""
     return path.startswith(MARKER_PREFIX) and _route(path) in _ROUTES
 
 
 def _route(path: str) -> str:
-    """Return the route's name in the table below."""
+    """Return the route's name in `_ROUTES`."""
     return path.removeprefix(MARKER_PREFIX).rstrip("/")
 
 
 def _create(markers: KeptMarkers, said: Parameters) -> bool:
-    """Note that a file is about to be made; a file of the table itself may have a `/` before it."""
+    """Create a marker; the name of a file in the table's root may start with `/`."""
     name = said.get("markername", "").removeprefix("/")
     marker = None if len(name) > _LONGEST or _CONTROL.search(name) else parse_marker(name)
     if marker is None or not _is_of(markers.instant, name_of(marker[0])):
         raise messages.RequestRefusedError(
-            400, "markername is no <partition>/<base or log file of the instant>.marker.<TYPE>"
+            400, "markername is not <partition>/<base or log file of the instant>.marker.<TYPE>"
         )
     return markers.create(messages.inside_table(name))
 
 
 def _is_of(instant: str, file: str) -> bool:
-    """Return whether a writer at an instant could make a file of this name.
+    """Return whether a writer at an instant could create a file of this name.
 
-    A rollback deletes base files that markers name: one of another instant is never this writer's.
-    The instant in a log file's name is that of its slice.
+    A rollback deletes base files named by markers, so one of another instant is never this
+    writer's. The instant in a log file's name is that of its slice.
     """
     base = BaseFileName.parse(file)
     return LogFileName.parse(file) is not None if base is None else base.instant == instant
 
 
 def _names(*, appends: bool | None = None) -> Handler:
-    """A route that lists markers: of log files, of base files, or (None) of both."""
+    """Return a handler that lists markers: of log files, of base files, or (None) of both."""
 
     def handler(markers: KeptMarkers, _: Parameters) -> list[str]:
         found = markers.names()

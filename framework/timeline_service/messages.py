@@ -1,4 +1,4 @@
-"""A request and its answer, as every server hands them over."""
+"""A request and its response, independent of the server."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ CLOSE: Final = (b"connection", b"close")
 _SEEN_LENGTH: Final = 256
 _LONGEST_PATH: Final = 4_096
 _LONGEST_SEGMENT: Final = 255
-"""Of Linux, in bytes: a longer name is no folder, and to look for it would be a fault of ours."""
+"""Linux's limit in bytes: a longer name cannot be a folder, and looking it up would fail."""
 _ENDS_CONNECTION: Final = frozenset({401, 408, 411, 413, 417, 421, 431, 501, 503, 505})
-"""Who asks so is answered once; what else it sends on the connection is not read."""
+"""Statuses after which the connection ends; further requests on it are not read."""
 
 _NO_HEADERS: Final[Mapping[bytes, bytes]] = MappingProxyType({})
 
@@ -44,10 +44,10 @@ class Request(NamedTuple):
 
     Attributes:
         method: `GET`, `POST`, and so on.
-        path: without the query, as it was sent.
-        query: what follows `?`, as it was sent.
-        headers: names in lower case; of a name that was sent twice, the last.
-        body: all of it.
+        path: without the query, as sent.
+        query: the part after `?`, as sent.
+        headers: names in lower case; the last one of a repeated name.
+        body: the whole body.
     """
 
     method: str
@@ -58,7 +58,7 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What is sent back; `headers` without the length."""
+    """A response; `headers` excludes the length."""
 
     status: int = 200
     body: bytes = b""
@@ -66,16 +66,16 @@ class Answer(NamedTuple):
 
     @classmethod
     def of(cls, value: Any, *, status: int = 200, headers: Headers = ()) -> Self:
-        """Return an answer in JSON."""
+        """Return a response in JSON."""
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         return cls(status=status, body=text.encode(), headers=(JSON, *headers))
 
 
 class RequestRefusedError(Exception):
-    """A call that cannot be answered, with what its sender gets.
+    """A refused call, with its response.
 
     Attributes:
-        status: of HTTP.
+        status: HTTP status.
         message: one sentence.
     """
 
@@ -85,47 +85,47 @@ class RequestRefusedError(Exception):
         self.message = message
 
     def answer(self, *, ends: bool = False) -> Answer:
-        """Return what is sent back.
+        """Return the response.
 
         Args:
-            ends: whether the connection ends with it, whatever the status.
+            ends: whether the connection ends with it, regardless of the status.
         """
         headers: Headers = (CLOSE,) if ends or self.status in _ENDS_CONNECTION else ()
         return Answer.of({"error": self.message}, status=self.status, headers=headers)
 
 
 def inside_table(path: str) -> str:
-    """Return a partition path as it was sent.
+    """Return a partition path after checking it.
 
     Raises:
-        RequestRefusedError: 400; it leads out of the table, or no file system could have it.
+        RequestRefusedError: 400; it leaves the table, or is too long for a file system.
     """
     if path.startswith("/") or "\0" in path or (".." in path and ".." in path.split("/")):
-        raise RequestRefusedError(400, "a partition path leads out of the table")
+        raise RequestRefusedError(400, "a partition path leaves the table")
     if len(path) * 4 > _LONGEST_SEGMENT and not _is_short(path.encode()):
         raise RequestRefusedError(400, "a partition path is too long")
     return path
 
 
 def _is_short(path: bytes) -> bool:
-    """Return whether a file system could have a path."""
+    """Return whether a path is short enough for a file system."""
     return len(path) <= _LONGEST_PATH and max(map(len, path.split(b"/"))) <= _LONGEST_SEGMENT
 
 
 def decoded(body: bytes, decoder: msgspec.json.Decoder[T]) -> T:
-    """Return what a body says in JSON, of the type that a decoder was made for.
+    """Decode a JSON body to the decoder's type.
 
     Raises:
-        RequestRefusedError: 400; it is no JSON, of another form, or nested too deeply.
+        RequestRefusedError: 400; it is not JSON, of another form, or nested too deeply.
     """
     try:
         return decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RequestRefusedError(400, f"the body cannot be used: {error}") from error
+        raise RequestRefusedError(400, f"the body is invalid: {error}") from error
 
 
 def parameters(query: str) -> dict[str, str]:
-    """Return the parameters of a query; of one that comes twice, the last."""
+    """Return the parameters of a query; the last one of a repeated name."""
     found = {}
     for pair in query.split("&"):
         name, _, value = pair.partition("=")
@@ -134,9 +134,9 @@ def parameters(query: str) -> dict[str, str]:
 
 
 def _plain(value: str) -> str:
-    """Return a value as it was before it was quoted."""
+    """Return an unquoted value."""
     return _seen(value) if len(value) <= _SEEN_LENGTH else unquote_plus(value)
 
 
 _seen = lru_cache(maxsize=8192)(unquote_plus)
-"""Base paths and partitions come again and again."""
+"""Cached, since base paths and partitions repeat."""

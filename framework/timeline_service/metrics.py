@@ -1,4 +1,4 @@
-"""Counters of a service, in the text form that Prometheus reads."""
+"""Counters of a service, in Prometheus's text format."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ __all__ = ["Metrics", "prometheus_text"]
 _VIEW_COUNTS: Final = {
     "listings": "Folders of the table that were listed.",
     "looks": "Listings of the timeline.",
-    "syncs": "Looks that found something new.",
+    "syncs": "Listings of the timeline that found new instants.",
     "instants": "Instants whose metadata was read for a sync.",
-    "rebuilt": "Partitions that were forgotten since an instant did not say enough of them.",
-    "resets": "How often all partitions were forgotten.",
+    "rebuilt": "Partitions that were dropped because an instant's metadata was not exact.",
+    "resets": "Number of times all partitions were dropped.",
 }
 _STORE_SIZES: Final = {
-    "partitions": "Partitions that are loaded.",
-    "groups": "File groups in them.",
-    "memory_bytes": "Memory that the store holds, by its own reckoning.",
+    "partitions": "Loaded partitions.",
+    "groups": "File groups of loaded partitions.",
+    "memory_bytes": "Memory held by the store, by its own estimate.",
     "disk_bytes": "Bytes of the store's files.",
-    "evicted": "Partitions that left memory.",
+    "evicted": "Partitions evicted from memory.",
 }
 
 
 class Metrics:
-    """What a service did: answers by route and status, and the seconds that they took."""
+    """Counters of a service: responses by route and status, cached and refused ones."""
 
     def __init__(self) -> None:
         self.answers: Counter[tuple[str, int]] = Counter()
@@ -40,7 +40,7 @@ class Metrics:
         self.refused = 0
 
     def count(self, route: str, status: int) -> None:
-        """Count one answer."""
+        """Count one response."""
         self.answers[route, status] += 1
 
 
@@ -53,7 +53,7 @@ def prometheus_text(metrics: Metrics, tables: tuple[ServedTable, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Collector:
-    """What Prometheus's library collects; the counters are kept elsewhere."""
+    """Adapter that exposes our counters to Prometheus's library."""
 
     metrics: Metrics
     tables: tuple[ServedTable, ...]
@@ -61,14 +61,14 @@ class _Collector:
     def collect(self) -> Iterator[Metric]:
         """Yield the service's own counters, then those of each table's view and store."""
         answers = CounterMetricFamily(
-            "lakestrap_answers", "Answers by route and status.", labels=("route", "status")
+            "lakestrap_answers", "Responses by route and status.", labels=("route", "status")
         )
         for (route, status), count in sorted(self.metrics.answers.items()):
             answers.add_metric((route, str(status)), count)
         yield answers
         yield CounterMetricFamily(
             "lakestrap_answers_encoded_before",
-            "Answers whose bytes were there already.",
+            "Responses served from the cache.",
             value=self.metrics.cached,
         )
         for member, text in _VIEW_COUNTS.items():

@@ -1,13 +1,13 @@
-"""Our routes: many groups in one call, answered by the records that the view holds.
+"""Our routes: many groups in one call, answered from the view's records.
 
 `POST /v1/lakestrap/tables/<id>/look-up` takes `{"instant", "timeline", "selection", "partitions",
-"file_ids"}`, of which the selection is `latest` or `merged`, and the last two are lists of equal
-length that name file groups. It answers with one list: of each group the record of its slice, or
-null where it has none. A record is `encode_slice`'s.
+"file_ids"}`. The selection is `latest` or `merged`; the last two are lists of equal length that
+name file groups. It returns one list with each group's slice record (`encode_slice`), or null if it
+has none.
 
 `…/select` takes a whole query, `{"instant", "timeline", "query": {"selection", "partition_path",
-"file_ids", "instant", "instants", "include_pending"}}`, and answers with one list, of partition
-path, file id and record in turn. `…/partitions` answers with the partition paths.
+"file_ids", "instant", "instants", "include_pending"}}`, and returns one list of partition path,
+file id and record in turn. `…/partitions` returns the partition paths.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _list: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encod
 
 
 class Question(msgspec.Struct, frozen=True):
-    """Asks for the partition paths of a table; the base of the other questions.
+    """A request for the partition paths of a table; the base of the other requests.
 
     Attributes:
-        instant: last of the sender's timeline.
+        instant: last instant of the sender's timeline.
         timeline: hash of the sender's timeline.
     """
 
@@ -43,27 +43,27 @@ class Question(msgspec.Struct, frozen=True):
     timeline: str | None = None
 
     def answer(self, table: ServedTable) -> str:
-        """Return the answer's JSON; the view's lock is held."""
+        """Return the response's JSON; the caller holds the view's lock."""
         return _list(tuple(table.view.partitions()))
 
 
 class _LookUp(Question, frozen=True, kw_only=True):
-    """Asks for the slices of named groups; that of a plain one is the group's record as it is."""
+    """A request for the slices of groups; a plain group's slice record is its own record."""
 
     selection: Selection
     partitions: list[str]
     file_ids: list[str]
 
     def answer(self, table: ServedTable) -> str:
-        """Return the answer's JSON.
+        """Return the response's JSON.
 
         Raises:
             RequestRefusedError: 400.
         """
         if self.selection not in _OF_ONE_SLICE:
-            raise RequestRefusedError(400, "a look-up is of the latest or the merged slice")
+            raise RequestRefusedError(400, "a look-up returns the latest or the merged slice")
         if len(self.partitions) != len(self.file_ids):
-            raise RequestRefusedError(400, "a look-up has as many partitions as file ids")
+            raise RequestRefusedError(400, "a look-up needs as many partitions as file ids")
         view = table.view
         done = view.facts.timeline.is_completed
         answer: list[str | None] = []
@@ -90,12 +90,12 @@ class _Asked(msgspec.Struct, frozen=True):
 
 
 class _Select(Question, frozen=True, kw_only=True):
-    """Asks any query."""
+    """A request for any query."""
 
     query: _Asked
 
     def answer(self, table: ServedTable) -> str:
-        """Return the answer's JSON.
+        """Return the response's JSON.
 
         Raises:
             RequestRefusedError: 400.
@@ -114,15 +114,15 @@ VERBS: Final[Mapping[str, msgspec.json.Decoder[Question]]] = MappingProxyType(
         "partitions": msgspec.json.Decoder(Question),
     }
 )
-"""What may be asked of a table, by the last part of the path."""
+"""The requests on a table, by the last part of the path."""
 
 
 def question_of(verb: str, body: bytes) -> Question:
-    """Return what a call asks.
+    """Decode the body of a call.
 
     Args:
         verb: one of `VERBS`.
-        body: of the call.
+        body: the call's body.
 
     Raises:
         RequestRefusedError: 400.

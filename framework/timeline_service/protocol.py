@@ -1,17 +1,17 @@
-"""HTTP of one connection: uvicorn's, with limits, back-pressure, and a short way for look-ups.
+"""The HTTP protocol of one connection: uvicorn's, with limits, back-pressure and a fast path.
 
-A connection has some seconds from its beginning, or from the first byte of a further request, until
-that request's head is whole, and some more until its body is; so a half-open caller, or one of a
-byte a second, holds no place for long. One that says nothing for minutes is closed.
+A connection has some seconds from its start, or from the first byte of a further request, until
+that request's head is complete, and some more until its body is. So a half-open caller, or one that
+sends a byte a second, does not hold a slot for long. A connection idle for minutes is closed.
 
-Requests of a connection are answered one after the other, one in each turn of the event loop, so
-whoever sends thousands at once waits behind everybody else. What comes meanwhile is kept, up to a
-bound; then no more is read, neither while answers are not taken. Who is refused for how it asks, or
-for who it is, is answered once, and its connection ends.
+Requests of a connection are answered one at a time, one per turn of the event loop, so a caller
+that sends thousands at once waits behind all others. Later requests are queued up to a bound.
+Beyond it, or while responses are not read, reading pauses. A malformed or unauthorized request gets
+one response, and its connection ends.
 
-A look-up is answered where it was read: the way through ASGI would cost thrice what finding the
-answer does. Whatever needs waiting, or is not as plain as that, goes the long way; uvicorn gets one
-whole request at a time, in the plainest form.
+A lookup is answered where it was read: the path through ASGI would cost three times the lookup.
+Other requests, and those that must wait, take the slow path; uvicorn gets one whole request at a
+time, in normalized form.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ _END: Final = b"\r\n\r\n"
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _IDLE_SECONDS: Final = 300.0
 _LINGER_SECONDS: Final = 1.0
-"""A caller that is refused while it sends gets its answer only if it is read from until it ends."""
+"""A refused caller that is still sending gets its response only if its data is read to the end."""
 _LEAST_TAKEN: Final = 64 << 10
 _AWAKE_SECONDS: Final = 0.0003
-"""Three times what it takes to wake an idle core, so that waiting costs at most that again."""
+"""Three times the cost of waking an idle core, which bounds the cost of busy waiting."""
 _STATUS_LINES: Final = {
     each.value: f"HTTP/1.1 {each.value} {each.phrase}\r\n".encode() for each in HTTPStatus
 }
 
 
 def limited_protocol(service: Service, limits: Limits) -> type[HttpToolsProtocol]:
-    """Return the protocol of a server's connections."""
+    """Return the protocol class of a server's connections."""
 
     class Protocol(_LimitedProtocol):
-        """With the service and the limits of this server."""
+        """The protocol with the service and limits of this server."""
 
         served = service
         bounds = limits
@@ -71,7 +71,7 @@ class _LimitedProtocol(HttpToolsProtocol):
     room: Room
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin."""
+        """Start the connection."""
         super().connection_made(transport)
         self._bytes = select.poll()
         self._bytes.register(transport.get_extra_info("socket"), select.POLLIN)
@@ -87,7 +87,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         self.room.enter(transport, len(self.connections))
 
     def data_received(self, data: bytes) -> None:
-        """Take some bytes."""
+        """Receive bytes."""
         if self._is_ending:
             self._discard(len(data))
             return
@@ -99,28 +99,28 @@ class _LimitedProtocol(HttpToolsProtocol):
             self._take_turn(looked_at)
 
     def on_response_complete(self) -> None:
-        """An answer was written that came the long way."""
+        """Continue after a slow-path response."""
         super().on_response_complete()
         self._in_work = 0
         self._regulate()
         self._ask_for_turn()
 
     def pause_writing(self) -> None:
-        """The caller does not take its answers: nothing more is read from it."""
+        """Pause reading while the caller does not read its responses."""
         super().pause_writing()
         self.room.stall(self.transport)
         self._watch_stalled()
         self._regulate()
 
     def resume_writing(self) -> None:
-        """The caller took nearly all of its answers."""
+        """Resume once the caller has read nearly all of its responses."""
         super().resume_writing()
         self._stop_watching()
         self._regulate()
         self._ask_for_turn()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection ended."""
+        """Clean up after the connection."""
         self._stop_waiting()
         self._stop_watching()
         self.room.leave(self.transport)
@@ -132,9 +132,9 @@ class _LimitedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def _take_turn(self, looked_at: int = 0) -> None:
-        """Answer one request if it is whole; `looked_at` bytes are known to have no end of a head.
+        """Answer one request if it is complete; the first `looked_at` bytes have no end of a head.
 
-        Further ones wait for a turn of their own.
+        Further requests wait for their own turn.
         """
         self._has_turn = False
         if self._is_ending or self.transport.is_closing():
@@ -149,7 +149,7 @@ class _LimitedProtocol(HttpToolsProtocol):
             self._regulate()
 
     def _took_request(self, looked_at: int) -> bool:
-        """Answer the next request, or begin to; False: it is not whole."""
+        """Answer the next request, or start to; return False if it is not complete."""
         head = self._head or self._next_head(looked_at)
         if head is None or len(self._received) < head.length:
             return False
@@ -167,17 +167,17 @@ class _LimitedProtocol(HttpToolsProtocol):
         return True
 
     def _next_head(self, looked_at: int) -> Head | None:
-        """Return the head that came, None where it is not whole.
+        """Return the received head, None if it is not complete.
 
         Raises:
-            RequestRefusedError: it cannot be answered, or its body would not be taken.
+            RequestRefusedError: it cannot be answered, or its body is refused.
         """
         end = self._received.find(_END, looked_at)
         if (len(self._received) if end < 0 else end) > self.bounds.header_bytes:
             raise RequestRefusedError(431, f"a head has at most {self.bounds.header_bytes} bytes")
         if end < 0:
             if self._received and not 0x41 <= self._received[0] <= 0x5A:  # noqa: PLR2004 - A to Z
-                raise RequestRefusedError(400, "this is no HTTP")
+                raise RequestRefusedError(400, "this is not HTTP")
             if self._deadline is None and self._received:
                 self._wait(self.bounds.header_seconds)
             return None
@@ -192,7 +192,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         """Wait for a body.
 
         Raises:
-            RequestRefusedError: its sender may not ask, or it is too long.
+            RequestRefusedError: the sender has no access, or the body is too long.
         """
         self._left_to_discard = min(head.length, self.bounds.body_bytes)
         self.served.access.check(head.headers)
@@ -204,7 +204,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         self._wait(self.bounds.body_seconds)
 
     def _answered(self, head: Head) -> bool:
-        """Answer a look-up that needs no waiting; False sends it the long way."""
+        """Answer a lookup that need not wait; return False for the slow path."""
         answer = self.served.quick(head.request())
         if answer is None:
             return False
@@ -216,14 +216,14 @@ class _LimitedProtocol(HttpToolsProtocol):
         return True
 
     def _refuse(self, refusal: RequestRefusedError) -> None:
-        """Answer a request that is read no further, and end the connection."""
+        """Send a refusal and end the connection without reading further."""
         answer = refusal.answer(ends=True)
         self.served.metrics.count("refused", answer.status)
         self.transport.write(_bytes_of(answer))
         self._end()
 
     def _end(self) -> None:
-        """Send what was written and answer no more; what still comes is dropped, for a moment."""
+        """Send pending output and stop answering; drop further input for a moment."""
         self._is_ending = True
         self._stop_waiting()
         self._left_to_discard = max(self._left_to_discard, self.bounds.queued_bytes)
@@ -235,28 +235,28 @@ class _LimitedProtocol(HttpToolsProtocol):
             self._deadline = self.loop.call_later(_LINGER_SECONDS, self.transport.abort)
 
     def _discard(self, many: int) -> None:
-        """Drop some bytes; a caller that sends on and on is cut off."""
+        """Drop bytes; close the connection if the caller keeps sending."""
         self._left_to_discard -= many
         if self._left_to_discard < 0:
             self.transport.close()
 
     def _ask_for_turn(self) -> None:
-        """Have a request that came answered after those of all other connections."""
+        """Schedule a queued request after those of all other connections."""
         if self._received and not (self._has_turn or self._is_busy()):
             self._has_turn = True
             self.loop.call_soon(self._take_turn)
 
     def _is_busy(self) -> bool:
-        """Whether the next request has to wait: for the answer before, or for the caller."""
+        """Whether the next request must wait for the previous response or for the caller."""
         return self._is_ending or not self._is_between() or self.flow.write_paused
 
     def _is_between(self) -> bool:
-        """Whether no request is being answered the long way."""
+        """Whether no slow-path request is in progress."""
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is None or cycle.response_complete
 
     def _regulate(self) -> None:
-        """Read from the caller, or not; cut it off where all callers sent too much together."""
+        """Pause or resume reading; close the connection if all callers together sent too much."""
         self._count()
         if self.transport.is_closing():
             return
@@ -269,54 +269,54 @@ class _LimitedProtocol(HttpToolsProtocol):
             self._cut_off()
 
     def _count(self) -> None:
-        """Note what is held of this connection's requests."""
+        """Update the total of received bytes by this connection's share."""
         held = len(self._received) + self._in_work
         self.room.received += held - self._counted
         self._counted = held
 
     def _cut_off(self) -> None:
-        """End the connection, since all together sent more than may be held."""
+        """End the connection, since all callers together sent too much."""
         if self._is_busy():
             self.transport.abort()
         else:
-            self._refuse(RequestRefusedError(503, "too much is being sent to this service"))
+            self._refuse(RequestRefusedError(503, "this service is receiving too much data"))
             self._count()
 
     def _stay_awake(self) -> None:
-        """Wait for the next look-up without sleep for a moment.
+        """Busy-wait briefly for the next lookup.
 
-        One connection asks again as soon as it was answered, and to wake a core takes longer than
-        to answer. Whoever else wants the core has it, and what is spent is bounded.
+        A single connection calls again right after its response, and waking a core takes longer
+        than answering. The core is yielded to other threads, and the time is bounded.
         """
         until = time.monotonic() + _AWAKE_SECONDS
         while not self._bytes.poll(0) and time.monotonic() < until:
             os.sched_yield()
 
     def _wait(self, seconds: float) -> None:
-        """Give the next request's head, or its body, its time."""
+        """Start the deadline of the next request's head or body."""
         self._stop_waiting()
         self._deadline = self.loop.call_later(seconds, self._come_too_late)
 
     def _come_too_late(self) -> None:
-        """What was waited for did not come."""
+        """End the connection after a missed deadline."""
         self._deadline = None
         if self._head is None:
             self.transport.abort()
         else:
-            self._refuse(RequestRefusedError(408, "the body came too slowly"))
+            self._refuse(RequestRefusedError(408, "the body arrived too slowly"))
             self._count()
 
     def _stop_waiting(self) -> None:
-        """The time is no longer counted."""
+        """Cancel the deadline."""
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 
     def _watch_stalled(self, unsent: int | None = None) -> None:
-        """Look now and then whether the caller took something; cut it off where it did not.
+        """Check periodically whether the caller reads; close the connection if it does not.
 
         Args:
-            unsent: bytes that it was owed when looked at before; None the first time.
+            unsent: unsent bytes at the previous check; None the first time.
         """
         now = self.transport.get_write_buffer_size()
         if unsent is not None and now > unsent - _LEAST_TAKEN:
@@ -325,14 +325,14 @@ class _LimitedProtocol(HttpToolsProtocol):
         self._stall = self.loop.call_later(self.bounds.send_seconds, self._watch_stalled, now)
 
     def _stop_watching(self) -> None:
-        """The caller reads."""
+        """Stop checking: the caller reads."""
         self.room.forget(self.transport)
         if self._stall is not None:
             self._stall.cancel()
             self._stall = None
 
     def _close_if_idle(self) -> None:
-        """Close where nothing was heard for long, else look again later."""
+        """Close a connection that was idle for long, else check again later."""
         left = self._heard + _IDLE_SECONDS - self.loop.time()
         if self.transport.is_closing():
             self.transport.abort()
@@ -344,13 +344,13 @@ class _LimitedProtocol(HttpToolsProtocol):
 
 
 def _bytes_of(answer: Answer) -> bytes:
-    """Return an answer as it is sent."""
+    """Return a response as bytes."""
     status, body, headers = answer
     return b"%b%d%b%b" % (_head_of(status, headers), len(body), _END, body)
 
 
 @lru_cache(maxsize=64)
 def _head_of(status: int, headers: Headers) -> bytes:
-    """Return what comes before an answer's length; answers of one version of a view share it."""
+    """Return the part before a response's length, shared by responses of one view version."""
     lines = b"".join(b"%b: %b\r\n" % each for each in headers)
     return b"%b%bcontent-length: " % (_STATUS_LINES[status], lines)

@@ -1,4 +1,4 @@
-"""What the connections of a server take together: places, bytes that came, and bytes to send."""
+"""Shared limits of a server's connections: slots, received bytes and unsent bytes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["Room"]
 
 
 class Room:
-    """The connections of one server and their memory; used by its event loop alone.
+    """The connections of one server and their memory; used only by its event loop.
 
     Args:
-        limits: of the server.
+        limits: the server's limits.
 
     Attributes:
-        received: bytes of requests that are not answered yet.
+        received: bytes of unanswered requests.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -27,15 +27,15 @@ class Room:
 
     @property
     def is_full(self) -> bool:
-        """Whether more was received than may be held."""
+        """Whether the received bytes exceed the limit."""
         return self.received > self._limits.received_bytes
 
     def enter(self, transport: asyncio.Transport, connections: int) -> None:
-        """Note a new caller; where there are too many, one that has asked nothing yet is cut off.
+        """Add a caller; if there are too many, close one that has sent no request yet.
 
         Args:
-            transport: of the caller.
-            connections: open ones, the new one included.
+            transport: the caller's transport.
+            connections: open connections, including the new one.
         """
         self._silent[transport] = None
         if connections > self._limits.connections:
@@ -44,19 +44,19 @@ class Room:
             first.abort()
 
     def ask(self, transport: asyncio.Transport) -> None:
-        """Note that a caller asked something."""
+        """Record a caller's request."""
         self._silent.pop(transport, None)
 
     def leave(self, transport: asyncio.Transport) -> None:
-        """Note that a caller is gone."""
+        """Remove a caller."""
         self.ask(transport)
         self.forget(transport)
 
     def stall(self, transport: asyncio.Transport) -> None:
-        """Note that a caller does not read its answers.
+        """Record that a caller does not read its responses.
 
-        While all such callers together are owed too much, the one that stalled first is cut off.
-        The answer to the last of them may be larger than the bound.
+        While all such callers together have too many unsent bytes, the one that stalled first is
+        closed. The response of the last one may exceed the bound.
         """
         self._stalled[transport] = None
         while len(self._stalled) > 1 and self._unsent() > self._limits.unsent_bytes:
@@ -65,9 +65,9 @@ class Room:
             first.abort()
 
     def forget(self, transport: asyncio.Transport) -> None:
-        """Note that a caller reads again."""
+        """Record that a caller reads again."""
         self._stalled.pop(transport, None)
 
     def _unsent(self) -> int:
-        """Return the bytes that stalled callers are owed."""
+        """Return the unsent bytes of stalled callers."""
         return sum(each.get_write_buffer_size() for each in self._stalled)

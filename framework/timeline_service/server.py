@@ -1,7 +1,7 @@
-"""The service in this process, on a thread of its own (RFC-03: embedded in the driver).
+"""The service on its own thread in this process (RFC-03: embedded in the driver).
 
-It listens on its address before the thread begins, so the port is known at once, no other process
-can take it in between, and nobody who knows of it is turned away.
+It listens before the thread starts, so the port is known at once, no other process can take it in
+between, and early callers are not rejected.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["EmbeddedServer", "TimelineApp"]
 _INTERFACE: Final = "/v1/"
 _THREADS: Final = 8
 _MARKER_THREADS: Final = 64
-"""They wait for the disk, and share batches: none of them is to keep a look-up waiting."""
+"""They wait for the disk and share batches, and must not delay lookups."""
 _NO_BODY: Final = frozenset({"GET", "HEAD"})
 
 _STOP_SECONDS: Final = 5.0
@@ -45,10 +45,10 @@ _BACKLOG: Final = 1024
 
 
 class TimelineApp:
-    """Serves one `Service` by ASGI.
+    """ASGI application of one `Service`.
 
     Args:
-        service: answers the interface.
+        service: handles the interface.
         pages: further routes, such as those of the status page.
     """
 
@@ -72,12 +72,12 @@ class TimelineApp:
         await send({"type": "http.response.body", "body": answer.body})
 
     def close(self) -> None:
-        """Let go of threads; those at work run to their end."""
+        """Release threads; running ones finish."""
         for each in (self._pool, self._markers):
             each.shutdown(wait=False, cancel_futures=True)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
-        """Return the answer to one call of the interface."""
+        """Return the response to one call of the interface."""
         request = Request(
             method=scope["method"],
             path=scope["path"],
@@ -96,20 +96,20 @@ class TimelineApp:
             return await loop.run_in_executor(pool, self._service.answer, request)
 
     def _lane(self, request: Request) -> AbstractAsyncContextManager[None]:
-        """Return what lets one call of a table be answered at a time, in the order they came.
+        """Return a lock that serializes a table's calls in order of arrival.
 
-        A view answers one at a time in any case; threads that wait for its lock would take turns
-        with the one that has it, at each file it looks at, and all would be slower by half.
+        A view answers one call at a time anyway. Threads waiting for its lock would take turns with
+        the holder at each file it reads, and slow down all calls by half.
         """
         table = self._service.table_of(request)
         return nullcontext() if table is None else self._lanes[table.id]
 
     async def _health(self, _: PageRequest) -> Response:
-        """Say that the service answers; no more, since anybody may ask."""
+        """Report that the service runs, and no more, since access is open."""
         return JSONResponse({"status": "ok", "driver": self._service.tables.driver})
 
     async def _metrics(self, request: PageRequest) -> Response:
-        """Return the counters, for who may ask."""
+        """Return the counters to authorized callers."""
         try:
             self._service.access.check(dict(request.scope["headers"]))
         except RequestRefusedError as refusal:
@@ -122,7 +122,7 @@ class TimelineApp:
 
 
 async def _body(receive: Receive) -> bytes:
-    """Return a request's body; the protocol gives it whole, and within limits."""
+    """Return a request's body; the protocol delivers it whole and within limits."""
     parts = []
     while (message := await receive())["type"] == "http.request":
         parts.append(message.get("body", b""))
@@ -132,18 +132,18 @@ async def _body(receive: Receive) -> bytes:
 
 
 class EmbeddedServer:
-    """Serves on a thread until it is stopped; also a context manager that stops it.
+    """A server on its own thread; also a context manager that stops it.
 
     Args:
-        service: answers.
+        service: handles requests.
         host: address to listen on.
-        port: of TCP; 0 takes a free one.
-        limits: what one caller may cost.
+        port: TCP port; 0 takes a free one.
+        limits: resource limits of a caller.
         pages: further routes.
 
     Raises:
-        PlanError: `timeline-service/open-to-all`: everybody is to be let in from everywhere;
-            `timeline-service/address`: it cannot be listened on.
+        PlanError: `timeline-service/open-to-all` for a non-loopback address without a token;
+            `timeline-service/address` if it cannot listen there.
     """
 
     def __init__(
@@ -158,8 +158,8 @@ class EmbeddedServer:
         if service.access.auth is ServiceAuth.LOOPBACK and not is_loopback(host):
             raise PlanError(
                 "timeline-service/open-to-all",
-                f"without a token the service listens on a loopback address alone, not on {host}",
-                remedy="Listen on 127.0.0.1, or let callers show a token: auth: token.",
+                f"without a token, the service listens only on a loopback address, not on {host}",
+                remedy="Listen on 127.0.0.1, or require a token: auth: token.",
             )
         self._service = service
         self._limits = limits or Limits()
@@ -170,12 +170,12 @@ class EmbeddedServer:
         self._thread = threading.Thread(target=self._run, name="timeline-service", daemon=True)
 
     def start(self) -> Self:
-        """Begin to serve."""
+        """Start serving."""
         self._thread.start()
         return self
 
     def stop(self) -> None:
-        """Serve no more; calls that are being answered get some seconds to end."""
+        """Stop serving; calls in progress get some seconds to finish."""
         self._server.should_exit = True
         if self._thread.ident is not None:
             self._thread.join(_STOP_SECONDS)
@@ -193,7 +193,7 @@ class EmbeddedServer:
         self.stop()
 
     def _config(self) -> uvicorn.Config:
-        """Return how the server works."""
+        """Return uvicorn's settings."""
         return uvicorn.Config(
             self._app,
             http=limited_protocol(self._service, self._limits),
@@ -214,9 +214,9 @@ class EmbeddedServer:
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    """Return a socket that listens: who connects before the thread begins waits for it.
+    """Return a listening socket; early connections wait until the thread starts.
 
-    With `SO_REUSEADDR` two may bind one port; only one of them may listen.
+    With `SO_REUSEADDR`, two may bind one port, but only one of them may listen.
 
     Raises:
         PlanError: `timeline-service/address`.

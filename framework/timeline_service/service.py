@@ -1,4 +1,4 @@
-"""From a request to its answer, without a server: access, table, freshness, route."""
+"""The service, independent of a server: access, table, freshness and route of a request."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from framework.timeline_service.tables import ServedTable, Tables
 __all__ = ["Service"]
 
 _QUICK_GROUPS: Final = 256
-"""A partition with more is answered on a thread: others are not to wait for it."""
+"""A larger partition is answered on a thread, so that others need not wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """An answer that was given at a version of a table's view."""
+    """A cached response for one version of a table's view."""
 
     table: ServedTable
     version: int
@@ -37,14 +37,13 @@ class Service:
     """Answers requests about tables.
 
     Args:
-        tables: those that are served.
-        access: who may ask.
-        kept_bytes: bound of the answers that are kept to be sent again.
-        further: what answers routes that are not the view's, by the beginning of their path; the
-            same access is asked for.
+        tables: the served tables.
+        access: the access rules.
+        kept_bytes: bound of the response cache.
+        further: handlers of other routes by path prefix; the same access rules apply.
 
     Attributes:
-        metrics: what was answered.
+        metrics: counters of the responses.
     """
 
     def __init__(
@@ -65,13 +64,13 @@ class Service:
         self._keeping = Lock()
 
     def quick(self, request: Request) -> Answer | None:
-        """Answer what needs no waiting; None: `answer` has to be called, on a thread.
+        """Answer without waiting; return None if `answer` must be called on a thread.
 
-        So it is where the caller's timeline is the view's, nobody syncs it, and the partition is
-        there already.
+        It answers if the caller's timeline is the view's, no sync is in progress, and the partition
+        is loaded.
         """
         kept = None
-        if "fileid=" not in request.query:  # single look-ups are found as fast as kept ones
+        if "fileid=" not in request.query:  # a single lookup is as fast as the cache
             kept = self._kept.get(f"{request.path}?{request.query}")
         if kept is not None and kept.version == kept.table.view.version:
             if self._refusal(request) is None:
@@ -81,12 +80,12 @@ class Service:
         return self._guarded(request, self._quick)
 
     def answer(self, request: Request) -> Answer:
-        """Answer a request, however long that takes."""
+        """Answer a request, waiting as long as needed."""
         found = self._guarded(request, self._slow)
         return found or Answer.of({"error": "there is no such route"}, status=404)
 
     def table_of(self, request: Request) -> ServedTable | None:
-        """Return the table whose view a request asks, None where it asks none served here."""
+        """Return the table that a request queries, None if it queries none served here."""
         try:
             if request.path.startswith(OWN_PREFIX):
                 return self.tables.by_id(_id_and_verb(request)[0])
@@ -99,7 +98,7 @@ class Service:
     def _guarded(
         self, request: Request, answering: Callable[[Request], Answer | None]
     ) -> Answer | None:
-        """Answer under the rules; every fault becomes an answer that reports it."""
+        """Answer under the access rules; turn every error into a response."""
         try:
             self.access.check(request.headers)
             found = answering(request)
@@ -111,7 +110,7 @@ class Service:
         return None if found is None else self._counted(request, found)
 
     def _quick(self, request: Request) -> Answer | None:
-        """Answer one of Apache Hudi's routes where all is at hand."""
+        """Answer one of Apache Hudi's routes if everything is loaded."""
         route = hudi_route(request.path)
         if route is None or request.method != "GET" or not route.syncs:
             return None
@@ -132,7 +131,7 @@ class Service:
             view.lock.release()
 
     def _slow(self, request: Request) -> Answer | None:
-        """Answer any route of the interface."""
+        """Answer any route."""
         if request.path.startswith(OWN_PREFIX):
             return self._own(request)
         if not request.path.startswith(HUDI_PREFIX):
@@ -141,7 +140,7 @@ class Service:
         if route is None:
             return None
         if request.method != route.method:
-            raise RequestRefusedError(405, f"this route is called by {route.method}")
+            raise RequestRefusedError(405, f"this route requires {route.method}")
         said = parameters(request.query)
         table = self.tables.by_path(said.get("basepath", ""))
         if route.syncs and said.get("refreshoff", "") != "true":
@@ -150,7 +149,7 @@ class Service:
             return self._told(request, table, route, said)
 
     def _from_further(self, request: Request) -> Answer | None:
-        """Answer a route that is not the view's, None where there is none."""
+        """Answer a route of `further`, None if there is none."""
         for prefix, answering in self._further.items():
             if request.path.startswith(prefix):
                 return answering(request)
@@ -159,9 +158,9 @@ class Service:
     def _told(
         self, request: Request, table: ServedTable, route: Route, said: dict[str, str]
     ) -> Answer:
-        """Return the answer of a route, and keep it where it is one of a whole partition.
+        """Return the response of a route, and cache it if it is for a whole partition.
 
-        The view's lock is held.
+        The caller holds the view's lock.
         """
         version = table.view.version
         text = route.handler(table, said, request.body)
@@ -177,7 +176,7 @@ class Service:
         if verb not in VERBS:
             raise RequestRefusedError(404, "there is no such route")
         if request.method != "POST":
-            raise RequestRefusedError(405, "this route is called by POST")
+            raise RequestRefusedError(405, "this route requires POST")
         question = question_of(verb, request.body)
         table.answers[verb] += 1
         with table.view.lock:
@@ -186,7 +185,7 @@ class Service:
             return Answer(body=text.encode(), headers=table.headers)
 
     def _keep(self, target: str, kept: _Kept) -> None:
-        """Keep an answer; those that were kept first go for it."""
+        """Cache a response, evicting the oldest ones."""
         size = _cost(target, kept)
         if size * 4 > self._kept_bound:
             return
@@ -198,7 +197,7 @@ class Service:
                 self._kept_bytes -= _cost(*self._kept.popitem(last=False))
 
     def _refusal(self, request: Request) -> RequestRefusedError | None:
-        """Return why a caller may not ask, None where it may."""
+        """Return why a caller has no access, None if it has."""
         try:
             self.access.check(request.headers)
         except RequestRefusedError as refusal:
@@ -206,19 +205,19 @@ class Service:
         return None
 
     def _counted(self, request: Request, answer: Answer) -> Answer:
-        """Count an answer."""
+        """Count a response."""
         self.metrics.count(_counted_as(request.path), answer.status)
         return answer
 
 
 def _cost(target: str, kept: _Kept) -> int:
-    """Return the bytes that an answer takes with the request that it is kept for."""
+    """Return the bytes of a cached response with its request."""
     return len(target) + len(kept.answer.body)
 
 
 @lru_cache(maxsize=256)
 def _counted_as(path: str) -> str:
-    """Return the name under which answers of a path are counted; unknown paths share one."""
+    """Return the counter name of a path; unknown paths share one."""
     if hudi_route(path) or is_marker_route(path):
         return path.rstrip("/")
     verb = path.rpartition("/")[2]
@@ -226,11 +225,11 @@ def _counted_as(path: str) -> str:
 
 
 def _id_and_verb(request: Request) -> tuple[str, str]:
-    """Return the table's id and what is asked of it, as the path of one of our routes says."""
+    """Return the table's id and the verb in the path of one of our routes."""
     id_, _, verb = request.path.removeprefix(OWN_PREFIX).partition("/")
     return id_, verb
 
 
 def _is_kept(request: Request, said: dict[str, str]) -> bool:
-    """Return whether an answer may be sent again: to callers that name a timeline and no group."""
+    """Return whether a response may be cached: the request names a timeline and no group."""
     return request.method == "GET" and "fileid" not in said and bool(said.get("timelinehash"))

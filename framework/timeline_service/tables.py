@@ -1,9 +1,9 @@
-"""The tables that a service knows, and whether their views know what a caller knows.
+"""The tables of a service, and the freshness of their views compared with callers.
 
-Every call names the last instant and the hash of its sender's timeline. Where the hash is another
-than ours, the timeline is looked at once, under the view's lock: then either we have gone on, or
-the caller is behind, which is remembered. A caller without a hash costs a look each time. A view
-that does not have the caller's last instant even then is never used to answer.
+Every call names the last instant and the hash of its sender's timeline. If the hash differs from
+ours, the view syncs once, under its lock. Afterwards either we have caught up, or the caller is
+behind, which is remembered. A caller without a hash costs a sync each time. A view that still lacks
+the caller's last instant is never used to answer.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from framework.timeline_service.messages import JSON, Headers, RequestRefusedErr
 __all__ = ["ServedTable", "Tables", "table_id"]
 
 _EMPTY: Final = "0"
-"""What a client without an instant says."""
+"""The value sent by a client without an instant."""
 _REMEMBERED: Final = 1_000
 _LONGEST_CLAIM: Final = 256
-"""Hashes of callers that are behind are remembered: none of them is to be megabytes."""
+"""Limit of a hash, since hashes of callers that are behind are remembered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Claims:
-    """What a caller's timeline is compared with, of one version of a view.
+    """The timeline of one view version, with which callers are compared.
 
     Attributes:
-        version: of the view.
-        hashes: of the timeline, in all variants.
-        times: of its instants.
-        first: nothing before it is on the timeline; None: there is nothing.
-        headers: of every answer.
-        behind: hashes of callers that are known to be behind.
+        version: the view's version.
+        hashes: the timeline's hashes, in all variants.
+        times: times of its instants.
+        first: its first instant, None if it is empty.
+        headers: headers of every response.
+        behind: hashes of callers known to be behind.
     """
 
     version: int
@@ -54,11 +54,11 @@ class ServedTable:
     """A table with its view.
 
     Attributes:
-        id: by which callers of ours name it.
-        view: what answers.
-        places: how its files are spelled.
-        location: of the table.
-        answers: how often it was asked, by route.
+        id: its id in our routes.
+        view: its view.
+        places: spelling of its file locations.
+        location: its location.
+        answers: number of responses by route.
     """
 
     def __init__(self, *, id_: str, location: str, view: IncrementalView, driver: str) -> None:
@@ -72,11 +72,11 @@ class ServedTable:
 
     @property
     def headers(self) -> Headers:
-        """What every answer says: that it is JSON, of what table, driver, instant and timeline."""
+        """Headers of every response: JSON, table, driver, instant and timeline."""
         return self._current().headers
 
     def is_fresh(self, last_instant: str, hash_: str) -> bool:
-        """Return whether the view needs no look at the timeline to answer this caller."""
+        """Return whether the view can answer this caller without a sync."""
         claims = self._claims
         if claims is None or claims.version != self.view.version:
             return False
@@ -85,14 +85,14 @@ class ServedTable:
         )
 
     def catch_up(self, last_instant: str, hash_: str) -> None:
-        """Look at the timeline where the caller's is another; once, whoever else waits for it.
+        """Sync the view if the caller's timeline differs; concurrent callers share one sync.
 
         Raises:
-            RequestRefusedError: 400; the caller has an instant that the table has not.
+            RequestRefusedError: 400; the caller has an instant that the table lacks.
             CorruptFileError, StorageError: the timeline cannot be read.
         """
         if len(last_instant) > _LONGEST_CLAIM or len(hash_) > _LONGEST_CLAIM:
-            raise RequestRefusedError(400, "no instant and no timeline hash is that long")
+            raise RequestRefusedError(400, "the instant or the timeline hash is too long")
         with self.view.lock:
             if self.is_fresh(last_instant, hash_):
                 return
@@ -111,7 +111,7 @@ class ServedTable:
                     claims.behind.popitem(last=False)
 
     def _current(self) -> _Claims:
-        """Return the claims of the view as it is now."""
+        """Return the claims of the view's current version."""
         claims = self._claims
         if claims is None or claims.version != self.view.version:
             with self.view.lock:
@@ -120,7 +120,6 @@ class ServedTable:
         return claims
 
     def _claims_of(self, timeline: Timeline, version: int) -> _Claims:
-        """Return the claims of a timeline."""
         times = frozenset(each.requested_time for each in timeline.instants)
         said = {
             b"x-lakestrap-table": self.id,
@@ -138,22 +137,22 @@ class ServedTable:
 
     @staticmethod
     def _has(claims: _Claims, last_instant: str) -> bool:
-        """Return whether the caller's last instant is on the timeline, or before it begins."""
+        """Return whether the caller's last instant is on the timeline, or before its start."""
         if last_instant in ("", _EMPTY) or last_instant in claims.times:
             return True
         return claims.first is not None and last_instant < claims.first
 
 
 def table_id(location: str) -> str:
-    """Return the id under which a table at a location is served, whatever its spelling."""
+    """Return the id of a served table, independent of its location's spelling."""
     return hashlib.sha256(_plain_path(location).encode()).hexdigest()[:16]
 
 
 class Tables:
-    """The registered tables, by id and by base path; a path that is not registered is unknown.
+    """The registered tables, by id and by base path.
 
     Attributes:
-        driver: names this process in every answer; another process has another.
+        driver: identifies this process in every response.
     """
 
     def __init__(self) -> None:
@@ -162,7 +161,7 @@ class Tables:
         self._by_path: dict[str, ServedTable] = {}
 
     def register(self, location: str, view: IncrementalView) -> ServedTable:
-        """Serve a table from now on; the same location again is served by the new view."""
+        """Serve a table; registering a location again replaces its view."""
         path, id_ = _plain_path(location), table_id(location)
         table = ServedTable(id_=id_, location=location, view=view, driver=self.driver)
         self._by_id[id_] = self._by_path[path] = table
@@ -173,7 +172,7 @@ class Tables:
         return tuple(sorted(self._by_id.values(), key=lambda each: each.location))
 
     def find(self, location: str) -> ServedTable | None:
-        """Return the table at a location, None where it is not served."""
+        """Return the table at a location, None if it is not served."""
         return self._by_path.get(_plain_path(location))
 
     def by_id(self, id_: str) -> ServedTable:
@@ -199,7 +198,7 @@ class Tables:
         return found
 
     def close(self) -> None:
-        """Let go of all views."""
+        """Close all views."""
         for each in self.all():
             each.view.close()
         self._by_id.clear()
@@ -207,7 +206,7 @@ class Tables:
 
 
 def _plain_path(location: str) -> str:
-    """Return one spelling for all: no scheme of local files, no slash at the end."""
+    """Return the canonical spelling: no scheme of local files, no trailing slash."""
     if location.startswith("file:"):
         location = "/" + unquote(location.removeprefix("file:")).lstrip("/")
     return location.rstrip("/") or "/"

@@ -1,7 +1,7 @@
 """One run on Spark that dies at a point of its gate: `python gate_run.py SPEC POINT`.
 
-The process kills itself, so nothing of it is cleaned up; what Spark had under way goes on until the
-JVM finds out.
+The process kills itself, so nothing is cleaned up; active Spark tasks continue until the JVM
+notices.
 """
 
 from __future__ import annotations

@@ -38,10 +38,10 @@ class Behind:
 
 
 def adopt(spec: Path, earlier: Earlier, step: int = 0) -> str:
-    """Adopt as the command does and return how it ended; stand still before the step, if any."""
+    """Adopt like the command and return the outcome; pause before the step, if any."""
 
     def stop(at: int) -> None:
-        """Stand still until somebody says SIGCONT."""
+        """Stop until a SIGCONT arrives."""
         if at == step:
             os.kill(os.getpid(), signal.SIGSTOP)
 
@@ -69,7 +69,7 @@ def in_child(results: Path, spec: Path, earlier: Earlier, step: int = 0) -> None
 
 
 def one(lake: Lake, folder: Path, step: int, earlier: Earlier) -> dict[str, object] | None:
-    """Pause before one step, take over, go on; None where there is no such step."""
+    """Pause before one step, take over, continue; return None if there is no such step."""
     lake.reset()
     spec = lake.scene.spec
     paused, other, third = (folder / name for name in ("paused", "other", "third"))

@@ -1,6 +1,6 @@
-"""The driver of a run on Spark, killed at random: no table or all of it, and the next run ends it.
+"""The driver of a run on Spark, killed at random: no table or all, and the next run completes it.
 
-Workers go on writing for a moment, while the next run is already at work.
+Workers continue to write for a moment, while the next run is already active.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs that die at their gate: quarantined rows belong to a commit that is there, or are gone."""
+"""Runs killed at their gate: quarantined rows belong to an existing commit, or are removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that stands still while another takes over, and then goes on: it does no harm any more.
+"""A run that is paused while another takes over does no harm when it continues.
 
 In a child process, since the paused run must not notice how late it is (`paused.py`).
 """
@@ -29,7 +29,7 @@ def paused_at(folder: Path, *steps: int) -> list[dict[str, Any]]:
 
 
 def check(found: dict[str, Any]) -> None:
-    """The table is absent or whole at each look, and whole in the end, whoever made it."""
+    """Check that the table is absent or whole at each look, and whole at the end."""
     assert found["other"] == "0", found
     assert found["third"] == "0", found
     assert found["in the end"], found
@@ -38,7 +38,7 @@ def check(found: dict[str, Any]) -> None:
     assert found["paused"] == "0" or found["paused"].startswith(("4 ", "6 ")), found
 
 
-def test_paused_run_does_no_harm_when_it_goes_on(tmp_path: Path) -> None:
+def test_paused_run_does_no_harm_when_it_continues(tmp_path: Path) -> None:
     """At a sample of steps, with a follower that resumes and one that starts afresh."""
     found = paused_at(tmp_path, *SAMPLE)
     assert len(found) == 2 * len(SAMPLE)
@@ -49,7 +49,7 @@ def test_paused_run_does_no_harm_when_it_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.full
 @pytest.mark.timeout(3600)
-def test_run_that_is_paused_at_any_step_does_no_harm_when_it_goes_on(tmp_path: Path) -> None:
+def test_run_that_is_paused_at_any_step_does_no_harm_when_it_continues(tmp_path: Path) -> None:
     """Each storage step of the driver, with both followers."""
     found = paused_at(tmp_path)
     assert len(found) > 100

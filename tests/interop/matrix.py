@@ -11,7 +11,7 @@ __all__ = ["case_params", "upsert_params"]
 
 
 def case_params() -> list[ParameterSet]:
-    """Return every case; those outside the sample carry the marker `full`."""
+    """Return every case; those outside the sample have the marker `full`."""
     return [pytest.param(case, id=case.name, marks=_marks(case)) for case in CASES]
 
 

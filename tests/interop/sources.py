@@ -1,4 +1,4 @@
-"""Source data sets as values: files of rows with the partition that each lies in."""
+"""Source data sets as values: files of rows, each with its partition."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def source_schema(files: Sequence[SourceFile], types: Mapping[str, pa.DataType])
 def rows_of(files: Sequence[SourceFile], names: Sequence[str]) -> list[Row]:
     """Return the rows that a table over these files must have, in file order.
 
-    Each carries `_hoodie_partition_path` too; a column that a file lacks is None, unless the
-    path says it.
+    Each row includes `_hoodie_partition_path`; a column that a file lacks is None, unless the
+    path has it.
     """
     found: list[Row] = []
     for file in files:

@@ -61,7 +61,7 @@ def typed_files() -> tuple[SourceFile, ...]:
 
 
 def _typed_rows(*, first: int) -> pa.Table:
-    """Return four rows; the last has a null wherever one may stand."""
+    """Return four rows; the last is null in every nullable column."""
     plain = plain_rows(first=first, count=4)
     point = pa.struct([("x", pa.int32()), ("name", pa.string())])
     event = pa.struct([("at", pa.timestamp("us", tz="UTC")), ("spot", point)])

@@ -26,7 +26,7 @@ def adopt_case(case: Case, folder: Path) -> Path:
 def adopt(document: Mapping[str, Any], folder: Path) -> Path:
     """Run a pipeline spec in this process, without Spark; return the table's location.
 
-    A spec in JSON is a spec in YAML, so the document is written as it stands.
+    JSON is valid YAML, so the document is written as JSON.
     """
     spec, scratch = folder / "case.pipeline.yml", folder / "scratch"
     spec.write_text(json.dumps(document, indent=1))

@@ -29,7 +29,7 @@ TRICKY = ("p=1", "p=10", "p=1-2", "p=1/x", "p=1.5", "p=é", "p=a b", "p=1%3A2")
 def test_each_file_group_of_an_adopted_table_is_found_alone(
     name: str, judge: Judge, adopted: Callable[[Case], Path]
 ) -> None:
-    """A look-up of one file group gives the URI of the source file that it stands for."""
+    """A look-up of one file group returns the URI of its source file."""
     case = BY_NAME[name]
     location = adopted(case)
     groups = [

@@ -1,4 +1,4 @@
-"""Apache Hudi goes on writing an adopted table; it and we read the result."""
+"""Apache Hudi continues to write an adopted table; both it and Lakestrap read the result."""
 
 from __future__ import annotations
 

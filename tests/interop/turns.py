@@ -81,7 +81,7 @@ class Turns:
         self.compare()
 
     def under(self, options: Mapping[str, str], rows: list[Row]) -> None:
-        """Let the judge upsert rows under options of its own; nobody reads yet."""
+        """Let the judge upsert rows with its own options, without reading."""
         batch = self.lake.folder / f"theirs-{self.turn}.parquet"
         pq.write_table(pa.Table.from_pylist(rows, self.schema), batch)
         self.judge.upsert(self.location, batch, options)

@@ -65,7 +65,7 @@ def write_batch(case: Case, upsert: Upsert, path: Path) -> Path:
 
 
 def writer_options(case: Case, index: str) -> dict[str, str]:
-    """Return the options under which a Hudi DataFrame job goes on writing the table."""
+    """Return the options with which a Hudi DataFrame job continues the table."""
     fields = list(case.partition_by)
     generator = _generator(case)
     options = {

@@ -136,7 +136,7 @@ def test_check_of_a_table_finds_keys_that_another_writer_made_wrong(
     condition: str,
     words: str,
 ) -> None:
-    """Exit 3, with what was found; checks are told beside it."""
+    """Exit 3, with the findings; checks are reported too."""
     rewritten(gate, change)
     before = gate.seen()
     told = command("check", gate.spec(TOLD), "--format", "json")
@@ -229,7 +229,7 @@ def test_check_of_a_sample_says_so_and_leaves_the_keys_out(command: Command, gat
 def test_checks_of_several_specs_end_with_the_gravest_code(
     command: Command, gate: Gate, tmp_path: Path
 ) -> None:
-    """Each is checked, whatever came of the one before."""
+    """Each is checked, whatever the result of the previous one."""
     other = Gate(folder=tmp_path / "other", operation="upsert")
     other.begin()
     told = command("check", gate.spec(POSITIVE), other.spec(POSITIVE), "--format", "json")
@@ -239,7 +239,7 @@ def test_checks_of_several_specs_end_with_the_gravest_code(
 
 
 @pytest.mark.parametrize("verdict", ["published", "refused"])
-def test_run_writes_its_report_in_every_form_and_tells_its_lineage(
+def test_run_writes_its_report_in_every_form_and_emits_lineage(
     command: Command, gate: Gate, verdict: str, tmp_path: Path
 ) -> None:
     """All forms say the same, of a run that published and of one that was refused."""
@@ -265,7 +265,7 @@ def test_run_writes_its_report_in_every_form_and_tells_its_lineage(
 
 
 def check_told(files: dict[str, str], name: str, *, passes: bool) -> None:
-    """The forms for people and for other tools name the check, and tell whether it refused."""
+    """The formats for people and for other tools name the check and its verdict."""
     cases = {each.get("name"): each for each in ET.fromstring(files["junit"]).iter("testcase")}  # noqa: S314 - we have just written it
     assert (cases[name].find("failure") is None) == passes
     assert cases["told"].find("failure") is None

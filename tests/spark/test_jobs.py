@@ -16,7 +16,7 @@ pytestmark = pytest.mark.spark
 
 
 def test_job_is_in_the_group_of_the_caller_and_leaves_no_tag(spark: SparkSession) -> None:
-    """Whoever cancels the caller's group cancels it too."""
+    """Cancelling the caller's group cancels the job too."""
     context = spark.sparkContext
     context.setJobGroup("of-the-caller", "what the caller does")
     try:

@@ -39,7 +39,7 @@ TABLE = _table()
 
 @pytest.fixture
 def frame_conf(spark: SparkSession) -> Iterator[SparkSession]:
-    """A session that reads days before 1582 as they stand in the file, and forgets it again."""
+    """Make the session read days before 1582 unchanged, and restore the setting."""
     keys = ("spark.sql.parquet.datetimeRebaseModeInRead", "spark.sql.ansi.enabled")
     before = {key: spark.conf.get(key) for key in keys}
     spark.conf.set(keys[0], "CORRECTED")

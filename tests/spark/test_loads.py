@@ -83,7 +83,7 @@ def test_load_of_json_through_views_is_read_by_every_query(
 def test_load_refused_by_the_gate_leaves_the_table_as_it_was(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """An insert of a key that is there is told with its file, and nothing is published."""
+    """An insert of an existing key is reported with its file, and nothing is published."""
     land(tmp_path, "a", (1, "2026-01-01", 1, "2.50"))
     run(spark, a_spec(tmp_path, operation="insert"))
     land(tmp_path, "b", (5, "2026-01-01", 1, "1"), (1, "2026-01-02", 2, "9.99"))
@@ -100,5 +100,5 @@ def test_preview_shows_rows_after_the_views_and_writes_nothing(tmp_path: Path) -
     assert done.code == 0
     assert [json.loads(line)["id"] for line in done.out.splitlines()] == [1]
     assert "p decimal(9,2)" in done.err
-    assert "not the same each time: rand" in done.err
+    assert "not deterministic: rand" in done.err
     assert not (tmp_path / "table").exists()

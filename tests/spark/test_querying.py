@@ -71,7 +71,7 @@ def test_query_that_meets_a_damaged_log_says_so(spark: SparkSession, tmp_path: P
 
 
 def test_command_shows_rows_in_columns_and_as_json() -> None:
-    """Numbers to the right; what is left out is told on stderr."""
+    """Numbers are right-aligned; omitted rows are reported on stderr."""
     sql = "select id, v from this order by id"
     found = run_pipeline("sql", TABLE, sql, "--limit", "2", "--master", "local[1]")
     assert (found.code, found.out.splitlines()) == (

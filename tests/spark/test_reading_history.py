@@ -185,7 +185,7 @@ def instants_of(lake: Lake) -> list[str]:
 
 
 @pytest.mark.parametrize("harm", ["source", "index"])
-def test_read_incremental_refuses_what_lies_below_unscanned_logs_all_the_same(
+def test_read_incremental_refuses_damage_below_unscanned_logs_too(
     spark: SparkSession, tmp_path: Path, harm: str
 ) -> None:
     """Ordering values decide which log rows stay, so a changed source or a lost index counts."""

@@ -1,4 +1,4 @@
-"""Slices with log files: what lies below is scanned natively, and nothing comes twice."""
+"""Slices with log files: base files are scanned natively, and no row is returned twice."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_rows_below_logs_come_once_whatever_their_folders_are_called(
 
 
 def test_source_below_logs_that_changed_is_drift(spark: SparkSession, adopted: Path) -> None:
-    """Files that are adopted are compared, also where logs lie above them."""
+    """Adopted files are compared, also below log files."""
     source = next((adopted.parent / "raw" / "a b").iterdir())
     before = source.stat()
     os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns + 10**9))

@@ -122,7 +122,7 @@ def test_table_knows_whether_a_file_is_narrower(hive_table: Path, tmp_path: Path
     assert open_table(str(adopt(widened_lake(), tmp_path))).has_widened
 
 
-def test_widened_file_that_is_gone_is_drift(tmp_path: Path) -> None:
+def test_widened_file_that_is_missing_is_drift(tmp_path: Path) -> None:
     """A footer that cannot be read names its file."""
     table = open_table(str(adopt(widened_lake(), tmp_path)))
     lost = Adopted(names=["x"], sources=FileSet(paths=[str(tmp_path / "gone.parquet")]))
@@ -158,7 +158,7 @@ def test_rows_of_an_unknown_file_raise(spark: SparkSession, hive_table: Path) ->
     frame = scan_adopted(scanner, table, found.adopted, columns)
     assert frame.select("id").count() == 48
     for column in set(META_COLUMNS) - {"_hoodie_commit_time", "_hoodie_record_key"}:
-        with pytest.raises((PySparkException, Py4JError), match="does not name"):
+        with pytest.raises((PySparkException, Py4JError), match="not in the table"):
             frame.select(column).collect()
 
 
@@ -200,7 +200,7 @@ def test_folders_listed_early_are_not_listed_again(
 def test_folders_that_cannot_be_listed_early_are_passed_over(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """A guess may be wrong; whoever asks for the files is told."""
+    """A guess may be wrong; requesting the files raises the error."""
     jvm = Jvm(spark)
     with EarlyListing(jvm, jvm.private_session(private_settings(2, None))) as early:
         early.begin([str(tmp_path / f"gone-{number}") for number in range(100)])

@@ -49,7 +49,7 @@ def _become_a_folder(file: Path) -> None:
 def test_changed_source_file_raises_with_its_name(
     spark: SparkSession, tmp_path: Path, change: Callable[[Path], None]
 ) -> None:
-    """A source file that is gone or another since the bootstrap is told, not read."""
+    """A source file that is missing or changed since the bootstrap is reported, not read."""
     table = adopt(hive_lake(), tmp_path)
     file = tmp_path / "source" / "month=10" / "part-1.parquet"
     change(file)

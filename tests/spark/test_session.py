@@ -83,7 +83,7 @@ def test_own_session_is_quiet_local_and_ends(tmp_path: Path) -> None:
     assert "said by Java" in (tmp_path / "spark.log").read_text()
 
 
-def test_missing_java_is_told_with_how_to_get_it(tmp_path: Path) -> None:
+def test_missing_java_is_reported_with_how_to_install_it(tmp_path: Path) -> None:
     """Without Java the error names the packages; nothing of a traceback is seen."""
     done = _run(tmp_path, JAVA_HOME=str(tmp_path))
     assert done.stdout.startswith("spark/java-missing 5 ")

@@ -103,7 +103,7 @@ def test_unforeseen_fault_is_a_task_error_with_its_cause(spark: SparkSession) ->
 def test_leaving_early_cancels_what_is_under_way(
     spark: SparkSession, tmp_path: Path, leave: str
 ) -> None:
-    """Whoever stops listening, or is interrupted, leaves no job behind."""
+    """A caller that stops iterating, or is interrupted, leaves no job running."""
     names = ["quick", "quick", "slow"]
     sent = [json.dumps([str(tmp_path), name]) for name in names]
     statuses = SparkTasks(spark).run(spark_jobs.wait_for, sent)

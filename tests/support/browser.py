@@ -1,4 +1,4 @@
-"""A headless Chromium that opens a page of ours, measures it, and tells what it asked for."""
+"""A headless Chromium that opens a page of ours, measures it, and records its requests."""
 
 from __future__ import annotations
 

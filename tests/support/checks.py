@@ -1,6 +1,6 @@
-"""Builders for gates: a table, rows on their way into it, the checks between, and what came of it.
+"""Builders for gates: a table, incoming rows, checks, and the result.
 
-Bad rows have an `amount` below 0. What lies in a table before has `ts` 1, what comes has 2.
+Bad rows have an `amount` below 0. Existing rows have `ts` 1, incoming rows have 2.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ AIMS = tuple(
     for operation in (*BOOTSTRAPS, *(each.value for each in WriteOperation))
     for kind in TableType
 )
-"""All that a gate can stand before."""
+"""All operations that a gate can check."""
 
 COLUMNS = pa.schema(
     [("id", pa.int64()), ("day", pa.string()), ("ts", pa.int64()), ("amount", pa.float64())]
@@ -209,7 +209,7 @@ class Gate:
         return caught.value
 
     def seen(self) -> dict[str, object]:
-        """Return all that lies in the folder, but for the spec."""
+        """Return everything in the folder, except the spec."""
         found = snapshot(self.folder)
         return {path: told for path, told in found.items() if not path.endswith(".pipeline.yml")}
 
@@ -229,7 +229,7 @@ class Gate:
 
 
 def gate_report(spark: SparkSession, spec: Path) -> AuditReport:
-    """Run a spec and return what its gate told, whether it refused or not."""
+    """Run a spec and return its gate's report, whether it refused or not."""
     heard: list[AuditReport] = []
 
     def listen(event: Event) -> None:

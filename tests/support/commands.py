@@ -22,7 +22,7 @@ _RESET = (
     "os.execvp(sys.argv[1], sys.argv[1:])"
 )
 WITH_SIGNALS = (sys.executable, "-c", _RESET)
-"""Gives a command the usual signals: who was started in the background ignores some of them."""
+"""Restores default signals for a command: background processes ignore some of them."""
 
 _REPOSITORY = Path(__file__).parents[2]
 
@@ -37,7 +37,7 @@ class Outcome:
 
     @property
     def error(self) -> dict[str, Any]:
-        """The error that it told for machines."""
+        """The error that it printed as JSON."""
         found = json.loads(self.out)["error"]
         assert isinstance(found, dict)
         return found

@@ -38,7 +38,7 @@ _CLASSES: Final[Mapping[str, int]] = {
     "Damage": 5,
     "PlanNote": 0,
 }
-"""Exit code by class; what plan and status gather becomes an error of code 1, a note none."""
+"""Exit code by class; findings of plan and status become an error of code 1, a note none."""
 
 _FROM_TABLES: Final[Mapping[str, int]] = {
     **dict.fromkeys(("source/int96", "source/millisecond"), 0),
@@ -111,7 +111,7 @@ class _Module:
         self.helpers = {f.name: h for f in self._functions for h in _helpers(f)}
 
     def conditions(self, shared: Mapping[str, _Helper]) -> Iterator[tuple[str, int]]:
-        """Yield each condition with the exit code of what carries it.
+        """Yield each condition with the exit code of its class.
 
         `shared` are helpers that every module may import.
         """

@@ -143,7 +143,7 @@ class Tab:
         return found
 
     def _keep(self, event: str, said: dict[str, Any]) -> None:
-        """Keep what an event tells."""
+        """Record an event."""
         if event == "Network.requestWillBeSent":
             self.requests.append(said["request"]["url"])
         elif event == "Runtime.exceptionThrown":

@@ -217,4 +217,4 @@ FAULTS: Final[dict[str, Callable[[socket.socket, FaultyServer], None]]] = {
     "answers for fewer groups": _saying(lambda told: told[1:]),
     "says that groups are not there": _saying(lambda told: [None] * len(told)),
 }
-"""What a server does to its callers, by a name that goes on from "the service"."""
+"""A server's misbehaviour, by a name that completes "the service …"."""

@@ -36,7 +36,7 @@ class Lake:
     Attributes:
         scene: source, spec and place.
         whole: `layout` of the table that a run without a fault makes.
-        source: `snapshot` of the source as it was laid out.
+        source: `snapshot` of the source as it was written.
     """
 
     scene: Scene
@@ -143,7 +143,7 @@ def _beside(scene: Scene, folder: Path) -> Scene:
 
 
 def _rows(number: int) -> pa.Table:
-    """Return the rows of a file; its keys lie between those of all others."""
+    """Return the rows of a file; its keys interleave with those of all others."""
     ids = [row * 100 + number for row in range(ROWS)]
     return pa.table({"id": pa.array(ids, pa.int64()), "v": ["x"] * ROWS})
 

@@ -99,7 +99,7 @@ class Player:
     Attributes:
         setting: the kind of table.
         lake: the table.
-        tasks: who runs the table's tasks, None for this process.
+        tasks: the backend of the table's tasks, None for this process.
         rows: what the table is to hold, by key in its scope.
         history: what it was to hold at each instant, oldest first.
         known: keys that rows of automatic keys were given, oldest first.

@@ -81,7 +81,7 @@ FLIGHTS_SCHEMA: Final = pa.schema(
 def a_spec(
     folder: Path, text: str = FLIGHTS, *, changes: Mapping[str, str] | None = None
 ) -> PipelineSpec:
-    """Return the spec in `text`, each key of `changes` replaced by its value wherever it stands.
+    """Return the spec in `text`, each key of `changes` replaced by its value everywhere.
 
     The file is `flights.pipeline.yml` in `folder`.
     """
@@ -120,7 +120,7 @@ def a_source(
 
 
 def a_table(**changes: Any) -> TableState:
-    """Return a target where nothing lies, but for the changes."""
+    """Return an empty target, except for the changes."""
     return TableState(**{"location": "/lake/flights", **changes})
 
 

@@ -68,7 +68,7 @@ class ArrowChecker:
         return {}
 
     def quarantine(self, rows: InputRows, work: QuarantineWork) -> None:
-        """Write rows with what is told of each."""
+        """Write rows with the metadata of each."""
         places = pq.read_table(work.positions).to_pylist()
         paths = dict(zip(rows.numbers, rows.paths, strict=True))
         tables = {n: pq.read_table(path, partitioning=None) for n, path in paths.items()}
@@ -133,12 +133,12 @@ def _write_as_spark(table: pa.Table, folder: Path) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Shop:
-    """A table of orders, whose amounts must be known and not below `least`; two lie in a file.
+    """A table of orders, whose amounts must be known and at least `least`; two per file.
 
     Attributes:
         folder: holds everything.
         kind: the table's type.
-        least: what the check `large` asks for.
+        least: the minimum of the check `large`.
         operation: how later runs write; "" for a table that only a bootstrap begins.
         ordering: whether `n` orders versions.
         place: where rows are quarantined, "" for the table's own place.
@@ -264,7 +264,7 @@ def _bench(stack: ExitStack) -> PlanningContext:
 
 
 def _carry_out(prepared: Prepared) -> RunResult:
-    """Carry a plan out with checks on Arrow."""
+    """Execute a plan with checks on Arrow."""
     if not prepared.plan.has_changes:
         return RunResult.unchanged(prepared.plan)
     return run(prepared.plan, InProcessTasks(1), checker=ArrowChecker())

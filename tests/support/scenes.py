@@ -168,7 +168,7 @@ def refusal(
     Args:
         scene: what is run.
         condition: the error's.
-        tasks: carries the work.
+        tasks: runs the work.
         source_moves: whether the test itself changes the source meanwhile.
     """
     assert scene.spec.exists()
@@ -191,9 +191,9 @@ def refusal(
 
 
 def snapshot(root: Path, *, times: bool = True) -> dict[str, object]:
-    """Return what lies at `root`: kind, bytes and, for files, time of change by path.
+    """Return everything at `root`, by path: kind, bytes and, for files, modification time.
 
-    Links are told as links, not followed; nothing at all is an empty dictionary.
+    Links are returned as links, not followed; an empty dictionary means that nothing exists.
     """
     found: dict[str, object] = {}
     if root.is_symlink() or not root.is_dir():
@@ -205,7 +205,7 @@ def snapshot(root: Path, *, times: bool = True) -> dict[str, object]:
 
 
 def _told(path: Path, *, times: bool) -> object:
-    """Return what can be told of one entry."""
+    """Return the description of one entry."""
     if path.is_symlink():
         return "link", str(path.readlink())
     if path.is_dir():

@@ -1,6 +1,6 @@
-"""Tables as the page shows them, written file by file: commits, their gates, instants under way.
+"""Tables for the page, written file by file: commits, their gates, pending instants.
 
-Base files are empty space of the size that their commit tells; nothing here reads them.
+Base files are sparse, with the size in their commit; nothing here reads them.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ def yearly_lake() -> SourceLake:
 
 
 def positional_lake() -> SourceLake:
-    """Return a lake whose folders carry values without names: a text and a boolean."""
+    """Return a lake whose folders are values without names: a text and a boolean."""
     folders = [(place, flag) for place in ("oslo", "são paulo") for flag in ("true", "false")]
     files = {
         f"{place}/{flag}/f.parquet": things(10 * at, 4) for at, (place, flag) in enumerate(folders)

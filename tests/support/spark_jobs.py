@@ -1,4 +1,4 @@
-"""Pure functions that tests let Spark carry: they answer, fail, die or wait."""
+"""Pure functions for tests of Spark tasks: they return, fail, die or wait."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def fail_storage(descriptor: str) -> str:
 
 
 def trip(descriptor: str) -> str:
-    """Raise what nobody foresaw."""
+    """Raise an unexpected error."""
     raise ZeroDivisionError(f"over {descriptor}")
 
 

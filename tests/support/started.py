@@ -49,7 +49,7 @@ class Started:
 
     @property
     def state(self) -> str:
-        """The leader's state as the kernel tells it, such as `S`, `T` for stopped; `""` if gone."""
+        """The leader's state in the kernel, such as `S`, `T` for stopped; `""` if it has exited."""
         return _stat(self.pid)[0]
 
     @property

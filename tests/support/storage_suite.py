@@ -131,13 +131,13 @@ class StorageSuite:
         assert condition_of(lambda: storage.open_input("d")) == "storage/failed"
 
     def test_move_gives_files_their_names(self, storage: Storage) -> None:
-        """Bytes follow the name, target folders are made, sources are gone."""
+        """Files move with their bytes, target folders are created, sources are removed."""
         put(storage, "s/1", b"1")
         put(storage, "s/2", b"2")
         storage.move([Move(source="s/1", target="t/u/1"), Move(source="s/2", target="t/2")])
         assert tree(storage) == {"t/u/1": b"1", "t/2": b"2"}
 
-    def test_move_to_a_taken_name_raises_and_earlier_moves_stand(self, storage: Storage) -> None:
+    def test_move_to_a_taken_name_raises_and_earlier_moves_are_kept(self, storage: Storage) -> None:
         """The first fault ends the batch; nothing is replaced."""
         for name in "123":
             put(storage, f"s/{name}", name.encode())
@@ -147,7 +147,7 @@ class StorageSuite:
         assert tree(storage) == {"t/1": b"1", "t/2": b"old", "s/2": b"2", "s/3": b"3"}
 
     def test_move_without_a_source_raises_not_found(self, storage: Storage) -> None:
-        """A source that is gone is told by its condition."""
+        """A missing source raises its condition."""
         moves = [Move(source="s/1", target="t/1")]
         assert condition_of(lambda: storage.move(moves)) == "storage/not-found"
         assert storage.stat("t/1") is None

@@ -35,13 +35,13 @@ class Cleaned:
 
 @dataclass(kw_only=True)
 class RolledBack:
-    """What a rollback did in one partition.
+    """Effects of a rollback in one partition.
 
     Attributes:
         deleted: paths.
         failed: paths that it could not delete.
-        written: sizes of log files that tell readers to skip what was rolled back.
-        left: sizes of log files that the failed instant wrote, which stay.
+        written: sizes of log files that make readers skip rolled-back blocks.
+        left: sizes of log files of the failed instant that are kept.
     """
 
     deleted: list[str] = field(default_factory=list)

@@ -73,7 +73,7 @@ def an_intent(
 
 
 def dead_owner(write_id: str = WRITE_ID) -> Owner:
-    """Return an owner of whom nothing can be told; its lease ends by time alone."""
+    """Return an owner whose liveness is unknown; its lease ends only by timeout."""
     return Owner(write_id=write_id, token=write_id, host="far", pid=1, machine="far", started="")
 
 

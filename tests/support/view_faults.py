@@ -15,7 +15,7 @@ __all__ = ["FAULTS"]
 
 
 def _commit_without_sizes(table: ViewedTable) -> bool:
-    """Tell no size of a file."""
+    """Record a file without its size."""
     write = _filled(table)
     path, name = next((path, name) for path, names in write.files.items() for name in names)
     del path
@@ -24,7 +24,7 @@ def _commit_without_sizes(table: ViewedTable) -> bool:
 
 
 def _commit_outside(table: ViewedTable) -> bool:
-    """Tell of a file under another partition than the one that it lies in."""
+    """Record a file under another partition than its own."""
     if len(table.paths) < 2:
         return False
     write = Write(time=table.next_time(), action=Action.COMMIT)
@@ -40,7 +40,7 @@ def _commit_outside(table: ViewedTable) -> bool:
 
 
 def _commit_of_foreign_files(table: ViewedTable) -> bool:
-    """Tell of a file that is no file of a table, or holds change data."""
+    """Record a file that is not a table file, or has change data."""
     write = _filled(table)
     name = table.rng.choice(("foreign.parquet", f".g1_{write.time}.log.1_0-1-1.cdc"))
     table.write_file(write, table.rng.choice(table.paths), name)
@@ -82,7 +82,7 @@ def _corrupt_clean(table: ViewedTable) -> bool:
 
 
 def _corrupt_rollback(table: ViewedTable) -> bool:
-    """Undo a failed write, and tell nothing of it."""
+    """Roll back a failed write without recording it."""
     failed = [each for each in table.pending if each.action in (Action.COMMIT, Action.DELTACOMMIT)]
     if not failed:
         return False
@@ -133,7 +133,7 @@ def _half_a_plan(table: ViewedTable) -> bool:
 
 
 def _stray(table: ViewedTable) -> bool:
-    """Leave files in a partition that no instant tells of."""
+    """Leave files in a partition that no instant records."""
     paths = [path for path, names in table.truth.items() if names]
     if not paths:
         return False

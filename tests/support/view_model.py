@@ -61,16 +61,16 @@ _NAMES = list(ACTIONS)
 
 @dataclass(kw_only=True)
 class Lab:
-    """What many plays have in common.
+    """Shared state of many plays.
 
     Attributes:
         make_store: makes the store of a view.
-        forgets: whether the store may forget what it was told.
+        forgets: whether the store may evict partitions.
         checkpoint: where views are written to, and opened from at random moments; None for never.
-        done: how often each action was done.
-        plays: how many there were.
-        reopened: how often a view went on from a checkpoint.
-        disturbed: plays in which a view forgot something.
+        done: number of times each action was done.
+        plays: number of plays.
+        reopened: number of times a view continued from a checkpoint.
+        disturbed: plays in which a view evicted something.
     """
 
     make_store: Callable[[], GroupStore] = MemoryStore
@@ -164,7 +164,7 @@ class Play:
         self._saved = _Saved(early, self._told, set(self._loaded), set(self._table.seen))
 
     def _reopen(self, path: Path) -> None:
-        """End the view, and go on with one that is opened from the file, however old that is."""
+        """Close the view, and continue with one opened from the checkpoint, however old."""
         saved, listed = self._saved, self._watched.listings
         if saved is None:
             return
@@ -203,7 +203,7 @@ class Play:
                 return
 
     def _note(self, name: str) -> None:
-        """Count an action; no checkpoint can tell that instants were held meanwhile."""
+        """Count an action; a checkpoint does not record that instants were held meanwhile."""
         if name == "drop savepoint":
             self._saved = None
         self.trace.append(name)
@@ -239,7 +239,7 @@ class Play:
         self._catch_up()
 
     def _catch_up(self) -> None:
-        """Forget what the view saw early of files that instants told it of since."""
+        """Forget early sightings of files that instants have recorded since."""
         for deed in self._table.deeds[self._told : self._seen]:
             for path in deed.dropped:
                 self._early.pop(path, None)
@@ -252,7 +252,7 @@ class Play:
         self._told = self._seen
 
     def _told_of(self, path: str, name: str) -> None:
-        """An instant tells of a file; a log file that the view saw larger stays that large."""
+        """Record a file of an instant; a log file that the view saw larger keeps that size."""
         early = self._early.get(path, {})
         is_log = isinstance(parsed(name), LogFileName)
         if not is_log or early.get(name, 0) <= self._table.truth.get(path, {}).get(name, 0):
@@ -337,7 +337,7 @@ class _Saved:
 
 
 def _counts(name: str, facts: TableFacts) -> bool:
-    """Whether a view that lists a file keeps it: not, if its instant is yet to tell of it."""
+    """Return whether a view that lists a file keeps it: not if its instant will still record it."""
     known = parsed(name)
     if known is None or (isinstance(known, LogFileName) and known.is_cdc):
         return False

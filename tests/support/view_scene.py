@@ -39,7 +39,7 @@ class Scene:
         self.view = IncrementalView(self.storage, MemoryStore())
 
     def write(self, *paths: str) -> None:
-        """Lay files of two bytes, in place of what is there."""
+        """Write files of two bytes, replacing existing ones."""
         self.storage.delete(*paths)
         for path in paths:
             put(self.storage, path, b"12")

@@ -23,10 +23,10 @@ _PLAIN = (Action.COMMIT, Action.DELTACOMMIT, Action.REPLACECOMMIT)
 
 
 def undo(table: ViewedTable, write: Write, *, deletes_logs: bool = False) -> dict[str, RolledBack]:
-    """Undo what an instant did to files, and return it as a rollback tells it.
+    """Roll back an instant's files, and return the rollback's metadata.
 
-    Log files of slices that others began stay, and one that tells readers to skip them is written;
-    or the same is done by deleting them.
+    Log files of slices that others began are kept, and one that makes readers skip them is written;
+    or they are deleted instead.
     """
     found: dict[str, RolledBack] = {}
     for path, names in write.files.items():
@@ -46,7 +46,7 @@ def undo(table: ViewedTable, write: Write, *, deletes_logs: bool = False) -> dic
 
 
 def deed_of(parts: Mapping[str, RolledBack]) -> Deed:
-    """Return what a rollback tells as a deed; what could not be deleted counts no more."""
+    """Return a rollback's metadata as a deed; files that could not be deleted no longer count."""
     added: Files = {}
     for path, part in parts.items():
         sizes = part.left | part.written
@@ -63,7 +63,7 @@ def deed_of(parts: Mapping[str, RolledBack]) -> Deed:
 def publish_rollback(
     table: ViewedTable, undone: str, parts: dict[str, RolledBack], deed: Deed | None = None
 ) -> None:
-    """Complete a rollback that did what `parts` tell, or in truth `deed`."""
+    """Complete a rollback with the metadata `parts`, whose real effect may be `deed`."""
     time = table.next_time()
     data = rollback_bytes(time, [undone], parts)
     table.serve(Action.ROLLBACK, time, data, deed or deed_of(parts))
@@ -207,7 +207,7 @@ def _restore(table: ViewedTable) -> bool:
 
 
 def _deed_of_all(rollbacks: Iterable[Mapping[str, RolledBack]]) -> Deed:
-    """Return what a restore's rollbacks tell as one deed; what one of them deleted is gone."""
+    """Return a restore's rollbacks as one deed; a file deleted by any of them is deleted."""
     gone: dict[str, set[str]] = {}
     added: Files = {}
     for deed in map(deed_of, rollbacks):
@@ -275,7 +275,7 @@ def _delete(table: ViewedTable, part: RolledBack, path: str, name: str) -> None:
 def _write_rollback_log(
     table: ViewedTable, part: RolledBack, path: str, known: LogFileName
 ) -> None:
-    """Tell readers of a slice what to skip, in a file of its own or at the end of the last."""
+    """Write which blocks readers of a slice skip, to a new file or at the end of the last."""
     name = str(known)
     if table.rng.random() < 0.7:
         name = table.new_log(path, known.file_id, known.base_instant, "1-0-1")

@@ -1,8 +1,8 @@
-"""A table that several writers work on, and the truth about it: which files count, and how large.
+"""A table with several writers, and the true state of its files: which count, and their sizes.
 
-What happens is told to the timeline as Apache Hudi tells it, and kept here beside it, so that a
-view's answer can be compared with a listing of the files of completed instants alone. Files hold
-nothing; only names and sizes matter to views.
+Writes are recorded on the timeline in Apache Hudi's format, and also here, so that a view's answer
+can be compared with a listing of only the files of completed instants. Files are empty; only names
+and sizes matter to views.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ def parsed(name: str) -> BaseFileName | LogFileName | None:
 
 @dataclass(kw_only=True)
 class Write:
-    """An instant that writes files, completed or under way.
+    """An instant that writes files, completed or pending.
 
     Attributes:
         time: requested time.
-        action: what it is while it is pending.
-        files: what it wrote, with the sizes that it will tell.
-        grown: those of `files` that were there before.
+        action: its action while it is pending.
+        files: its files, with the sizes that it will record.
+        grown: those of `files` that existed before.
         replaced: file ids that it replaces, by partition path.
-        plan: what it is to do, of compactions and clusterings.
+        plan: the plan of a compaction or clustering.
     """
 
     time: str
@@ -101,21 +101,21 @@ class ViewedTable:
     """The table.
 
     Attributes:
-        storage: where it lies.
-        rng: decides what is open.
+        storage: of the table.
+        rng: makes random choices.
         paths: partitions that it may have.
-        truth: files of completed instants, as far as they are there.
+        truth: existing files of completed instants.
         done: completed instants that wrote, on the active timeline.
-        pending: instants that write, under way.
+        pending: pending instants that write.
         services: times of completed cleans, rollbacks and restores on the active timeline.
         savepoints: times that are held.
-        archived: the newest completed write that is no more on the active timeline.
+        archived: the newest completed write that is no longer on the active timeline.
         replaced: groups that completed instants replaced.
         times: all that were ever used.
-        deeds: what completed so far, in that order.
+        deeds: effects of completed instants so far, in order.
         seen: times of pending and of held instants that the view saw.
-        look: called where a view may look while something is half done.
-        look_closely: called where it is to list everything then.
+        look: called where a view may read while a step is half done.
+        look_closely: called where it must list everything then.
     """
 
     def __init__(self, storage: MemoryStorage, rng: Random) -> None:

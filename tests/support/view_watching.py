@@ -30,7 +30,7 @@ class WatchedStorage(WrappedStorage):
         self._looked = looked
 
     def list(self, folder: str) -> Iterator[Entry]:
-        """List, and tell of it."""
+        """List, and report it."""
         found = list(self._inner.list(folder))
         if folder != HOODIE:
             self.listings += 1
@@ -73,7 +73,7 @@ class CompletedStorage(WrappedStorage):
 
 
 class WatchedStore:
-    """A store that tells when a partition was loaded."""
+    """A store that reports when a partition was loaded."""
 
     def __init__(self, store: GroupStore, loaded: Callable[[str], None]) -> None:
         self._inner = store
@@ -96,7 +96,7 @@ class WatchedStore:
         return self._inner.loaded()
 
     def put(self, partition_path: str, records: Mapping[str, bytes]) -> None:
-        """Load a partition, and tell of it."""
+        """Load a partition, and report it."""
         self._inner.put(partition_path, records)
         self._was_loaded(partition_path)
 

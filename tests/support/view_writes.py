@@ -56,7 +56,7 @@ def _commit(table: ViewedTable) -> bool:
 
 
 def _deltacommit(table: ViewedTable) -> bool:
-    """Write log files, to groups or as groups, and go on with log files that are there."""
+    """Write log files, to groups or as groups, and append to existing ones."""
     return _write(table, Action.DELTACOMMIT)
 
 
@@ -164,7 +164,7 @@ def _finish_clustering(table: ViewedTable) -> bool:
 
 
 def _append_log(table: ViewedTable, write: Write, group: tuple[str, str], found: Slice) -> None:
-    """Write a log file of a group, or go on with the last; after a planned compaction a new one."""
+    """Write a log file of a group, or append to the last; after a planned compaction a new one."""
     path, file_id = group
     instant = table.compaction_of(path, file_id) or found.instant
     if instant == found.instant and found.logs and table.rng.random() < 0.3:

@@ -188,9 +188,9 @@ def rows_of(location: str, as_of: str | None = None) -> list[dict[str, Any]]:
 def run_spec(
     document: Mapping[str, Any], folder: Path, *, run_id: str | None = None, fresh: bool = False
 ) -> RunResult:
-    """Run a spec, given as a document, in this process; with nothing to do there is no instant.
+    """Run a spec, given as a document, in this process; without work there is no instant.
 
-    A spec in JSON is a spec in YAML, so the document is written as it stands, into `folder`.
+    JSON is valid YAML, so the document is written as JSON into `folder`.
     """
     spec = folder / "load.pipeline.yml"
     spec.write_text(json.dumps(document))

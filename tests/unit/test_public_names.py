@@ -22,7 +22,7 @@ def test_public_names_are_sorted_and_few() -> None:
 
 
 def test_public_errors_are_the_branches_of_the_tree() -> None:
-    """A caller tells apart whom to blame: each direct child of the root has a name here."""
+    """A caller can distinguish causes: each direct child of the root is public."""
     exported = {getattr(framework, name) for name in framework.__all__ if name.endswith("Error")}
     assert exported == {FrameworkError, *FrameworkError.__subclasses__()}
 

@@ -1,1 +1,1 @@
-"""How plans, progress, errors and reports look on a terminal and in machine formats."""
+"""Plans, progress, errors and reports on a terminal and in machine formats."""

@@ -1,4 +1,4 @@
-"""Checks on a terminal: one line each, what was found below, what went wrong in front."""
+"""Checks on a terminal: one line each, samples below, failures first."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _SAMPLES: Final = 5
 
 
 def write_checks(console: Console, report: AuditReport) -> None:
-    """Write a line that counts, then each check with what it found; nothing without checks.
+    """Write a line of totals, then each check with its result; nothing without checks.
 
-    What a check demands and a few bad rows are shown where it did not pass.
+    For a check that did not pass, also writes its condition and a few bad rows.
     """
     results = words.by_gravity(report.checks)
     if not results:
@@ -52,13 +52,13 @@ def write_checks(console: Console, report: AuditReport) -> None:
 
 
 def _name_width(results: Sequence[CheckResult], console: Console) -> int:
-    """Return how wide the column of names is: the widest of them, but a third of the terminal."""
+    """Return the width of the name column: the widest name, at most a third of the terminal."""
     widest = max(cell_len(_name(each)) for each in results)
     return min(widest, max(16, console.width // 3)) if console.is_terminal else widest
 
 
 def _lines(result: CheckResult, width: int) -> Iterator[Text]:
-    """Yield the check's line, what it means, and its bad rows; a check that passed has one line."""
+    """Yield the check's line, its condition, and its bad rows; one line if it passed."""
     colour = _COLOURS[result.outcome]
     name = _name(result)
     pad = " " * max(0, width - cell_len(name))

@@ -1,4 +1,4 @@
-"""Consoles for results (stdout) and all else (stderr), how long lines wrap, and rows of a query."""
+"""Consoles for results (stdout) and everything else (stderr), line wrapping, and query rows."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ _DEEPEST: Final = 28
 
 
 class _Terminal(Console):
-    """A console that leaves it to its caller what happens when its reader goes away."""
+    """A console that leaves a broken pipe to its caller."""
 
     def on_broken_pipe(self) -> None:
-        """Raise what Rich would turn into an exit of its own."""
+        """Raise `BrokenPipeError`, where Rich would exit."""
         raise BrokenPipeError
 
 
 def out() -> Console:
-    """Return the console of results: stdout, plain when it is not a terminal."""
+    """Return the console of results: stdout, plain if it is not a terminal."""
     return _Terminal(file=sys.stdout, highlight=False, soft_wrap=True)
 
 
 def err() -> Console:
-    """Return the console of everything else: stderr, likewise."""
+    """Return the console of everything else: stderr, plain if it is not a terminal."""
     return _Terminal(file=sys.stderr, highlight=False, soft_wrap=True)
 
 
 def write(console: Console, text: Text | str, *, hang: int | None = None) -> None:
-    """Write text, broken between words on a terminal and never off it, so that grep finds it.
+    """Write text, wrapped between words on a terminal but never elsewhere, so that grep finds it.
 
-    Continued lines are indented by `hang` columns; None means below what follows the line's label.
+    Continuation lines are indented by `hang` columns; None aligns them after the line's label.
     """
     text = Text(text) if isinstance(text, str) else text
     for line in text.split("\n", allow_blank=True):
@@ -48,7 +48,7 @@ def write(console: Console, text: Text | str, *, hang: int | None = None) -> Non
 
 
 def clean(text: object) -> str:
-    """Return foreign text with control characters escaped, so that it cannot steer a terminal."""
+    """Return foreign text with control characters escaped, so that it cannot control a terminal."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", str(text))
 
 
@@ -66,7 +66,7 @@ def _laid(console: Console, line: Text, hang: int | None) -> Iterator[Text]:
 
 
 def _hang(plain: str) -> int:
-    """Return where the text after a label begins: two columns in where there is no label."""
+    """Return the column after a line's label; two more than the indent if there is none."""
     found = _LABEL.match(plain)
     width = found.end() if found else 0
     return width if width > _leading(plain) else width + 2
@@ -80,9 +80,9 @@ _NOTHING = "NULL"
 
 
 def in_columns(rows: Sequence[Sequence[str]], right: Collection[int]) -> Iterator[str]:
-    """Yield a line for each row, the header among them; columns in `right` end where they end.
+    """Yield a line for each row, including the header; columns in `right` are right-aligned.
 
-    Places count from 0; at least one row.
+    Column indexes start at 0; there must be at least one row.
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
@@ -94,7 +94,7 @@ def in_columns(rows: Sequence[Sequence[str]], right: Collection[int]) -> Iterato
 
 
 def write_rows(columns: Sequence[str], texts: Sequence[str]) -> None:
-    """Write a header and rows, each a JSON object by column; numbers to the right."""
+    """Write a header and rows, each a JSON object by column; numbers are right-aligned."""
     rows = [json.loads(row, parse_float=_Number) for row in texts]
     cells = [[clean(_text(row[name])) for name in columns] for row in rows]
     names = [clean(name) for name in columns]
@@ -110,19 +110,18 @@ def write_rows(columns: Sequence[str], texts: Sequence[str]) -> None:
 
 
 class _Number(str):
-    """A number as it stands in JSON, with all its digits."""
+    """A number as in JSON, with all its digits."""
 
     __slots__ = ()
 
 
 def _text(value: object) -> str:
-    """Return a value for people."""
     if value is None:
         return _NOTHING
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _is_number(value: object) -> bool:
-    """Return whether a cell is aligned to the right."""
+    """Return whether a cell is right-aligned."""
     is_integer = isinstance(value, int) and not isinstance(value, bool)
     return value is None or is_integer or isinstance(value, _Number)

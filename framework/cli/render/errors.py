@@ -1,4 +1,4 @@
-"""Errors as a person meets them: what, where, what to do next; and as JSON for machines."""
+"""Errors for people: what, where, what to do next; and as JSON for machines."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _PLACES: Final = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputOptions:
-    """How a command speaks.
+    """The output formats of a command.
 
     Attributes:
         json_result: results, and so errors too, are JSON on stdout.
-        json_log: stderr is one JSON object a line.
+        json_log: stderr is one JSON object per line.
     """
 
     json_result: bool = False
@@ -42,7 +42,7 @@ class OutputOptions:
 
 
 def fail(error: FrameworkError, voice: OutputOptions) -> int:
-    """Draw an error on stderr and return its exit code; JSON on stdout too where that was asked."""
+    """Print an error on stderr and return its exit code; also as JSON on stdout if requested."""
     _for_machines(error_as_json(error), voice, notes=_notes(error))
     if not voice.json_log:
         _draw(err(), error)
@@ -50,7 +50,7 @@ def fail(error: FrameworkError, voice: OutputOptions) -> int:
 
 
 def fail_unexpected(error: Exception, voice: OutputOptions) -> int:
-    """Say that this is a fault of ours, keep the traceback in a file, and return 70."""
+    """Report an internal error, write the traceback to a file, and return 70."""
     with tempfile.NamedTemporaryFile(
         "w", prefix="run-pipeline-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
     ) as report:
@@ -71,13 +71,13 @@ def fail_unexpected(error: Exception, voice: OutputOptions) -> int:
         write(console, Text(f"unexpected error: {clean(message)}", style="bold red"), hang=2)
         for note in _notes(error):
             write(console, f"  {note}")
-        write(console, f"  This is a fault of run-pipeline. The traceback is in {report.name}")
+        write(console, f"  This is a bug in run-pipeline. The traceback is in {report.name}")
         write(console, "  `run-pipeline status` shows the table; running again is safe.")
     return UNEXPECTED
 
 
 def report_interrupted(word: str, code: int, notes: list[str], voice: OutputOptions) -> int:
-    """Say in one line what happened, what is left, and what to do next; return the code."""
+    """Report an interruption, the state it left and the next step, on one line; return the code."""
     text = " ".join(notes) or "Nothing was changed."
     document = {"condition": f"interrupted/{word}", "message": text, "exit_code": code}
     _for_machines(document, voice, notes=[])
@@ -122,7 +122,7 @@ def _write_headline(console: Console, error: FrameworkError) -> None:
 
 
 def _report_lines(report: Mapping[str, Any]) -> Iterator[Text]:
-    """Yield one line a sample: the key, then the file and the rows (from 0) that hold it."""
+    """Yield one line per sample: the key, then the file and the rows (from 0) that contain it."""
     samples = report.get("samples")
     samples = samples if isinstance(samples, list) else []
     shown = [each for each in samples if "key" in each] or samples[:_PLACES]
@@ -140,7 +140,7 @@ def _key_text(sample: Mapping[str, Any]) -> str:
 
 
 def _places_text(places: list[Mapping[str, Any]]) -> str:
-    """Return `a.parquet rows 3, 9; b.parquet row 0`."""
+    """Return text such as `a.parquet rows 3, 9; b.parquet row 0`."""
     rows: dict[str, list[str]] = {}
     for place in places:
         rows.setdefault(clean(place.get("file")), []).append(str(place.get("row")))

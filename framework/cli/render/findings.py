@@ -1,4 +1,4 @@
-"""Findings in the forms that tools read: JSON, GitHub annotations, SARIF 2.1.0, JUnit."""
+"""Findings in machine formats: JSON, GitHub annotations, SARIF 2.1.0, JUnit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def error_as_json(error: FrameworkError) -> dict[str, object]:
 
 
 def findings_of(error: FrameworkError) -> tuple[Finding, ...]:
-    """Return the findings that an error holds, by itself or as its cause; none for most."""
+    """Return the findings of an error or of its cause; most errors have none."""
     holder = error if isinstance(error, SpecError) else error.__cause__
     return holder.findings if isinstance(holder, SpecError) else ()
 
@@ -60,7 +60,7 @@ def _json(findings: Sequence[Finding], paths: Sequence[Path]) -> str:
 
 
 def _github(findings: Sequence[Finding], paths: Sequence[Path]) -> str:
-    """One workflow command a finding; `%`, CR and LF are escaped as the runner asks."""
+    """Return one workflow command per finding; escapes `%`, CR and LF for the runner."""
     del paths
     return "".join(
         f"::{each.severity} {_place(each)}title={_property(each.rule)}::{_data(_sentence(each))}\n"
@@ -69,7 +69,7 @@ def _github(findings: Sequence[Finding], paths: Sequence[Path]) -> str:
 
 
 def _place(finding: Finding) -> str:
-    """Return `file=…,line=…,col=…,`, or nothing where the fault is in no file."""
+    """Return `file=…,line=…,col=…,`, or "" for a fault outside of files."""
     where = finding.where
     if where.file is None:
         return ""
@@ -126,13 +126,13 @@ def _sarif_result(finding: Finding) -> dict[str, object]:
 
 
 def _uri(file: str | None) -> str:
-    """Return a path as SARIF wants it: a relative reference, or a `file:` URI."""
+    """Return a path as SARIF requires it: a relative reference, or a `file:` URI."""
     path = PurePath(file or ".")
     return path.as_uri() if path.is_absolute() else quote(path.as_posix())
 
 
 def _junit(findings: Sequence[Finding], paths: Sequence[Path]) -> str:
-    """One test case a file, also for a project file at fault; its errors are its failures."""
+    """Return one test case per file, also for a project file; its errors are its failures."""
     errors: dict[str, list[Finding]] = {str(path): [] for path in paths}
     for finding in findings:
         if finding.severity == "error":
@@ -156,7 +156,7 @@ def _junit(findings: Sequence[Finding], paths: Sequence[Path]) -> str:
 
 
 def _xml(text: str) -> str:
-    """Return the text without the characters that XML 1.0 cannot hold."""
+    """Return the text without the characters that XML 1.0 does not allow."""
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 

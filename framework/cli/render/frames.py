@@ -1,4 +1,4 @@
-"""Findings as code frames: the place, the line at fault, a caret and what to write instead."""
+"""Findings as code frames: the place, the faulty line, a caret and a suggestion."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BEFORE: Final = 12
 
 
 def write_findings(console: Console, findings: Sequence[Finding]) -> None:
-    """Draw each finding as a code frame, then one line that counts them, if they are of files."""
+    """Draw each finding as a code frame, then a line of totals if any is about a file."""
     for finding in findings:
         _write_frame(console, finding)
     if any(finding.where.file for finding in findings):
@@ -30,7 +30,7 @@ def write_findings(console: Console, findings: Sequence[Finding]) -> None:
 
 
 def count_words(findings: Sequence[Finding]) -> str:
-    """Return `2 errors, 1 warning`."""
+    """Return text such as `2 errors, 1 warning`."""
     errors = sum(each.severity == "error" for each in findings)
     counts = ((errors, "error"), (len(findings) - errors, "warning"))
     return ", ".join(f"{n} {word}{'s' * (n != 1)}" for n, word in counts if n)
@@ -55,13 +55,13 @@ def _write_frame(console: Console, finding: Finding) -> None:
 
 
 def _place(where: Where) -> str:
-    """Return `file:line:column`, and the partition that it is about."""
+    """Return `file:line:column`, and the partition if there is one."""
     place = ":".join(clean(p) for p in (where.file, where.line, where.column) if p is not None)
     return place + (f" (partition {clean(where.partition)})" if where.partition else "")
 
 
 def _write_line(console: Console, finding: Finding, number: str, colour: str) -> None:
-    """Write the line at fault and its underline; of a line too wide, the part around the fault."""
+    """Write the faulty line and its underline; if it is too wide, the part around the fault."""
     line = _one_line(finding.source_line or "")
     start = (finding.where.column or 1) - 1
     gutter = " " * len(number)

@@ -34,7 +34,7 @@ def write_plan(console: Console, plan: Plan) -> None:
 
 
 def write_outcome(console: Console, plan: Plan) -> None:
-    """Write of a plan that does nothing its title, what differs from the table, and its result."""
+    """Write title, differences from the table, and result of a plan that does nothing."""
     lines = explain_text(plan)
     _write(console, (lines[0], *diff_lines(plan), lines[-1]))
 

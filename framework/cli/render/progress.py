@@ -1,4 +1,4 @@
-"""What a run says while it works: bars on a terminal, plain lines off it, JSON for machines.
+"""Progress of a run: bars on a terminal, plain lines elsewhere, JSON for machines.
 
 All of it goes to stderr; stdout is for results.
 """
@@ -42,7 +42,7 @@ def log_line(event: str, fields: Mapping[str, Any]) -> None:
 
 @contextmanager
 def reporting(form: LogFormat, spec: str) -> Iterator[events.Events]:
-    """Give a callable for the events of one spec, drawn for as long as the context lasts."""
+    """Yield a receiver for the events of one spec, drawn while the context is open."""
     if form is LogFormat.JSON:
         yield _json_writer(spec)
         return
@@ -66,7 +66,7 @@ def reporting(form: LogFormat, spec: str) -> Iterator[events.Events]:
 
 
 def _json_writer(spec: str) -> Callable[[events.Event], None]:
-    """Write each event as one line: `stage_started`, `progress`, `stage_finished`, `note`."""
+    """Return a receiver that logs events: `stage_started`, `progress`, `stage_finished`, `note`."""
 
     def write_event(event: events.Event) -> None:
         name = _CAPITAL.sub("_", type(event).__name__).lower()
@@ -77,7 +77,7 @@ def _json_writer(spec: str) -> Callable[[events.Event], None]:
 
 
 class _Stage:
-    """Sums of one stage; rates are rows per second since it began."""
+    """Totals of one stage; rates are rows per second since it started."""
 
     def __init__(self, event: events.StageStarted) -> None:
         self.name = event.stage
@@ -90,7 +90,7 @@ class _Stage:
         self.rows += event.rows
 
     def counts(self) -> str:
-        """Return `12 of 70 files, 1.2M rows, 3.1M rows/s`, as far as it is known."""
+        """Return `12 of 70 files, 1.2M rows, 3.1M rows/s`, without unknown parts."""
         parts = []
         if self.of_files or self.files:
             of = f" of {self.of_files:,}" if self.of_files else ""
@@ -101,7 +101,7 @@ class _Stage:
         return ", ".join(parts)
 
     def time_left(self) -> str:
-        """Return `, about 40 s left`, or nothing while there is too little to go by."""
+        """Return `, about 40 s left`, or "" without enough progress for an estimate."""
         done, total = (self.rows, self.of_rows) if self.of_rows else (self.files, self.of_files)
         if not done or total <= done:
             return ""
@@ -110,13 +110,13 @@ class _Stage:
 
 
 def _audited(event: events.Audited) -> dict[str, object]:
-    """Return what a gate found, in short: the whole is for reports."""
+    """Return the audit's result in short; reports have it in full."""
     outcomes = {each.check.name: each.outcome.value for each in event.report.checks}
     return {"passed": event.report.passed, "instant": event.report.instant, "checks": outcomes}
 
 
 def _short(number: float) -> str:
-    """Return a number in at most five characters, as `950`, `12.3k`, `1.2M`."""
+    """Return a number in at most five characters, such as `950`, `12.3k`, `1.2M`."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= size:
             return f"{number / size:.1f}{unit}"
@@ -136,7 +136,7 @@ def _note(event: events.Note) -> Text:
 
 
 class _Lines:
-    """Plain lines: one when a stage begins and ends, and one every few seconds between."""
+    """Plain lines: one at the start and end of a stage, and one every few seconds between."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -144,7 +144,7 @@ class _Lines:
         self._last = 0.0
 
     def __call__(self, event: events.Event) -> None:
-        """Write what the event says, if it is time."""
+        """Write the event, if a line is due."""
         if isinstance(event, events.StageStarted):
             self._stages[event.stage] = _Stage(event)
             self._last = time.monotonic()

@@ -28,7 +28,7 @@ __all__ = ["SpecTestReport", "junit_document"]
 _NOT_XML: Final = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 
 _CODE: Final = 3
-"""Of a test with another result than expected: what the gate lets through is not what it should."""
+"""Exit code of a test with an unexpected result: the spec's pipeline does not do what it should."""
 _SHOWN: Final = 10
 _WIDEST: Final = 30
 _MARKS: Final = {
@@ -71,7 +71,6 @@ def _suite(root: ET.Element, spec: str, tests: Sequence[SpecTestResult]) -> ET.E
 
 
 def _add_case(suite: ET.Element, spec: str, result: SpecTestResult) -> None:
-    """Add a test."""
     case = ET.SubElement(
         suite,
         "testcase",
@@ -88,7 +87,7 @@ def _add_case(suite: ET.Element, spec: str, result: SpecTestResult) -> None:
 
 
 def _lines(result: SpecTestResult) -> Iterator[str]:
-    """Yield rows that are not as expected, one a line."""
+    """Yield rows that differ from the expected ones, one per line."""
     for each in result.differences:
         for word, rows in (("missing", each.missing), ("unexpected", each.unexpected)):
             for row in rows:
@@ -98,20 +97,20 @@ def _lines(result: SpecTestResult) -> Iterator[str]:
 
 
 def _add_error(case: ET.Element, error: FrameworkError) -> None:
-    """Add why there is no result."""
+    """Add the error of a test without a result."""
     node = ET.SubElement(case, "error", type=error.condition, message=_xml(error.message))
     lines = [f"{each.where}: {each.message}" for each in findings_of(error)]
     node.text = _xml("\n".join(lines) or str(error))
 
 
 def _xml(text: str) -> str:
-    """Return the text without the characters that XML 1.0 cannot hold."""
+    """Return the text without the characters that XML 1.0 does not allow."""
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 @dataclass(slots=True, kw_only=True)
 class SpecTestReport:
-    """Reports the results of tests, as they end where the form has lines, else at the end.
+    """Reports the results of tests, line by line for text, else at the end.
 
     Attributes:
         form: `text`, `json` or `junit`.
@@ -127,13 +126,13 @@ class SpecTestReport:
         return [_code(result) for tests in self.results.values() for result in tests]
 
     def begin(self, spec: str) -> None:
-        """Go on to the tests of another spec."""
+        """Start the tests of another spec."""
         self.results[spec] = []
         if self.form == "text":
             write(out(), Text(clean(spec), style="bold"))
 
     def report(self, result: SpecTestResult) -> None:
-        """Report the result of a test of this spec."""
+        """Report the result of a test of the current spec."""
         [*_, tests] = self.results.values()
         tests.append(result)
         if self.form == "text":
@@ -141,14 +140,14 @@ class SpecTestReport:
             sys.stdout.flush()
 
     def end(self) -> None:
-        """Report what there is to report of a whole spec."""
+        """Report the results of the current spec, in formats that are written per spec."""
         if self.form == "json":
             spec, tests = list(self.results.items())[-1]
             sys.stdout.write(json.dumps(_as_json(spec, tests), ensure_ascii=False) + "\n")
             sys.stdout.flush()
 
     def close(self, faults: Mapping[Path, FrameworkError]) -> None:
-        """Sum up all of it; `faults` are specs that could not be tried."""
+        """Write the totals; `faults` are specs that could not be tested."""
         if self.form == "junit":
             sys.stdout.write(junit_document(self.results, faults))
         elif self.form == "text" and self.results:
@@ -156,14 +155,14 @@ class SpecTestReport:
 
 
 def _code(result: SpecTestResult) -> int:
-    """Return the exit code that a test asks for."""
+    """Return the exit code for a test's result."""
     if result.error is not None:
         return result.error.exit_code
     return _CODE if result.outcome is SpecTestOutcome.FAILED else 0
 
 
 def _write_result(result: SpecTestResult) -> None:
-    """Write one line, and below it what is not as expected."""
+    """Write one line, and below it the differences from the expected result."""
     mark, style = _MARKS[result.outcome]
     line = Text.assemble("  ", (mark, style), f" {clean(result.name)}  ")
     write(out(), line + Text(f"{result.seconds:.1f} s", style="dim"), hang=4)
@@ -178,7 +177,7 @@ def _write_result(result: SpecTestResult) -> None:
 
 
 def _write_error(error: FrameworkError) -> None:
-    """Write why there is no result, by its faults in the spec where it has some."""
+    """Write why a test has no result: the spec's findings, or else the error."""
     findings = findings_of(error)
     for each in findings:
         _write_reason(each.rule, each.message, str(each.where), each.suggestion or "")
@@ -187,7 +186,7 @@ def _write_error(error: FrameworkError) -> None:
 
 
 def _write_reason(condition: str, message: str, where: str, remedy: str) -> None:
-    """Write one reason with its place and what to do."""
+    """Write one reason with its place and remedy."""
     label = ("error", "bold red"), (f"[{condition}]", "red")
     write(out(), Text.assemble("      ", *label, f": {clean(message)}"), hang=8)
     if where:
@@ -197,7 +196,7 @@ def _write_reason(condition: str, message: str, where: str, remedy: str) -> None
 
 
 def _write_difference(difference: Difference) -> None:
-    """Write which rows are missing and which are there unasked, in columns."""
+    """Write the missing and the unexpected rows, in columns."""
     missing, unexpected = difference.missing, difference.unexpected
     counts = [
         f"{len(rows)} row{'s' * (len(rows) != 1)} {word}"
@@ -213,7 +212,7 @@ def _write_difference(difference: Difference) -> None:
 
 
 def _marked(mark: str, rows: Sequence[Row]) -> Iterator[list[str]]:
-    """Yield the first rows as cells, and a last one that counts the others."""
+    """Yield the first rows as cells, and a last one that counts the rest."""
     for row in rows[:_SHOWN]:
         yield [mark, *map(_cell, row)]
     if len(rows) > _SHOWN:
@@ -222,13 +221,12 @@ def _marked(mark: str, rows: Sequence[Row]) -> Iterator[list[str]]:
 
 
 def _cell(text: str) -> str:
-    """Return a text that leaves room for others."""
+    """Return a text shortened to the width of a cell."""
     shown = clean(text).replace("\n", "\\n")
     return shown if len(shown) <= _WIDEST else f"{shown[: _WIDEST - 1]}…"
 
 
 def _write_sum(tests: Sequence[SpecTestResult]) -> None:
-    """Write the totals."""
     counted = Counter(result.outcome for result in tests)
     words = [f"{counted[SpecTestOutcome.PASSED]} passed"]
     if counted[SpecTestOutcome.FAILED]:
@@ -241,7 +239,6 @@ def _write_sum(tests: Sequence[SpecTestResult]) -> None:
 
 
 def _as_json(spec: str, tests: Sequence[SpecTestResult]) -> dict[str, object]:
-    """Return the results of one spec."""
     counted = Counter(result.outcome for result in tests)
     return {
         "spec": spec,
@@ -251,7 +248,6 @@ def _as_json(spec: str, tests: Sequence[SpecTestResult]) -> dict[str, object]:
 
 
 def _result_as_json(result: SpecTestResult) -> dict[str, object]:
-    """Return one result."""
     return {
         "name": result.name,
         "outcome": result.outcome.value,

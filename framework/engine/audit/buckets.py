@@ -1,8 +1,8 @@
-"""Finding equal hashes: one task sorts some buckets of all spills and looks at neighbours.
+"""Search for equal hashes: a task sorts some buckets of all spills and compares adjacent hashes.
 
-Every hash is in exactly one bucket, so buckets are compared independently. Memory is one bucket; a
-bucket that became too large, as one key occurring millions of times makes it, is taken in passes
-by its next bits, and repetitions are counted away as they are read.
+Every hash is in exactly one bucket, so buckets are compared independently. Memory holds one bucket;
+a bucket that is too large, such as one key occurring millions of times, is processed in passes by
+its next bits, and repetitions are counted and discarded as they are read.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _TASK_ROWS: Final = 8 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketTask:
-    """Some neighbouring buckets to compare.
+    """Some adjacent buckets to compare.
 
     Attributes:
         table: location of the storage that holds the spills.
         spills: paths in it.
-        folder: where the task leaves what it finds.
-        start: first bucket.
-        stop: the one after the last bucket.
-        most: hashes to remember; more are counted only.
+        folder: where the task writes its findings.
+        start: first bucket, inclusive.
+        stop: bucket after the last, exclusive.
+        most: hashes to keep; more are only counted.
     """
 
     table: str
@@ -49,11 +49,11 @@ class BucketTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketFindings:
-    """What a task found: `groups` and `rows` as of `Candidates`.
+    """The findings of a task: `groups` and `rows` as in `Candidates`.
 
     Attributes:
-        path: a file of `hashes` hashes that were remembered and, behind them, the numbers of their
-            files; "" without any.
+        path: a file of the `hashes` hashes that were kept, followed by the numbers of their
+            files; "" if none.
     """
 
     groups: int
@@ -67,10 +67,10 @@ class Candidates:
     """Hashes that occur more than once.
 
     Attributes:
-        groups: how many different ones.
-        rows: how many rows have one of them.
-        hashes: the least of them, sorted; all of them where there are not too many.
-        numbers: files that hold one of `hashes`, sorted.
+        groups: number of different ones.
+        rows: number of rows that have one of them.
+        hashes: the smallest of them, sorted; all of them unless there are too many.
+        numbers: files that contain one of `hashes`, sorted.
     """
 
     groups: int
@@ -82,7 +82,7 @@ class Candidates:
 def compare_buckets(
     tasks: Tasks, table: str, spills: Sequence[str], folder: str, most: int
 ) -> Candidates:
-    """Compare all hashes of all spills; `most` bounds the hashes that are remembered by a task."""
+    """Compare all hashes of all spills; each task keeps at most `most` hashes."""
     readers = [SpillReader(open_storage(table), path) for path in spills]
     work = [
         encode(
@@ -140,7 +140,7 @@ def compare_task(descriptor: str) -> str:
 
 
 def _share(readers: Sequence[SpillReader], parallelism: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of buckets: about one per core, more where they hold very many rows."""
+    """Yield ranges of buckets: about one per core, more if they hold very many rows."""
     if not readers:
         return
     buckets = 1 << readers[0].bits
@@ -169,14 +169,14 @@ def _repeated(readers: Sequence[SpillReader], bucket: int) -> tuple[np.ndarray, 
 
 
 def _of_pass(hashes: np.ndarray, bits: int, turn: int, passes: int) -> np.ndarray:
-    """Return the hashes that are looked at in one of several passes, in ascending ranges."""
+    """Return the hashes that one of several passes compares, in ascending ranges."""
     middle = (hashes << np.uint64(bits)) >> np.uint64(32)
     chosen: np.ndarray = hashes[(middle * np.uint64(passes)) >> np.uint64(32) == turn]
     return chosen
 
 
 def _neighbours(arrays: Iterable[np.ndarray]) -> tuple[np.ndarray, int]:
-    """Sort hashes; return those that occur more than once, and how often they do in all."""
+    """Sort hashes; return those that occur more than once, and their total occurrences."""
     hashes = np.concatenate([np.empty(0, np.uint64), *arrays])
     hashes.sort()
     same = hashes[1:] == hashes[:-1]

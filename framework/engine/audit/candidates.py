@@ -1,7 +1,7 @@
-"""Comparing keys whose hashes are equal, exactly, and finding where they stand.
+"""Exact comparison of keys whose hashes are equal, with the rows that have them.
 
-A task reads the keys of some files again and keeps those with a candidate hash: per key how many
-rows have it and the first few of them. The driver adds up what the tasks found.
+A task reads the keys of some files again and keeps those with a candidate hash: per key the number
+of its rows and the first few of them. The driver merges the findings of the tasks.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _FILES_PER_TASK: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuspectFile:
-    """A file that holds candidate hashes.
+    """A file that contains candidate hashes.
 
-    `staged` is "" where nothing was written; a resumed run may find the file at its `name` already.
+    `staged` is "" if nothing was written; in a resumed run the file may already be at its `name`.
     """
 
     number: int
@@ -47,16 +47,16 @@ class SuspectFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateTask:
-    """Some files to look through.
+    """Some files to search.
 
     Attributes:
-        table: location of the storage that holds staged files and what the audit writes.
-        keys: how keys are made again; None where all files are staged.
-        folder: path for what the task finds.
+        table: location of the storage that holds staged files and the audit's own.
+        keys: how keys are computed again; None if all files are staged.
+        folder: path for the findings of the task.
         hashes: path of the candidates, sorted uint64.
         by_partition: whether hashes are mixed with that of the partition.
         by_value: whether hashes are of typed values, not of texts; never of staged files.
-        files: which.
+        files: the files.
     """
 
     table: str
@@ -74,8 +74,8 @@ class DuplicateKey:
 
     Attributes:
         key: its text.
-        partition_path: where the scope is a partition; else "".
-        count: rows that have it.
+        partition_path: if the scope is a partition; else "".
+        count: number of rows that have it.
         rows: (number of the source file, row in it from 0) of the first few.
     """
 
@@ -85,14 +85,14 @@ class DuplicateKey:
     rows: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, count: int, rows: Sequence[tuple[int, int]]) -> None:
-        """Take in more rows."""
+        """Add more rows."""
         self.count += count
         self.rows = sorted([*self.rows, *rows])[:_ROWS_KEPT]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundKeys:
-    """Where a task left its `DuplicateKey`s: a file with one such value as JSON on each line."""
+    """The file of a task's `DuplicateKey`s, one per line as JSON."""
 
     path: str
 
@@ -103,12 +103,12 @@ _Found = dict[tuple[str, str], DuplicateKey]
 def duplicate_keys(
     tasks: Tasks, template: CandidateTask, files: Sequence[SuspectFile], hashes: np.ndarray
 ) -> list[DuplicateKey]:
-    """Return each key that has a candidate hash and stands in two rows of its scope, sorted.
+    """Return each key that has a candidate hash and is in two rows of its scope, sorted.
 
     Args:
-        tasks: run the reading.
-        template: gives all fields but `hashes` and `files`.
-        files: all files that hold candidate hashes.
+        tasks: read the files.
+        template: has all fields but `hashes` and `files`.
+        files: all files that contain candidate hashes.
         hashes: sorted candidates.
     """
     storage = open_storage(template.table)
@@ -129,7 +129,7 @@ def duplicate_keys(
 
 
 def check_task(descriptor: str) -> str:
-    """Look through the files of a `CandidateTask`; return where the findings are, as JSON."""
+    """Search the files of a `CandidateTask`; return where the findings are, as JSON."""
     task = decode(CandidateTask, descriptor)
     storage = open_storage(task.table)
     with storage.open_input(task.hashes) as stream:
@@ -157,21 +157,21 @@ def _parts(files: Sequence[SuspectFile], parallelism: int) -> Iterator[Sequence[
 
 
 def _keys(task: CandidateTask, file: SuspectFile) -> Iterator[HashedKeys]:
-    """Yield the file's keys from what was written, or else from the source."""
+    """Yield the file's keys from the written file, or else from the source."""
     if file.staged:
         placed = join(file.partition_path, file.name)
         staged = open_storage(task.table).stat(file.staged) is not None
         yield from staged_keys(task.table, file.staged if staged else placed)
         return
     if task.keys is None:
-        raise ValueError("a file that is not staged, and no source")
+        raise ValueError("the file is not staged, and there is no source")
     yield from source_keys(task.keys, file.number, by_value=task.by_value)
 
 
 def _matches(
     keys: HashedKeys, wanted: np.ndarray, number: int, before: int
 ) -> Iterator[DuplicateKey]:
-    """Yield the keys of one batch that have one of the sorted hashes, each once with its rows."""
+    """Yield the keys of one batch with one of the sorted hashes, each once with its rows."""
     places = np.flatnonzero(is_among(keys.hashes, wanted))
     if not places.size:
         return
@@ -188,7 +188,7 @@ def _matches(
 
 
 def _add(found: _Found, each: DuplicateKey) -> None:
-    """Add to what is known of a key."""
+    """Merge the rows of a key into the findings."""
     name = each.partition_path, each.key
     known = found.setdefault(name, DuplicateKey(key=each.key, partition_path=each.partition_path))
     known.add(each.count, each.rows)

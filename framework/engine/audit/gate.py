@@ -1,7 +1,7 @@
 """The gate: record keys are proven unique in their scope and not null, or nothing is published.
 
-Statuses prove it where every file's keys increase and no two files' ranges touch. Else the hashes
-that the writing tasks spilled are compared by buckets; equal ones are compared exactly, as text.
+Statuses prove it if every file's keys increase and no two files' ranges overlap. Else the hashes
+spilled by the writing tasks are compared by buckets; equal ones are compared exactly, as text.
 Only this module makes `AuditedFiles`.
 """
 
@@ -38,22 +38,22 @@ from framework.vocabulary import KeyScope
 __all__ = ["AuditPlace", "LoadPlace", "audit", "audit_load", "compare", "proof_of", "surveyed"]
 
 _REMEMBERED: Final = 10_000
-"""Equal hashes that a task remembers: 80 kB. Of unique keys there are none or few, and of others
-this many already hold a real duplicate, so one comparison decides."""
+"""Equal hashes that a task keeps: 80 kB. Unique keys have few or none, and among others this many
+already include a real duplicate, so one comparison decides."""
 _GROWTH: Final = 16
-"""Each comparison reads all spills. Where all remembered hashes belonged to different keys, which
-only hashes made to collide do, two or three more comparisons see every one."""
+"""Each comparison reads all spills. If all kept hashes belonged to different keys, which takes
+deliberate collisions, two or three more comparisons see every one."""
 PROOF_VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditPlace:
-    """Where an audit works.
+    """The locations and keys of an audit.
 
     Attributes:
         table: location of the storage that holds segments, spills and staged files.
-        folder: path in it for what the audit itself writes.
-        keys: how keys are made, and from what.
+        folder: path in it for the audit's own files.
+        keys: how keys are computed, and from what.
         by_value: whether the spilled hashes are of typed values; else they are of texts.
     """
 
@@ -75,7 +75,7 @@ def audit(
 
     Raises:
         AuditFailedError: `audit/duplicate-keys`, `audit/null-keys`, `audit/checks-failed`; `report`
-            says where.
+            has the places.
     """
     with inspection.beside():
         found = surveyed(written, place)
@@ -89,7 +89,7 @@ def audit(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadPlace:
-    """Where the audit of a load works: table and folder as of `AuditPlace`, and the key rule."""
+    """The locations of a load's audit: table and folder as in `AuditPlace`, and the key rule."""
 
     table: str
     folder: str
@@ -105,9 +105,9 @@ def audit_load(
 ) -> AuditedFiles:
     """Return the files of a load with the proof that its keys are unique and no row was lost.
 
-    Keys that are not new have been matched, each with the row that has it; keys that are new were
-    looked for in every slice of their scope. Left to prove on the written files are that the new
-    keys differ from each other, and that the rows add up.
+    Existing keys have been matched, each with its row; new keys were looked up in every slice of
+    their scope. What remains to prove on the written files is that the new keys differ from each
+    other, and that the rows add up.
 
     Raises:
         AuditFailedError: `audit/duplicate-keys`, `audit/checks-failed`.
@@ -141,7 +141,7 @@ def audit_load(
 def _refuse_new(
     tasks: Tasks, written: WrittenFiles, place: LoadPlace, candidates: Candidates
 ) -> None:
-    """Raise where new keys with equal hashes are equal.
+    """Raise if new keys with equal hashes are equal.
 
     Raises:
         AuditFailedError: `audit/duplicate-keys`.
@@ -162,7 +162,7 @@ def _refuse_new(
 
 
 def surveyed(written: WrittenFiles, place: AuditPlace) -> Survey:
-    """Return what the statuses say of keys none of which is null.
+    """Return the survey of the statuses, in which no key is null.
 
     Raises:
         AuditFailedError: `audit/null-keys`.
@@ -175,9 +175,9 @@ def surveyed(written: WrittenFiles, place: AuditPlace) -> Survey:
 
 
 def proof_of(place: AuditPlace, found: Survey, *, collisions: int) -> dict[str, object]:
-    """Return the proof of keys of which the survey, or the comparison after it, found none twice.
+    """Return the proof of keys that the survey, or the comparison after it, found unique.
 
-    `collisions` is how many equal hashes belonged to different keys.
+    `collisions` is the number of equal hashes that belonged to different keys.
     """
     rule = place.keys.rule
     return {
@@ -221,14 +221,14 @@ def compare(
 
 
 def _method(found: Survey) -> str:
-    """Return what proves the keys."""
+    """Return the name of the proof."""
     return "ordered-ranges" if found.disjoint else "hash-buckets"
 
 
 def _exactly(
     tasks: Tasks, written: WrittenFiles, place: AuditPlace, candidates: Candidates
 ) -> list[DuplicateKey]:
-    """Return the keys that really occur twice among those with the remembered hashes."""
+    """Return the keys that really occur twice among those with the kept hashes."""
     template = CandidateTask(
         table=place.table,
         keys=place.keys,

@@ -1,4 +1,4 @@
-"""Where keys can be read again: from staged base files, or from the source by the key rule."""
+"""Keys read again: from staged base files, or from the source by the key rule."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeySource:
-    """How the keys of a source are made.
+    """How the keys of a source are computed.
 
     Attributes:
         source: location of the source root.
         inventory: its files.
         rule: how rows get their key and partition path.
-        key_schema: encoded Arrow schema of the key columns that files have, in the table's types.
+        key_schema: encoded Arrow schema of the key columns in the files, in the table's types.
     """
 
     source: str
@@ -54,11 +54,11 @@ class KeySource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HashedKeys:
-    """The keys of some neighbouring rows.
+    """The keys of some consecutive rows.
 
     Attributes:
-        hashes: one uint64 per row, as they were spilled but for the mix of a partition.
-        texts: gives the keys of the rows at some places, counted from the first of these rows.
+        hashes: one uint64 per row, as spilled, but without the mix of a partition.
+        texts: returns the keys of the rows at some places, counted from the first of these rows.
     """
 
     hashes: np.ndarray
@@ -73,7 +73,7 @@ def hash_keys(
     *,
     by_value: bool,
 ) -> None:
-    """Put one uint64 per row of key columns into `out`: of typed values, or else of texts."""
+    """Write one uint64 per row of key columns into `out`: of typed values, or else of texts."""
     if by_value:
         value_hashes(rule, batch, values, out)
     else:
@@ -104,7 +104,7 @@ def staged_keys(table: str, path: str) -> Iterator[HashedKeys]:
 
 
 def source_keys(keys: KeySource, number: int, *, by_value: bool) -> Iterator[HashedKeys]:
-    """Yield the record keys of one source file, made again, in row order.
+    """Yield the record keys of one source file, computed again, in row order.
 
     Raises:
         SourceDriftError: the file is no longer the one in the inventory.
@@ -148,7 +148,6 @@ def _filled(keys: pa.Array) -> pa.Array:
 
 
 def _taken(keys: pa.Array, places: np.ndarray) -> pa.Array:
-    """Return the keys at some places."""
     return keys.take(pa.array(places))
 
 

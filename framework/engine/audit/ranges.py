@@ -1,7 +1,7 @@
-"""Proving by statuses alone that no key occurs twice: every file ordered, no two ranges touching.
+"""Proof by statuses alone that no key occurs twice: every file ordered, no two ranges overlapping.
 
-Costs nothing but the sorting of two short byte strings per file; in the scope of a partition only
-one partition's are held at a time.
+Costs only the sorting of two short byte strings per file; in the scope of a partition only one
+partition's are held at a time.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _FOLLOWED: Final = ("partition_path", "order_first", "order_last", "increasing",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """What the statuses of all files say together.
+    """The combined statuses of all files.
 
     Attributes:
-        files: how many.
+        files: number of files.
         rows: rows in all of them.
         checksum: over number and checksum of each file, in order; 16 hexadecimal digits.
         null_keys: rows without a key.
         null_files: (number, rows without a key) of the first few files that have such rows.
-        disjoint: True when order and ranges prove that no key occurs twice in the scope.
+        disjoint: whether order and ranges prove that no key occurs twice in the scope.
     """
 
     files: int
@@ -48,7 +48,7 @@ class Survey:
 def survey(
     storage: Storage, segments: Sequence[SegmentRef], scope: KeyScope, samples: int
 ) -> Survey:
-    """Read every status once, in order of number, and return what they say.
+    """Read every status once, in order of number, and return the survey.
 
     `samples` bounds `null_files`.
     """
@@ -59,7 +59,7 @@ def survey(
 
 
 class _Gathering:
-    """Follows the statuses, batch by batch."""
+    """Surveys the statuses, batch by batch."""
 
     def __init__(self, scope: KeyScope, samples: int) -> None:
         self._scope = scope
@@ -72,7 +72,7 @@ class _Gathering:
         self._partition: str | None = None
 
     def add(self, batch: Any) -> None:
-        """Take in one batch of statuses."""
+        """Add one batch of statuses."""
         self._files += batch.num_rows
         self._rows += pc.sum(batch["rows"]).as_py() or 0
         self._nulls += pc.sum(batch["null_keys"]).as_py() or 0
@@ -84,7 +84,7 @@ class _Gathering:
             self._follow(batch.select(_FOLLOWED).filter(pc.greater(batch["rows"], 0)))
 
     def finish(self) -> Survey:
-        """Return what all statuses said."""
+        """Return the survey."""
         self._close()
         return Survey(
             files=self._files,
@@ -96,7 +96,7 @@ class _Gathering:
         )
 
     def _note_nulls(self, batch: Any) -> None:
-        """Remember the first files with rows that have no key."""
+        """Record the first files with rows that have no key."""
         bad = batch.filter(pc.greater(batch["null_keys"], 0))
         pairs = zip(bad["number"].to_pylist(), bad["null_keys"].to_pylist(), strict=True)
         self._null_files += list(pairs)[: self._samples - len(self._null_files)]
@@ -121,7 +121,7 @@ class _Gathering:
             self._ranges.append(ranges.slice(start, stop - start))
 
     def _close(self) -> None:
-        """Check the ranges that were kept, and forget them."""
+        """Check the kept ranges, then discard them."""
         if self._ordered and self._ranges:
             self._ordered = _are_disjoint(pa.concat_tables(self._ranges))
         self._ranges = []

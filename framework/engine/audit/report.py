@@ -1,4 +1,4 @@
-"""What the gate found, as JSON-ready values for people and machines."""
+"""The gate's findings, as JSON-ready values for people and machines."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def duplicates_error(
     """Return the refusal for keys that occur more than once.
 
     Args:
-        keys: how keys are made, and of which files.
-        duplicates: what was compared exactly, not empty.
-        counted: groups and rows by hash alone, where these were too many to compare exactly.
+        keys: how keys are computed, and from which files.
+        duplicates: the keys that were compared exactly, not empty.
+        counted: groups and rows by hash alone, if these were too many to compare exactly.
     """
     rule = keys.rule
     groups = len(duplicates) if counted is None else counted[0]
@@ -58,9 +58,9 @@ def duplicates_error(
 def new_duplicates_error(
     rule: KeyRule, table: str, duplicates: Sequence[DuplicateKey], rows: int
 ) -> AuditFailedError:
-    """Return the refusal for new keys that stand in several written rows; `rows` at most.
+    """Return the refusal for new keys that are in several written rows; `rows` at most.
 
-    `duplicates` may be empty where there were too many to compare each exactly.
+    `duplicates` may be empty if there were too many to compare each exactly.
     """
     samples = [
         {"key": each.key, "count": each.count, "partition": each.partition_path}
@@ -73,7 +73,7 @@ def new_duplicates_error(
         f"{example}",
         report=_report(rule, "duplicate-keys", groups=len(duplicates), rows=rows, samples=samples),
         where=Where(table=table),
-        remedy="Nothing was published. Report how the input was made: this is a bug of Lakestrap.",
+        remedy="Nothing was published. Report how the input was made: this is a bug in Lakestrap.",
     )
 
 
@@ -93,7 +93,7 @@ def nulls_error(
 
 
 def _report(rule: KeyRule, check: str, **found: Any) -> dict[str, object]:
-    """Return the report's common shape."""
+    """Return the fields that all reports have."""
     return {
         "check": check,
         "columns": list(rule.record_key),

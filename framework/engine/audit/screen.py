@@ -1,8 +1,7 @@
-"""Taking rows out before anything is written: those of checks that quarantine or drop.
+"""Exclusion of rows before anything is written: those of checks that quarantine or drop.
 
-Places of bad rows come from whoever can read SQL, once for all checks. What is left of each file is
-given to the writing tasks as a list of rows to leave out; the gate then looks at the written files
-all the same.
+A query engine finds the places of bad rows, once for all checks. The writing tasks get the
+excluded rows of each file as a list; the gate checks the written files nevertheless.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ __all__ = [
 ]
 
 DUPLICATE: Final = "duplicate-key"
-"""The rule of rows that gave way to another row with their key."""
+"""The rule of rows that lost to another row with their key."""
 
 _FOUND: Final = "screening.json"
 _BAD, _GONE, _EARLY, _POSITIONS = "bad", "gone", "early", "quarantined.parquet"
@@ -51,7 +50,7 @@ _ORDER: Final = [("number", "ascending"), ("row", "ascending")]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExcludedRows:
-    """Rows of one file that are not written: where their places are, and how many."""
+    """Rows of one file that are not written: the path of their places, and their number."""
 
     path: str
     rows: int
@@ -59,15 +58,15 @@ class ExcludedRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Screened:
-    """What was taken out.
+    """The result of a screening.
 
     Attributes:
-        quarantined: rows that are quarantined.
-        dropped: rows that are left out.
+        quarantined: number of quarantined rows.
+        dropped: number of dropped rows.
         by_rule: bad rows by check; one row may be bad by several.
-        looked: rows that each check looked at.
-        gone: for each file that loses rows, by its number.
-        quarantine: absolute folder of the quarantined rows, "" where there are none.
+        looked: rows that each check covered.
+        gone: the excluded rows of each file that has any, by its number.
+        quarantine: absolute folder of the quarantined rows; "" if there are none.
     """
 
     quarantined: int = 0
@@ -79,28 +78,28 @@ class Screened:
 
     @property
     def rows(self) -> int:
-        """Rows taken out."""
+        """Number of excluded rows."""
         return self.quarantined + self.dropped
 
 
 NOTHING: Final = Screened()
-"""Nothing was taken out."""
+"""No rows were excluded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScreenPlace:
-    """Where a screening works.
+    """The locations and the input of a screening.
 
     Attributes:
         storage: the table's.
-        folder: in it, of this run; local, and seen by every task.
-        quarantine: absolute folder to be made for the quarantined rows.
+        folder: this run's folder in it; local, and visible to every task.
+        quarantine: absolute folder to create for the quarantined rows.
         run_id: the run.
         instant: its instant.
-        total: rows that come in.
-        origins: what each numbered file is called, for people.
-        carries_places: whether the files say themselves where each row came from, as quarantined
-            rows do.
+        total: number of input rows.
+        origins: the name of each numbered file, for reports.
+        carries_places: whether the files themselves record where each row came from, as
+            quarantined rows do.
     """
 
     storage: Storage
@@ -120,12 +119,12 @@ def screen(
     place: ScreenPlace,
     duplicates: Duplicates | None = None,
 ) -> Screened:
-    """Find the rows that do not get in, quarantine those of quarantining checks, and return where.
+    """Find the rows to exclude, quarantine those of quarantining checks, and return the result.
 
-    `duplicates` is asked for rows that give way to others, given those that are out already; they
-    are quarantined by the rule `DUPLICATE`.
+    `duplicates` returns the rows that lose to others, given the rows excluded so far; they are
+    quarantined by the rule `DUPLICATE`.
 
-    Done again by a resumed run it returns what was found before. Holds 24 bytes a bad row.
+    A resumed run gets the result that was recorded before. Holds 24 bytes per bad row.
 
     Raises:
         AuditFailedError: `audit/too-many-set-aside`, `audit/over-budget`.
@@ -162,7 +161,7 @@ class _Rules:
 
     @classmethod
     def of(cls, checks: Sequence[Check], *, keeps_one: bool) -> _Rules:
-        """Return the rules of some checks, and that of rows that give way."""
+        """Return the rules of some checks, and that of duplicates."""
         bits = [each.on_fail is OnFail.QUARANTINE for each in checks]
         names = [each.name for each in checks]
         if keeps_one:
@@ -171,7 +170,7 @@ class _Rules:
 
 
 def excluded_rows(storage: Storage, path: str) -> np.ndarray:
-    """Return the places of rows of one file that are not written, ascending; none for ""."""
+    """Return the places of one file's excluded rows, ascending; none for ""."""
     if not path:
         return np.empty(0, np.int64)
     return np.frombuffer(read_bytes(storage, path), np.int64)
@@ -189,14 +188,14 @@ def _places(folder: str) -> pa.Table:
 
 
 def _joined(places: pa.Table, losers: pa.Table, rules: _Rules) -> pa.Table:
-    """Return the places with those of rows that give way, which are other rows."""
+    """Return the places with those of losing duplicates, which are other rows."""
     bit = pa.scalar(1 << rules.names.index(DUPLICATE), pa.int64())
     more = losers.append_column("mask", pa.repeat(bit, losers.num_rows)).cast(_PLACES)
     return pa.concat_tables([places, more]).sort_by(_ORDER)
 
 
 def _screened(rules: _Rules, places: pa.Table, place: ScreenPlace) -> Screened:
-    """Return what is taken out, after each file's places are written."""
+    """Write each file's places; return the result."""
     masks = places["mask"].to_numpy()
     quarantined = int(np.count_nonzero(masks & rules.quarantining))
     by_rule = {
@@ -214,7 +213,7 @@ def _screened(rules: _Rules, places: pa.Table, place: ScreenPlace) -> Screened:
 def _write_gone(
     places: pa.Table, place: ScreenPlace, folder: str
 ) -> Iterator[tuple[int, ExcludedRows]]:
-    """Write the places of each file's rows; yield its number and where they are."""
+    """Write the places of each file's excluded rows; yield its number and their path."""
     numbers, rows = places["number"].to_numpy(), places["row"].to_numpy()
     different, starts = np.unique(numbers, return_index=True)
     ends = np.append(starts, numbers.size)[1:]
@@ -226,14 +225,14 @@ def _write_gone(
 
 
 def _refuse(quality: Quality, found: Screened, place: ScreenPlace) -> None:
-    """Raise where more rows would be taken out than the spec allows."""
+    """Raise if more rows would be excluded than the spec allows."""
     for check in quality.splitting:
         failed, looked = found.by_rule[check.name], found.looked[check.name]
         bounded = check.budget.rows or check.budget.share is not None
         if bounded and not check.budget.allows(failed, looked):
             raise _refusal(
                 "over-budget",
-                f"`{check.name}` would take out {failed:,} of {looked:,} rows,"
+                f"`{check.name}` would exclude {failed:,} of {looked:,} rows,"
                 f" more than `max_failed: {check.budget}`",
                 found,
                 place,
@@ -252,7 +251,7 @@ def _refuse(quality: Quality, found: Screened, place: ScreenPlace) -> None:
 def _refusal(
     condition: str, message: str, found: Screened, place: ScreenPlace, *, name: str = ""
 ) -> AuditFailedError:
-    """Return the error for a screening that takes out too much; `name` is the check's."""
+    """Return the error of a screening that excludes too much; `name` is the check's."""
     return AuditFailedError(
         f"audit/{condition}",
         message,
@@ -265,7 +264,7 @@ def _refusal(
             "by_rule": dict(found.by_rule),
         },
         where=Where(table=place.storage.location),
-        remedy="Nothing was published. Look at the source, or at the checks that fail.",
+        remedy="Nothing was published. Check the source, or the checks that fail.",
     )
 
 
@@ -276,7 +275,6 @@ def _quarantine(
     places: pa.Table,
     place: ScreenPlace,
 ) -> None:
-    """Write the rows that are quarantined."""
     chosen = (places["mask"].to_numpy() & rules.quarantining) != 0
     positions = str(Path(place.storage.location, place.folder, _POSITIONS))
     places = places.filter(pa.array(chosen))
@@ -284,7 +282,7 @@ def _quarantine(
         places = with_places(places, dict(zip(rows.numbers, rows.paths, strict=True)))
     pq.write_table(places, positions, write_page_checksum=True)
     storage = open_storage(parent_of(place.quarantine))
-    storage.delete(name_of(place.quarantine))  # what an earlier process of the run began
+    storage.delete(name_of(place.quarantine))  # may be partial, from an earlier process of the run
     checker.quarantine(
         rows,
         QuarantineWork(
@@ -299,7 +297,7 @@ def _quarantine(
 
 
 def _write(storage: Storage, path: str, found: Screened) -> None:
-    """Write what was found; the name never stands for less than the whole of it."""
+    """Write the result; the name never belongs to a partial file."""
     unnamed = f"{path}.new"
     with storage.create(unnamed) as out:
         out.write(encode(found).encode())
@@ -307,7 +305,7 @@ def _write(storage: Storage, path: str, found: Screened) -> None:
 
 
 def _read(storage: Storage, path: str) -> Screened:
-    """Return what an earlier process of the run found."""
+    """Return the result of an earlier process of the run."""
     try:
         return decode(Screened, read_bytes(storage, path).decode())
     except ValueError as error:

@@ -1,13 +1,13 @@
-"""Hashes of keys on their way from the tasks that made them to the tasks that compare them.
+"""Hashes of keys, sent from the tasks that compute them to the tasks that compare them.
 
 A spill is written by one task. Hashes are grouped into *buckets* by their highest bits, so that
-whoever compares a bucket reads one block per flush of each spill:
+comparing a bucket reads one block per flush of each spill:
 
     magic | flush 0: bucket 0, bucket 1, … | flush 0: files | flush 1: … | index | trailer
 
-Inside a bucket the hashes stand file by file, ascending within each; a large file comes in several
-parts, each like a file of its own. The counts per file and bucket lead from a hash back to the
-files that hold it. The index is JSON. The trailer has the index's length and checksum, and the
+Inside a bucket the hashes are grouped by file, ascending within each; a large file comes in several
+parts, each like a separate file. The counts per file and bucket lead from a hash back to the
+files that contain it. The index is JSON. The trailer has the index's length and checksum, and the
 magic again; the index has checksums of all blocks.
 """
 
@@ -38,7 +38,7 @@ _TRAILER: Final = struct.Struct("<QI8s")
 
 
 class Stretch(NamedTuple):
-    """Bytes of a spill, with their CRC-32."""
+    """A range of bytes in a spill, with its CRC-32."""
 
     offset: int
     size: int
@@ -47,7 +47,7 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flush:
-    """What was written at once: a block for each bucket, and the counts of `count` files."""
+    """One flush: a block for each bucket, and the counts of `count` files."""
 
     blocks: list[Stretch]
     files: Stretch
@@ -56,7 +56,7 @@ class Flush:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpillIndex:
-    """The end of a spill; `bits` of a hash choose its bucket."""
+    """The index at the end of a spill; `bits` of a hash choose its bucket."""
 
     bits: int
     flushes: list[Flush]
@@ -69,7 +69,7 @@ class Block:
     Attributes:
         hashes: uint64, ascending within each file.
         numbers: files of the flush, by their place in the inventory.
-        counts: how many of the hashes each file has, in the same order.
+        counts: number of hashes of each file, in the same order.
     """
 
     hashes: np.ndarray
@@ -77,7 +77,7 @@ class Block:
     counts: np.ndarray
 
     def files_with(self, wanted: np.ndarray) -> np.ndarray:
-        """Return the numbers of the files that hold one of the sorted `wanted` hashes."""
+        """Return the numbers of the files that contain one of the sorted `wanted` hashes."""
         places = np.flatnonzero(is_among(self.hashes, wanted))
         files = np.searchsorted(np.cumsum(self.counts), places, side="right")
         found: np.ndarray = self.numbers[np.unique(files)]
@@ -85,21 +85,21 @@ class Block:
 
 
 def bucket_bits(rows: int) -> int:
-    """Return how many of the highest bits choose the bucket, for that many hashes in all."""
+    """Return how many of the highest bits choose the bucket, for `rows` hashes in all."""
     buckets = -(-rows // _ROWS_PER_BUCKET)
     return min(_MOST_BITS, max(0, buckets - 1).bit_length())
 
 
 def partition_mix(partition_path: str) -> int:
-    """Return what is xored into the hashes of a partition's keys where keys are unique in it."""
+    """Return the value xored into the hashes of a partition's keys if keys are unique in it."""
     digest = hashlib.blake2b(partition_path.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little")
 
 
 class SpillWriter:
-    """Writes a spill; holds at most two to eight million hashes, and what was added last.
+    """Writes a spill; holds at most two to eight million hashes, and those added last.
 
-    It holds no more than keep blocks from being small, so memory does not follow the rows.
+    It holds only enough to keep blocks from being small, so memory does not grow with the rows.
     """
 
     def __init__(self, out: BinaryIO, bits: int) -> None:
@@ -112,7 +112,7 @@ class SpillWriter:
         self._flushes: list[Flush] = []
 
     def add(self, number: int, hashes: np.ndarray) -> None:
-        """Take over hashes of a file, which may come in several parts; sorts them in place."""
+        """Add hashes of a file, which may come in several parts; sorts them in place."""
         hashes.sort()
         self._files.append((number, hashes))
         self._rows += hashes.size
@@ -120,14 +120,14 @@ class SpillWriter:
             self._flush()
 
     def finish(self) -> None:
-        """Write what is left, and the index."""
+        """Write the remaining hashes, and the index."""
         self._flush()
         index = encode(SpillIndex(bits=self._bits, flushes=self._flushes)).encode()
         self._out.write(index)
         self._out.write(_TRAILER.pack(len(index), zlib.crc32(index), _MAGIC))
 
     def _flush(self) -> None:
-        """Write the waiting files, bucket by bucket, then their counts."""
+        """Write the held files, bucket by bucket, then their counts."""
         if not self._files:
             return
         numbers = np.array([number for number, _ in self._files], np.int64)
@@ -148,7 +148,7 @@ class SpillWriter:
         self._files, self._rows = [], 0
 
     def _cuts(self, hashes: np.ndarray) -> np.ndarray:
-        """Return where each bucket begins in the sorted hashes, and their number at the end."""
+        """Return where each bucket starts in the sorted hashes, and their number at the end."""
         starts = np.arange(1, 1 << self._bits, dtype=np.uint64)
         if self._bits:
             starts <<= np.uint64(64 - self._bits)
@@ -156,7 +156,6 @@ class SpillWriter:
         return np.concatenate([[0], inner, [hashes.size]])
 
     def _write(self, data: np.ndarray) -> Stretch:
-        """Write an array."""
         place = Stretch(self._at, data.nbytes, zlib.crc32(data.data))
         self._out.write(data.data)
         self._at += data.nbytes
@@ -176,18 +175,18 @@ class SpillReader:
         with storage.open_input(path) as stream:
             start = stream.size() - _TRAILER.size
             if start < 0:
-                raise self._corrupt("it has no end")
+                raise self._corrupt("it is truncated")
             length, crc, magic = _TRAILER.unpack(self._read(stream, start, _TRAILER.size))
             text = self._read(stream, max(0, start - length), length if length < start else 0)
             if magic != _MAGIC or zlib.crc32(text) != crc:
-                raise self._corrupt("its end is not what was written")
+                raise self._corrupt("its trailer is damaged")
             index = decode(SpillIndex, bytes(text).decode())
         self.bits = index.bits
         self._flushes = index.flushes
 
     @property
     def total(self) -> int:
-        """How many hashes there are."""
+        """Number of hashes."""
         return sum(map(self.rows, range(1 << self.bits)))
 
     def verify(self) -> None:
@@ -198,7 +197,7 @@ class SpillReader:
                     self._checked(stream, place, np.uint8)
 
     def rows(self, bucket: int) -> int:
-        """Return how many hashes a bucket has."""
+        """Return the number of hashes in a bucket."""
         return sum(flush.blocks[bucket].size for flush in self._flushes) // 8
 
     def hashes(self, bucket: int) -> Iterator[np.ndarray]:
@@ -208,7 +207,7 @@ class SpillReader:
                 yield self._checked(stream, flush.blocks[bucket], np.uint64)
 
     def blocks(self, bucket: int) -> Iterator[Block]:
-        """Yield a bucket with the files that its hashes are from."""
+        """Yield a bucket with the files that its hashes come from."""
         with self._storage.open_input(self._path) as stream:
             for flush in self._flushes:
                 count = flush.count
@@ -221,19 +220,17 @@ class SpillReader:
                 )
 
     def _checked(self, stream: Any, place: Stretch, kind: Any) -> np.ndarray:
-        """Return one array, having compared its checksum."""
+        """Return one array, after comparing its checksum."""
         data = self._read(stream, place.offset, place.size)
         if len(data) != place.size or zlib.crc32(data) != place.crc:
-            raise self._corrupt(f"{place.size} bytes at {place.offset} are not what was written")
+            raise self._corrupt(f"{place.size} bytes at {place.offset} are damaged")
         return np.frombuffer(data, kind)
 
     def _read(self, stream: Any, offset: int, size: int) -> memoryview:
-        """Return bytes of the file."""
         stream.seek(offset)
         return memoryview(stream.read_buffer(size))
 
     def _corrupt(self, reason: str) -> CorruptFileError:
-        """Return the error for this spill."""
         return CorruptFileError(
             "audit/corrupt-spill",
             f"the hashes of the keys cannot be used: {reason}",

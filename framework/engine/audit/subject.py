@@ -1,4 +1,4 @@
-"""Which rows a gate looks at, and the port through which an engine of queries does so."""
+"""The rows that a gate checks, and the port of the engine that checks them."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ __all__ = ["Checker", "InputRows", "Judged", "Looking", "QuarantineWork", "Writt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputRows:
-    """Rows that come in, before anything is written of them.
+    """Input rows, before any of them is written.
 
     Attributes:
-        numbers: of the files, ascending; rows are reported by them.
-        paths: absolute, in step.
-        partition_paths: in step; of folders that stand for columns, else all "".
+        numbers: of the files, ascending; reports identify rows by them.
+        paths: absolute, in the same order.
+        partition_paths: in the same order; of folders that stand for columns, else all "".
         schema: the columns of the rows, those of folders included.
-        partition: the columns that folders stand for, in order; empty where files hold all columns.
-        layout: how folders say them.
+        partition: the columns that folders stand for, in order; empty if files have all columns.
+        layout: how folders encode them.
     """
 
     numbers: Sequence[int]
@@ -50,16 +50,15 @@ class WrittenRows:
         segments: statuses of the files.
         schema: the table's columns after the write, without meta columns.
         partition: the partition columns.
-        layout: how folders say them.
+        layout: how folders encode them.
         instant: requested time of the write; other rows of the files are older.
-        source: root of the files behind skeletons, None where there are none.
-        key_rule: where there are skeletons, which have their keys from it.
-        slices: how log files are read, None where there are none.
-        completed: file name that the completed instant will have.
+        source: root of the files behind skeletons; None without skeletons.
+        key_rule: the source of skeletons' keys; None without skeletons.
+        slices: how log files are read; None without log files.
+        completed: file name of the completed instant.
         replaced: file ids that the commit hides, by partition path.
-        exists: whether there was a table before.
-        gone: path in the table of the places of rows that were left out of a source file, by its
-            number.
+        exists: whether the table existed before.
+        gone: path in the table of the places of excluded rows of a source file, by its number.
     """
 
     table: str
@@ -79,12 +78,12 @@ class WrittenRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looking:
-    """How rows are looked at.
+    """How rows are checked.
 
     Attributes:
         quality: all checks.
-        figures: whether nulls and distinct values of each column are reported as well.
-        fraction: share of the rows to look at, 1.0 for all; less is for people, never for a gate.
+        figures: whether nulls and distinct values of each column are reported too.
+        fraction: share of the rows to check, 1.0 for all; less is for people, never for a gate.
     """
 
     quality: Quality
@@ -97,9 +96,9 @@ class Judged:
     """The results of all checks, in their order.
 
     Attributes:
-        results: one for each check.
-        columns: figures of each column, empty where they were not asked for.
-        rows: rows written.
+        results: one per check.
+        columns: figures of each column; empty if not requested.
+        rows: number of written rows.
     """
 
     results: tuple[CheckResult, ...] = ()
@@ -109,17 +108,17 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineWork:
-    """Where rows that are quarantined go, and what is written beside each.
+    """Where rows are quarantined, and what is recorded with each.
 
     Attributes:
         positions: path of a Parquet file of `number`, `row` and `mask`, sorted by the first two;
-            rows that come a second time have the file and row of the first, `carried_file` and
-            `carried_row`, as well.
+            rows that are quarantined again also have the file and row of the first time,
+            `carried_file` and `carried_row`.
         rules: a rule's name for each bit of a mask, from the lowest.
-        folder: absolute; it is made.
+        folder: absolute; it is created.
         run_id: of the run.
         instant: of the write.
-        origins: what each numbered file is called, for people.
+        origins: the name of each numbered file, for reports.
     """
 
     positions: str
@@ -131,10 +130,10 @@ class QuarantineWork:
 
 
 class Checker(Protocol):
-    """Looks at rows by SQL."""
+    """Checks rows by SQL."""
 
     def understand(self, schema: pa.Schema, checks: Sequence[Check]) -> None:
-        """Refuse checks that cannot be run on rows of a schema; reads no rows.
+        """Raise for checks that cannot run on rows of a schema; reads no rows.
 
         Raises:
             PlanError: `quality/bad-sql`, with every check at fault.
@@ -144,9 +143,9 @@ class Checker(Protocol):
     def find_bad(self, rows: InputRows, checks: Sequence[Check], folder: str) -> Mapping[str, int]:
         """Write the places of rows that fail some check into a new folder, as Parquet files.
 
-        Columns are `number`, `row` (from 0 in its file) and `mask`, whose bit n is set where check
-        n failed; each row comes once, in no set order. Returned is, by name, how many rows those
-        checks look at that do not look at all.
+        Columns are `number`, `row` (from 0 in its file) and `mask`, whose bit n is set if check n
+        failed; each row occurs once, in no defined order. Returns, by name, how many rows a check
+        covers, for the checks that do not cover all.
 
         Raises:
             TaskError: `audit/check-not-run`.

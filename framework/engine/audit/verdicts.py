@@ -1,4 +1,4 @@
-"""Verdicts: the outcome of each check, given its bad rows, and whether files pass the gate."""
+"""The outcome of each check, given its bad rows, and whether files pass the gate."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Inspection:
 
     Attributes:
         table: location of the table.
-        results: one for each check of the spec.
-        columns: figures of columns, empty where nobody asked for them.
-        committed: what the commit says of it, JSON-ready.
-        seconds: how long it took.
+        results: one per check of the spec.
+        columns: figures of columns; empty if not requested.
+        committed: the part of it that the commit records, JSON-ready.
+        seconds: wall time of the checks.
     """
 
     table: str = ""
@@ -41,7 +41,7 @@ class Inspection:
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """Let a refusal for other reasons report the results of the checks too."""
+        """Attach the results of the checks to a refusal for another reason."""
         try:
             yield
         except AuditFailedError as error:
@@ -49,7 +49,7 @@ class Inspection:
             raise
 
     def require(self) -> None:
-        """Refuse where a check failed.
+        """Raise if a check failed.
 
         Raises:
             AuditFailedError: `audit/checks-failed`.
@@ -64,9 +64,9 @@ UNCHECKED: Final = Inspection()
 
 
 def outcome_of(check: Check, failed: int, looked_at: int) -> Outcome:
-    """Return the outcome of bad rows among those that are written, or are to be.
+    """Return the outcome of bad rows among those that are written, or would be.
 
-    A check that takes rows out has no budget for those that are written all the same.
+    A check that excludes rows has no budget for bad rows that are written nevertheless.
     """
     allowed = failed == 0 if check.splits else check.budget.allows(failed, looked_at)
     if allowed:
@@ -75,12 +75,12 @@ def outcome_of(check: Check, failed: int, looked_at: int) -> Outcome:
 
 
 def with_screened(results: Sequence[CheckResult], screened: Screened) -> tuple[CheckResult, ...]:
-    """Return the results with what was taken out before: these rows were looked at and were bad."""
+    """Return the results with the rows that were excluded before, which were checked and bad."""
     return tuple(_with_screened(each, screened) for each in results)
 
 
 def as_screened(result: CheckResult) -> CheckResult:
-    """Return a result on rows that would come in: those of a check that takes rows out would be."""
+    """Return a result on input rows as a run would have it: with bad rows excluded if so set."""
     check = result.check
     if not check.splits or not result.failed:
         return result
@@ -91,7 +91,7 @@ def as_screened(result: CheckResult) -> CheckResult:
 
 
 def refusal_of(results: Sequence[CheckResult], table: str) -> AuditFailedError | None:
-    """Return the error for checks that failed, all in one; None where none did."""
+    """Return one error for all failed checks; None if none failed."""
     failed = [each for each in results if each.outcome is Outcome.FAILED]
     if not failed:
         return None
@@ -121,13 +121,13 @@ def refusal_of(results: Sequence[CheckResult], table: str) -> AuditFailedError |
             file=(first.file or None) if first else None,
             partition=(first.partition or None) if first else None,
         ),
-        remedy="Nothing was published. Correct the data, or say what is to become of such rows"
+        remedy="Nothing was published. Correct the data, or set what happens to such rows"
         " (`on_fail`, `max_failed`).",
     )
 
 
 def _with_screened(result: CheckResult, screened: Screened) -> CheckResult:
-    """Return one result with the rows that its check has seen before, and has taken out."""
+    """Return one result with the rows that its check excluded before."""
     check, taken = result.check, screened.by_rule.get(result.check.name, 0)
     if not check.splits:
         return result
@@ -143,7 +143,7 @@ def _with_screened(result: CheckResult, screened: Screened) -> CheckResult:
 
 
 def _described(result: CheckResult) -> str:
-    """Return what failed, in words."""
+    """Return the failure as text."""
     check = result.check
     if check.kind is CheckKind.EXPECT_AGGREGATE:
         found = "null" if result.nulls else result.observed

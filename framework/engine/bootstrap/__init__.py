@@ -1,1 +1,1 @@
-"""How a table begins: inventory, skeletons, full files, index, commit."""
+"""A bootstrap: inventory, skeletons, full files, index, commit."""

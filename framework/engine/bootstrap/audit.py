@@ -21,7 +21,7 @@ __all__ = ["audit_bootstrap"]
 def audit_bootstrap(
     run: RunState, begun: Begun, screened: Screened, written: WrittenFiles, stage: AuditBootstrap
 ) -> AuditedFiles:
-    """Prove the keys of all written files, and make the checks.
+    """Prove the keys of all written files, and run the checks.
 
     Raises:
         AuditFailedError: keys are null or occur twice, or a check fails.
@@ -49,7 +49,7 @@ def audit_bootstrap(
 def _subject(
     ctx: RunContext, begun: Begun, screened: Screened, written: WrittenFiles, stage: AuditBootstrap
 ) -> WrittenRows:
-    """Return which rows the checks see."""
+    """Return the rows that the checks see."""
     rule, (schema, _) = stage.rule, table_schemas(ctx.plan)
     return WrittenRows(
         table=ctx.storage.location,
@@ -68,7 +68,7 @@ def _subject(
 def _refuse_loss(
     table: str, screened: Screened, written: WrittenFiles, stage: AuditBootstrap
 ) -> None:
-    """Raise where other files or rows were written than were planned."""
+    """Raise if other files or rows were written than planned."""
     if written.files != stage.files:
         raise CorruptFileError(
             "bootstrap/file-count",
@@ -80,7 +80,7 @@ def _refuse_loss(
         raise CorruptFileError(
             "audit/rows-differ",
             f"the source has {stage.rows:,} rows, {written.rows:,} were written and"
-            f" {screened.rows:,} taken out",
+            f" {screened.rows:,} excluded",
             where=Where(table=table),
             remedy="Nothing was published. Run again with --fresh.",
         )

@@ -34,9 +34,9 @@ _OPERATION: Final = "BOOTSTRAP"
 
 
 def begin_bootstrap(run: RunState, stage: BeginBootstrap) -> Begun:
-    """Take the lease, freeze the inventory in the run's folder, make the pending instant.
+    """Take the lease, freeze the inventory in the run's folder, create the pending instant.
 
-    A resumed run finds its inventory, its intent and the segments that are still whole.
+    A resumed run uses its existing inventory and intent, and the segments that are still intact.
     """
     ctx = run.ctx
 
@@ -58,8 +58,8 @@ def usable_segments(
 ) -> Iterator[SegmentRef]:
     """Yield the segments whose statuses, hashes and files are all as they were written.
 
-    Reads each of them once. What is damaged or gone is left out, and so is done again. That the
-    source is still the same is for the inventory's hash and the drift check to say.
+    Reads each of them once. Damaged or missing ones are skipped, so their work is repeated. The
+    inventory's hash and the drift check verify that the source is unchanged.
     """
     for segment in segments:
         try:
@@ -71,10 +71,10 @@ def usable_segments(
 
 
 def _is_whole(storage: Storage, segment: SegmentRef, job: BootstrapJob) -> bool:
-    """Return whether nothing of the segment is missing or changed.
+    """Return whether the segment is complete and unchanged.
 
     Raises:
-        CorruptFileError, StorageError: something is, and cannot even be read.
+        CorruptFileError, StorageError: part of it cannot be read.
     """
     spill = SpillReader(storage, f"{segment.path}.spill")
     spill.verify()
@@ -91,7 +91,7 @@ def _is_whole(storage: Storage, segment: SegmentRef, job: BootstrapJob) -> bool:
 
 
 def _present(storage: Storage, staged: str, placed: str, size: int) -> str | None:
-    """Return where the file is: still staged, or at its name already; None if it is nowhere."""
+    """Return where the file is: still staged, or already at its name; None if neither."""
     for path in (staged, placed):
         entry = storage.stat(path)
         if entry is not None and entry.size == size:
@@ -105,8 +105,8 @@ class Begun:
 
     Attributes:
         transaction: the pending instant.
-        job: what the writing tasks are given.
-        done: statuses of files that an earlier process of the run has written.
+        job: what the writing tasks get.
+        done: statuses of files that an earlier process of the run wrote.
     """
 
     transaction: Transaction
@@ -115,7 +115,7 @@ class Begun:
 
     @property
     def intent(self) -> Intent:
-        """What the run is about to publish."""
+        """The intent that the run publishes."""
         return self.transaction.intent
 
 
@@ -139,7 +139,7 @@ def _freeze_inventory(ctx: RunContext, staging: Staging) -> InventoryHandle:
     """Copy the plan's inventory to where every task can read it; return its handle there."""
     handle = ctx.plan.inventory
     if handle is None:
-        raise ValueError("a plan without an inventory makes no table")
+        raise ValueError("a plan without an inventory cannot create a table")
     if ctx.storage.stat(staging.inventory) is None:
         folder, _, name = handle.path.rpartition("/")
         with (
@@ -169,6 +169,6 @@ def _job(ctx: RunContext, intent: Intent, handle: InventoryHandle) -> BootstrapJ
 
 
 def _journaled(ctx: RunContext, staging: Staging, job: BootstrapJob) -> tuple[SegmentRef, ...]:
-    """The segments of an earlier process of this run whose files are still whole."""
+    """Return the intact segments of an earlier process of this run."""
     records = Journal(ctx.storage, staging).records()
     return tuple(usable_segments(ctx.storage, [SegmentRef(**r) for r in records], job))

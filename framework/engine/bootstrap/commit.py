@@ -1,4 +1,4 @@
-"""The last step of a bootstrap: a last look at the source, the bootstrap index, the commit."""
+"""The last step of a bootstrap: a final source check, the bootstrap index, the commit."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def write_index_files(
     return index
 
 
-def commit_bootstrap(  # noqa: PLR0913, PLR0917  what the steps before it returned
+def commit_bootstrap(  # noqa: PLR0913, PLR0917  the results of earlier steps
     run: RunState,
     begun: Begun,
     screened: Screened,
@@ -92,7 +92,7 @@ def commit_bootstrap(  # noqa: PLR0913, PLR0917  what the steps before it return
     index: StagedIndex | None,
     stage: CommitBootstrap,
 ) -> Committed:
-    """Give the files their names, compare the source once more, publish, clean up."""
+    """Name the files, compare the source once more, publish, clean up."""
     ctx, transaction, segments = run.ctx, begun.transaction, audited.written.segments
     with run.stage(stage) as report:
         name_quarantined_rows(ctx, begun.intent, screened)
@@ -114,13 +114,13 @@ def commit_bootstrap(  # noqa: PLR0913, PLR0917  what the steps before it return
 def index_groups(
     storage: Storage, segments: Sequence[SegmentRef], source_uri: str
 ) -> Callable[[IndexOrder], Iterable[IndexGroup]]:
-    """Return what `write_index` asks for groups in an order; each call reads the segments once.
+    """Return the groups for `write_index` by order; each call reads the segments once.
 
-    Memory holds one partition's skeletons, and those of partitions whose path it continues.
+    Memory holds one partition's skeletons, and those of partitions whose path it extends.
 
     Args:
         storage: the table's.
-        segments: statuses of all written files; full ones are passed over.
+        segments: statuses of all written files; full ones are skipped.
         source_uri: full URI of the source root.
     """
 
@@ -155,7 +155,7 @@ def _mappings(batch: pa.RecordBatch, source_uri: str) -> Iterator[FileMapping]:
 
 
 def _by_fileids_key(groups: Iterable[IndexGroup]) -> Iterator[IndexGroup]:
-    """Yield groups that come by path in the order of their keys in the fileids file."""
+    """Yield groups, which come by path, in the order of their keys in the fileids file."""
     waiting: list[IndexGroup] = []
     for group in groups:
         while waiting and not _precedes(group.partition_path, waiting[-1].partition_path):
@@ -166,13 +166,13 @@ def _by_fileids_key(groups: Iterable[IndexGroup]) -> Iterator[IndexGroup]:
 
 
 def _precedes(path: str, shorter: str) -> bool:
-    """Return whether `path`, which comes later by its bytes, comes earlier by its key."""
+    """Return whether `path`, which is later by its bytes, is earlier by its key."""
     return path.startswith(shorter) and fileids_key(path) < fileids_key(shorter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriftTask:
-    """Some files to look at."""
+    """Some files to compare with the inventory."""
 
     keys: KeySource
     ranges: tuple[WorkRange, ...]
@@ -181,10 +181,10 @@ class DriftTask:
 def check_drift(tasks: Tasks, keys: KeySource, ranges: Sequence[WorkRange]) -> None:
     """Compare size and modification time of each file of the ranges with the inventory.
 
-    Costs one look per file; a few thousand files are looked at here, more of them in tasks.
+    Costs one stat per file; up to a few thousand files are checked here, more in tasks.
 
     Raises:
-        SourceDriftError: `source/drift`; the first file that is found to differ.
+        SourceDriftError: `source/drift`; the first file found to differ.
     """
     work = [encode(DriftTask(keys=keys, ranges=tuple(part))) for part in _parts(ranges)]
     if len(work) == 1:
@@ -195,7 +195,7 @@ def check_drift(tasks: Tasks, keys: KeySource, ranges: Sequence[WorkRange]) -> N
 
 
 def drift_task(descriptor: str) -> str:
-    """Look at the files of a `DriftTask`; return an empty text.
+    """Compare the files of a `DriftTask`; return an empty text.
 
     Raises:
         SourceDriftError: `source/drift`.
@@ -209,7 +209,7 @@ def drift_task(descriptor: str) -> str:
 
 
 def _parts(ranges: Sequence[WorkRange]) -> Iterator[list[WorkRange]]:
-    """Yield the ranges cut and gathered into parts of at most a task's files."""
+    """Yield the ranges, cut and grouped into parts of at most a task's files."""
     part: list[WorkRange] = []
     room = _FILES_PER_TASK
     for each in ranges:
@@ -236,7 +236,7 @@ class StagedIndex(NamedTuple):
 def _publication(
     plan: Plan, begun: Begun, made_full: int, required: tuple[str, ...]
 ) -> Publication:
-    """Return what the commit says beyond its files."""
+    """Return the contents of the commit besides its files."""
     intent, target = begun.intent, plan.target
     _, avro = table_schemas(plan)
     facts = plan.facts(write_id=intent.write_id, instant=intent.requested_time)
@@ -264,14 +264,14 @@ def _publication(
 
 
 def _made_full(plan: Plan, screened: Screened) -> int:
-    """Return how many files of `metadata_only` partitions lose rows, so that they are full."""
+    """Return how many files of `metadata_only` partitions lose rows, and so are full."""
     partitions = plan.of_mode(BootstrapMode.METADATA_ONLY)
     ranges = [(each.first, each.stop) for each in partitions]
     return sum(any(a <= number < b for a, b in ranges) for number in screened.gone)
 
 
 def _place_index(transaction: Transaction, index: StagedIndex) -> tuple[str, ...]:
-    """Give the index files their names; return them."""
+    """Move the index files to their names; return these."""
     placed = {
         layout.BOOTSTRAP_PARTITIONS_INDEX: index.partitions,
         layout.BOOTSTRAP_FILEIDS_INDEX: index.fileids,

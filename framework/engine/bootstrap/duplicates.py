@@ -1,8 +1,8 @@
-"""Which rows give way where a key occurs more than once: all of a group but one.
+"""Which rows lose if a key occurs more than once: all of a group but one.
 
-The keys of the source are hashed once, as for a proof; of files that hold equal hashes the keys are
-read again and compared as text. The row with the greatest ordering value stays, of equal ones, and
-where there is no ordering, the first in the source.
+The keys of the source are hashed once, as for a proof; in files with equal hashes the keys are read
+again and compared as text. The row with the greatest ordering value wins; of equal ones, and
+without an ordering, the first in the source.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ _ORDER = "order"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LosersTask:
-    """Some files to look through.
+    """Some files to search.
 
     Attributes:
         table: location of the storage that tasks write to.
-        folder: in it, for what the task finds.
-        keys: how keys are made; its schema has the ordering column too.
+        folder: path in it for the findings of the task.
+        keys: how keys are computed; its schema includes the ordering column.
         hashes: path of the sorted hashes that occur more than once.
-        ordering: the ordering column, None where the first row stays.
-        gone: path of the places of rows that are out already, by file number.
+        ordering: the ordering column; None if the first row wins.
+        gone: path of the places of rows already excluded, by file number.
         numbers: the files.
     """
 
@@ -72,20 +72,20 @@ class LosersTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatedRows:
-    """Where a task left the rows with a repeated hash: an Arrow file, "" without any."""
+    """The Arrow file of the rows with a repeated hash that a task found; "" if none."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedFiles:
-    """What is looked through: how keys are made, of which files, and what decides.
+    """The files to search: how their keys are computed, and which row wins.
 
     Attributes:
-        source: how keys are made.
+        source: how keys are computed.
         ranges: the files.
         schema: the columns of the files.
-        ordering: the ordering column, of files or folders; None where the first row of a key stays.
+        ordering: the ordering column, of files or folders; None if the first row of a key wins.
     """
 
     source: KeySource
@@ -97,11 +97,11 @@ class KeyedFiles:
 def losers(
     tasks: Tasks, files: KeyedFiles, storage: Storage, folder: str, gone: Mapping[int, ExcludedRows]
 ) -> pa.Table:
-    """Return `number` and `row` of rows that give way to another row with their key, sorted.
+    """Return `number` and `row` of rows that lose to another row with their key, sorted.
 
-    Rows that are gone count for nothing, and rows without a key are left to the gate. Reads the
-    key columns of all files, and those of files with equal hashes again; holds the rows of the
-    latter that have such a hash.
+    Excluded rows are ignored, and rows without a key are left to the gate. Reads the key columns
+    of all files, and those of files with equal hashes again; holds the rows of the latter that
+    have such a hash.
     """
     work = f"{storage.location}/{folder}"
     spills = hash_texts(tasks, files.source, files.ranges, work)
@@ -161,7 +161,7 @@ def template_of(template: LosersTask, numbers: Sequence[int]) -> str:
 
 
 def _with_ordering(files: KeyedFiles) -> KeySource:
-    """Return how keys are made, with the ordering column read beside them."""
+    """Return how keys are computed, with the ordering column read too."""
     schema = source_schema.decode_schema(files.source.key_schema)
     name = files.ordering
     if name is not None and name not in schema.names:
@@ -179,7 +179,7 @@ def _parts(numbers: np.ndarray, parallelism: int) -> Iterator[list[int]]:
 def _repeated(
     storage: Storage, task: LosersTask, wanted: np.ndarray, number: int
 ) -> Iterator[pa.Table]:
-    """Yield the rows of one file whose hash is repeated, as `_FOUND`; last the ordering value."""
+    """Yield the rows of one file with a repeated hash, as `_FOUND`, plus the ordering value."""
     keys, rule = task.keys, task.keys.rule
     partition = next(read_files(keys.inventory, number, number + 1)).partition_path
     scope = partition if rule.scope is KeyScope.PARTITION else ""
@@ -209,7 +209,7 @@ def _repeated(
 def _ordering_values(
     field: pa.Field, batch: pa.RecordBatch, values: Mapping[str, PartitionValue]
 ) -> pa.Array:
-    """Return the ordering value of each row, which the folder says where the file does not."""
+    """Return the ordering value of each row, from the folder if the file lacks it."""
     if field.name in batch.schema.names:
         return batch.column(field.name)
     return pa.repeat(pa.scalar(values[field.name], field.type), batch.num_rows)
@@ -225,7 +225,7 @@ def _read(storage: Storage, status: str) -> pa.Table:
 
 
 def _losing(rows: pa.Table) -> pa.Table:
-    """Return the rows that give way: all of one scope and key but the best."""
+    """Return the rows that lose: all of one scope and key but the best."""
     order = [(_ORDER, "descending")] if _ORDER in rows.schema.names else []
     keys = [("scope", "ascending"), ("key", "ascending")]
     rows = rows.sort_by([*keys, *order, ("number", "ascending"), ("row", "ascending")])

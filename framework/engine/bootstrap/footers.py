@@ -1,4 +1,4 @@
-"""The task that reads footers, and the listing that says which."""
+"""The task that reads footers, and the listing of the files to read."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _SEGMENT_SCHEMA: Final = pa.schema([f for f in INVENTORY_SCHEMA if f.name != "nu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FooterTask:
-    """Some neighbouring files of a listing.
+    """Some consecutive files of a listing.
 
     Attributes:
         source: location of the source root.
         work: location of a folder for listing and results.
         listing: path in it.
-        start: place of the first file in the listing.
-        stop: the place after the last.
+        start: place of the first file in the listing, inclusive.
+        stop: place after the last file, exclusive.
     """
 
     source: str
@@ -69,12 +69,12 @@ Examples = dict[str, dict[str, tuple[str, str]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FooterShare:
-    """What a task read.
+    """The result of a footer task.
 
     Attributes:
-        start: as of the task.
-        path: where the files are: a stream of `INVENTORY_SCHEMA` without `number`.
-        schemas: by their hash, in the order in which they came up.
+        start: as in the task.
+        path: the files, as a stream of `INVENTORY_SCHEMA` without `number`.
+        schemas: by their hash, in order of first occurrence.
         examples: of traits.
     """
 
@@ -85,7 +85,7 @@ class FooterShare:
 
 
 def write_listing(storage: Storage, path: str, files: Iterable[SourceFile]) -> int:
-    """Write the files as they come, in batches of a fixed size; return how many."""
+    """Write the files in order, in batches of a fixed size; return their number."""
     count = 0
     with storage.create(path) as out, pa.ipc.new_file(out, _LISTING_SCHEMA) as writer:
         rows: list[tuple[Any, ...]] = []
@@ -104,7 +104,7 @@ def footers_task(descriptor: str) -> str:
     """Read the footers of a `FooterTask`; return the `FooterShare` as JSON.
 
     Raises:
-        CorruptFileError: as of `read_footer`; the first such file in order.
+        CorruptFileError: see `read_footer`; the first such file in order.
         StorageError: a file cannot be opened.
     """
     task = decode(FooterTask, descriptor)
@@ -125,7 +125,7 @@ def footers_task(descriptor: str) -> str:
 
 
 class _Gathering:
-    """Reads footers one by one and keeps what an inventory needs."""
+    """Reads footers one by one and collects the inventory's columns."""
 
     def __init__(self, source: Storage, share: FooterShare) -> None:
         self._source = source
@@ -134,7 +134,7 @@ class _Gathering:
         self.columns: dict[str, list[Any]] = {name: [] for name in _SEGMENT_SCHEMA.names}
 
     def add(self, listed: Mapping[str, Any]) -> None:
-        """Read the footer of a row of the listing."""
+        """Read the footer of one row of the listing."""
         path = listed["path"]
         with self._source.open_input(path) as stream:
             footer = read_footer(stream, stream.size(), f"{self._source.location}/{path}")
@@ -169,7 +169,6 @@ class _Gathering:
 
 
 def _listing_batch(rows: list[tuple[Any, ...]]) -> Any:
-    """Return rows of the listing as a record batch."""
     columns = [list(column) for column in zip(*rows, strict=True)]
     arrays = [pa.array(c, f.type) for c, f in zip(columns, _LISTING_SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=_LISTING_SCHEMA)

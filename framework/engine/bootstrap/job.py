@@ -1,4 +1,4 @@
-"""What the tasks of a bootstrap get, and what its plan says: inventory ranges, columns, keys."""
+"""What the tasks of a bootstrap get from its plan: inventory ranges, columns, keys."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def source_uri(plan: Plan) -> str:
 def work_ranges(partitions: Iterable[PartitionPlan]) -> list[WorkRange]:
     """Return the inventory ranges of the partitions that are part of the table, ascending.
 
-    Neighbouring ranges of one mode become one.
+    Adjacent ranges of one mode are merged.
     """
     joined: list[WorkRange] = []
     for part in partitions:
@@ -59,14 +59,14 @@ def table_schemas(plan: Plan) -> tuple[Any, dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkRange:
-    """Neighbouring files of an inventory that are written alike.
+    """Consecutive files of an inventory that are written in one mode.
 
     Attributes:
-        start: number of the first file.
-        stop: the number after the last.
-        mode: how.
-        gone: path in the table of the places of rows that are not written, of a range of one file;
-            "" where all are.
+        start: number of the first file, inclusive.
+        stop: number after the last file, exclusive.
+        mode: their mode.
+        gone: path in the table of the places of excluded rows, of a range of one file; "" if no
+            row is excluded.
     """
 
     start: int
@@ -80,16 +80,16 @@ class BootstrapJob:
     """One bootstrap.
 
     Attributes:
-        keys: how keys are made, and from what.
-        table: location of the storage that is written to.
+        keys: how keys are computed, and from what.
+        table: location of the storage to write to.
         attempts: folder in it where each attempt of a task makes its own.
         segments: folder in it for statuses and spills.
         instant: requested time of the commit.
-        bloom: the filter that each file gets.
+        bloom: the filter of each file.
         schema: encoded Arrow schema of the table without meta columns; full records are cast to it.
         avro_schema: the table's Avro schema with meta columns, for footers of full records.
-        bits: how many bits of a hash choose its bucket.
-        fence: file in it without which the run is over, and no task writes any more; "" for none.
+        bits: number of bits of a hash that choose its bucket.
+        fence: file in it; without it the run is over and no task may write. "" for none.
     """
 
     keys: KeySource
@@ -113,7 +113,7 @@ class WriteTask:
 
 
 def key_source(source: str, handle: InventoryHandle, rule: KeyRule, schema: Any) -> KeySource:
-    """Return how the keys of a source are made; `schema` is the one of its files, unified."""
+    """Return how the keys of a source are computed; `schema` is the unified one of its files."""
     return KeySource(
         source=source,
         inventory=handle,

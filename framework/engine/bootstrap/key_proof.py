@@ -1,7 +1,7 @@
-"""Proving a source's keys without writing a table: the audit of a bootstrap that stays on paper.
+"""Proof of a source's keys without writing a table: the audit of a bootstrap as a dry run.
 
-Nobody will ask for the keys' texts, so none are made: order is known from typed values, and so are
-hashes wherever equal texts surely have equal values (`framework.hudi.keygen.value_hash`).
+The keys' texts are not needed, so none are made: order is determined from typed values, and so are
+hashes if equal texts surely have equal values (`framework.hudi.keygen.value_hash`).
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _FOLDER = "keys"
 
 
 def may_be_ordered(keys: KeySource, ranges: Sequence[WorkRange]) -> bool:
-    """Return whether statistics of the first key column in a few files are of ranges apart.
+    """Return whether a few files' statistics of the first key column have disjoint ranges.
 
-    Opens at most sixteen files: in eight places two neighbours.
+    Opens at most sixteen files: two adjacent ones in each of eight places.
 
     Raises:
         SourceDriftError: a source file is not the one in the inventory.
@@ -83,7 +83,7 @@ def _are_apart(keys: KeySource, files: Sequence[InventoryFile]) -> bool:
 
 
 def _bounds(reader: SourceReader, names: Sequence[str]) -> tuple[Any, Any]:
-    """Return the least and the greatest value of the first key column that the file has."""
+    """Return the least and greatest value of the first key column that the file has."""
     name = next((name for name in names if not reader.lacks(name)), None)
     return (None, None) if name is None else reader.bounds(name)
 
@@ -98,14 +98,14 @@ def prove_keys(
 ) -> dict[str, object]:
     """Return the proof that the keys of these files are unique in their scope and not null.
 
-    Reads the key columns once. Where footers speak for order but the keys do not, files whose keys
-    increase are read a second time; where texts turn out to be ambiguous, all files are. Writes
-    statuses and, of files that order does not prove, hashes (8 bytes a row).
+    Reads the key columns once. If footers suggest order but the keys do not confirm it, files
+    whose keys increase are read a second time; if texts turn out to be ambiguous, all files are.
+    Writes statuses and, of files that order does not prove, hashes (8 bytes a row).
 
     Args:
-        tasks: run the reading.
-        keys: how keys are made, and from what.
-        ranges: which files.
+        tasks: read the files.
+        keys: how keys are computed, and from what.
+        ranges: the files.
         work: location of a fresh folder that tasks can write to; the caller deletes it.
         events: receives progress, as stage `audit`.
 
@@ -133,9 +133,9 @@ def prove_keys(
 def hash_texts(
     tasks: Tasks, keys: KeySource, ranges: Sequence[WorkRange], work: str
 ) -> tuple[str, ...]:
-    """Return paths, below a fresh folder `work`, of the hashes of the texts of all keys.
+    """Return the paths, below a fresh folder `work`, of the hashes of all keys' texts.
 
-    Arguments and errors as of `prove_keys`; rows without a key have a hash too.
+    Arguments and errors are those of `prove_keys`; rows without a key have a hash too.
     """
     proving = _Proving(tasks, keys, work, silent)
     job = replace(proving.job(hash_ordered=True), by_value=False)
@@ -144,13 +144,13 @@ def hash_texts(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Looked:
-    """What tasks found.
+    """The findings of tasks.
 
     Attributes:
-        written: statuses of the files that were looked at; nothing is written but them.
+        written: statuses of the files that were read; nothing else is written.
         spills: paths of the hashes.
         left: files that were not hashed.
-        ambiguous: hashes of values say nothing.
+        ambiguous: whether hashes of values prove nothing.
     """
 
     written: WrittenFiles
@@ -159,7 +159,7 @@ class _Looked:
     ambiguous: bool
 
     def with_more(self, other: _Looked) -> _Looked:
-        """Return the same files, now with the hashes of those that were left."""
+        """Return the same files with the hashes of the remaining ones added."""
         return replace(
             self,
             spills=(*self.spills, *other.spills),
@@ -169,7 +169,7 @@ class _Looked:
 
 
 class _Proving:
-    """Sends tasks to look at files."""
+    """Runs the tasks that read the keys."""
 
     def __init__(self, tasks: Tasks, keys: KeySource, work: str, events: Events) -> None:
         self._tasks = tasks
@@ -178,7 +178,7 @@ class _Proving:
         self._events = events
 
     def job(self, *, hash_ordered: bool) -> proof_task.ProofJob:
-        """Return what tasks get at first, and make the folder that they write to."""
+        """Return the tasks' first job, and create the folder that they write to."""
         key_schema = source_schema.decode_schema(self._keys.key_schema)
         rule = self._keys.rule
         with open_storage(self._work).create(join(_FOLDER, "begun"), durable=False):
@@ -196,10 +196,10 @@ class _Proving:
         )
 
     def look(self, job: proof_task.ProofJob, ranges: Sequence[WorkRange]) -> _Looked:
-        """Look at the files of some ranges.
+        """Read the keys of the files of some ranges.
 
         Raises:
-            SourceDriftError, CorruptFileError, StorageError: as of `prove_files_task`.
+            SourceDriftError, CorruptFileError, StorageError: see `prove_files_task`.
         """
         work = [
             encode(proof_task.ProofTask(job=job, ranges=tuple(share)))

@@ -1,6 +1,6 @@
-"""Sharing files among few tasks: starting a task costs about as much as a hundred files.
+"""Division of files among few tasks: starting a task costs about as much as a hundred files.
 
-Costs are modelled, in units of one file opened and written: rows count by the thousands.
+Costs are modelled, in units of opening and writing one file; rows add to them by the thousands.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ FOOTER_FILES_PER_TASK: Final = 500
 _TASKS_PER_CORE: Final = 4
 _ROWS_PER_FILE_COST: Final = {BootstrapMode.METADATA_ONLY: 4_000, BootstrapMode.FULL_RECORD: 400}
 _LEAST_COST: Final = 400.0
-_MOST_COST: Final = 10_000.0  # some fifteen seconds, after which progress is reported and journaled
+_MOST_COST: Final = 10_000.0  # about fifteen seconds, the interval of progress and journal
 _MOST_FILES: Final = 20_000
 _ROWS_PER_OPENED_FILE: Final = 20_000
 _LEAST_SCAN: Final = 50.0
-_MOST_SCAN: Final = 15_000.0  # likewise some fifteen seconds
+_MOST_SCAN: Final = 15_000.0  # likewise about fifteen seconds
 _MOST_FOOTERS: Final = 4_096
 
 
@@ -36,8 +36,8 @@ def pack(
 ) -> list[list[WorkRange]]:
     """Return the ranges cut and grouped into tasks of about equal cost, in order.
 
-    A few tasks per core, no more than their least cost allows, but for a long run as many as keep
-    each task short; holds one number per file while it works.
+    A few tasks per core, each of at least the least cost; a long run has enough tasks to keep each
+    short. Holds one number per file meanwhile.
     """
     numbers, costs = _costs(handle, ranges, _ROWS_PER_FILE_COST)
     total = float(costs.sum())
@@ -54,7 +54,7 @@ def pack(
 def pack_scans(
     handle: InventoryHandle, ranges: Sequence[WorkRange], parallelism: int
 ) -> list[list[WorkRange]]:
-    """Return the same for tasks that only look at keys: one per core while each stays short.
+    """Return the same for tasks that only read keys: one per core while each stays short.
 
     Such a task takes hardly longer than starting it, so a second one per core would double it.
     """
@@ -73,7 +73,7 @@ def pack_scans(
 def _cut(
     ranges: Sequence[WorkRange], numbers: np.ndarray, costs: np.ndarray, tasks: int
 ) -> list[list[WorkRange]]:
-    """Return the ranges cut into that many shares of about equal cost; fewer of few files."""
+    """Return the ranges cut into `tasks` shares of about equal cost; fewer for few files."""
     return [
         list(_ranges_between(ranges, int(numbers[a]), int(numbers[b - 1]) + 1))
         for a, b in stretches(costs, tasks)
@@ -92,7 +92,7 @@ def without(ranges: Sequence[WorkRange], done: np.ndarray) -> list[WorkRange]:
 
 
 def footer_shares(files: int, parallelism: int) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of files whose footers one task reads."""
+    """Yield (start, stop) of the files whose footers one task reads."""
     if not files:
         return
     tasks = max(
@@ -104,7 +104,7 @@ def footer_shares(files: int, parallelism: int) -> Iterator[tuple[int, int]]:
 def _costs(
     handle: InventoryHandle, ranges: Iterable[WorkRange], rows_per_cost: Mapping[BootstrapMode, int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return number and cost of each file of the ranges; rows cost by the kind of their file."""
+    """Return number and cost of each file of the ranges; the cost of a row depends on the mode."""
     numbers, costs = [np.empty(0, np.int64)], [np.empty(0, np.float64)]
     for each in ranges:
         for batch in read_batches(handle, each.start, each.stop):
@@ -114,7 +114,7 @@ def _costs(
 
 
 def _ranges_between(ranges: Iterable[WorkRange], start: int, stop: int) -> Iterator[WorkRange]:
-    """Yield what the ranges have between two numbers."""
+    """Yield the parts of the ranges between two numbers."""
     for each in ranges:
         first, last = max(each.start, start), min(each.stop, stop)
         if first < last:

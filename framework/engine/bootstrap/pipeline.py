@@ -1,4 +1,4 @@
-"""A bootstrap, from a lease to a published instant: the whole of it, in its order."""
+"""A bootstrap, from the lease to the published instant, in order."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["run_bootstrap"]
 
 
 def run_bootstrap(ctx: RunContext, stages: BootstrapStages) -> Committed:
-    """Make the table of a plan and return what was published.
+    """Create the table of a plan and return what was published.
 
     Raises:
         AuditFailedError: the gate refused; there is no table.
         RetryableError, EngineError: nothing was published.
         AfterCommitError: published, but a later step failed.
-        OutcomeUnknownError: it is not known whether it was published; nothing was deleted.
+        OutcomeUnknownError: whether it was published is unknown; nothing was deleted.
     """
     with lifecycle(ctx) as run:
         recover(run, ctx.plan.recover)

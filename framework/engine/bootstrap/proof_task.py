@@ -1,7 +1,7 @@
-"""The task that looks at the keys of source files for a proof on paper; it writes no base file.
+"""The task that reads the keys of source files for a dry proof; it writes no base file.
 
 A pure function of its descriptor and the source's bytes. Files whose keys strictly increase are not
-hashed while order may be enough; whoever compares their ranges says so.
+hashed while order may be enough; the comparison of their ranges decides that.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _MOST_HASHES: Final = 1 << 20  # at a time, also of larger files
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofJob:
-    """What every task of one proof gets.
+    """The job of every task of one proof.
 
     Attributes:
-        keys: how keys are made, and from what.
+        keys: how keys are computed, and from what.
         work: location of the scratch storage.
-        folder: folder in it for statuses and spills; it is there already.
+        folder: folder in it for statuses and spills; it exists.
         schema: encoded Arrow schema of the table without meta columns.
-        bits: how many bits of a hash choose its bucket.
+        bits: number of bits of a hash that choose its bucket.
         by_value: hash typed values instead of texts.
         hash_ordered: also hash files whose keys strictly increase.
     """
@@ -71,13 +71,13 @@ class ProofTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofShare:
-    """What a task found.
+    """The findings of a task.
 
     Attributes:
         segment: the files' statuses.
-        spill: path of the hashes, "" where no file was hashed.
+        spill: path of the hashes; "" if no file was hashed.
         left: (first number, number after the last) of files that were not hashed, ascending.
-        ambiguous: hashes are of values, and some text can be taken apart in several ways.
+        ambiguous: hashes are of values, and some text can be split in several ways.
     """
 
     segment: SegmentRef
@@ -87,14 +87,14 @@ class ProofShare:
 
 
 def prove_files_task(descriptor: str) -> str:
-    """Look at the keys of a `ProofTask`'s files; return a `ProofShare` as JSON.
+    """Read the keys of a `ProofTask`'s files; return a `ProofShare` as JSON.
 
-    Nothing is synced: a proof is made again rather than resumed.
+    Nothing is synced: a proof is repeated rather than resumed.
 
     Raises:
         SourceDriftError: a source file is not the one in the inventory.
         CorruptFileError: a source file cannot be read.
-        StorageError: as of `Storage.create`.
+        StorageError: see `Storage.create`.
     """
     task = decode(ProofTask, descriptor)
     job = task.job
@@ -128,7 +128,7 @@ class _LazySpill:
         self.path = ""
 
     def add(self, number: int, hashes: np.ndarray) -> None:
-        """Take over the hashes of one file."""
+        """Add the hashes of one file."""
         if self._writer is None:
             out = self._stack.enter_context(self._storage.create(self._place, durable=False))
             self._writer = SpillWriter(out, self._bits)
@@ -136,13 +136,13 @@ class _LazySpill:
         self._writer.add(number, hashes)
 
     def finish(self) -> None:
-        """Write what is left, if anything was added."""
+        """Write the remaining hashes, if any were added."""
         if self._writer:
             self._writer.finish()
 
 
 class _Worker:
-    """Looks at one file after the other."""
+    """Reads one file after the other."""
 
     def __init__(self, job: ProofJob, spill: _LazySpill) -> None:
         self._job = job
@@ -159,7 +159,7 @@ class _Worker:
         self.ambiguous = False
 
     def look(self, work: WorkRange) -> None:
-        """Look at the files of a range."""
+        """Read the keys of the files of a range."""
         for file in read_files(self._handle, work.start, work.stop):
             path = file.partition_path
             values = partition_values(path, self._rule.partition, self._rule.layout)
@@ -171,7 +171,7 @@ class _Worker:
     def _facts(
         self, reader: SourceReader, file: InventoryFile, values: Mapping[str, PartitionValue]
     ) -> KeyFacts:
-        """Return what is known of a file's keys, having spilled or noted it."""
+        """Return the facts of a file's keys, after spilling them or recording the file as left."""
         if self._rule.is_automatic:
             return _automatic(file)
         facts = None if self._job.hash_ordered else self._ordered(reader, values)
@@ -186,7 +186,7 @@ class _Worker:
     def _ordered(
         self, reader: SourceReader, values: Mapping[str, PartitionValue]
     ) -> KeyFacts | None:
-        """Return what is known of a file whose keys increase, None as soon as they do not."""
+        """Return the facts of a file whose keys increase; None as soon as they do not."""
         scan = KeyScan(self._rule, values)
         for batch in self._batches(reader, values):
             scan.add(batch)
@@ -197,7 +197,7 @@ class _Worker:
     def _hashed(
         self, reader: SourceReader, file: InventoryFile, values: Mapping[str, PartitionValue]
     ) -> KeyFacts:
-        """Spill the hashes of a file's keys; return what else is known of them."""
+        """Spill the hashes of a file's keys; return their other facts."""
         scan = KeyScan(self._rule, values)
         by_value = self._job.by_value
         left, at = file.fingerprint.rows, 0
@@ -216,7 +216,7 @@ class _Worker:
         return scan.facts()
 
     def _hand_over(self, file: InventoryFile, hashes: np.ndarray) -> None:
-        """Spill some hashes of a file, which are not ours any more."""
+        """Spill some hashes of a file; the caller must not use them afterwards."""
         if self._mixed:
             hashes ^= np.uint64(partition_mix(file.partition_path))
         self._spill.add(file.number, hashes)
@@ -229,7 +229,7 @@ class _Worker:
 
 
 def _automatic(file: InventoryFile) -> KeyFacts:
-    """Return what is known of automatic keys without reading a row: they are numbers of rows."""
+    """Return the facts of automatic keys without reading a row: they are numbers of rows."""
     order = FollowedOrder()
     rows = file.fingerprint.rows
     if rows:

@@ -1,4 +1,4 @@
-"""The step of a bootstrap that has the checks understood, and takes out what does not get in.
+"""The step of a bootstrap that validates the checks and excludes rows.
 
 A skeleton matches its source row for row, so a file that loses rows is written in full, in the same
 instant.
@@ -32,7 +32,7 @@ __all__ = ["screen_source", "with_gone"]
 
 
 def screen_source(run: RunState, begun: Begun, stage: Screen | None) -> Screened:
-    """Have the checks understood; find the rows that do not get in, none without a stage.
+    """Validate the checks; find the rows to exclude, none without a stage.
 
     Raises:
         PlanError: `quality/bad-sql`.
@@ -48,7 +48,7 @@ def screen_source(run: RunState, begun: Begun, stage: Screen | None) -> Screened
         understand_checks(ctx, stage.quality, schema)
         if stage.splitting or stage.keeps_one:
             screened = _screened(ctx, begun, stage)
-        words = [f"{count_text(stage.checks, 'check')} understood"]
+        words = [f"{count_text(stage.checks, 'check')} validated"]
         if screened.rows:
             words.append(f"{count_text(screened.quarantined, 'row')} quarantined")
             words += [f"{screened.dropped:,} dropped"] if screened.dropped else []
@@ -58,7 +58,7 @@ def screen_source(run: RunState, begun: Begun, stage: Screen | None) -> Screened
 
 
 def with_gone(ranges: Iterable[WorkRange], gone: Mapping[int, ExcludedRows]) -> Iterator[WorkRange]:
-    """Yield the ranges, in which each file that loses rows is one of its own, written in full."""
+    """Yield the ranges; each file that loses rows becomes a range of its own, written in full."""
     losing = sorted(gone)
     for each in ranges:
         start = each.start
@@ -80,7 +80,6 @@ def with_gone(ranges: Iterable[WorkRange], gone: Mapping[int, ExcludedRows]) -> 
 
 
 def _screened(ctx: RunContext, begun: Begun, stage: Screen) -> Screened:
-    """Find the rows that do not get in."""
     checker, intent, plan = needed_checker(ctx), begun.intent, ctx.plan
     numbers, paths, partitions = _files(plan, begun)
     rule = plan.target.key_rule
@@ -107,7 +106,7 @@ def _screened(ctx: RunContext, begun: Begun, stage: Screen) -> Screened:
 
 
 def _losers(ctx: RunContext, begun: Begun, gone: Mapping[int, ExcludedRows]) -> pa.Table:
-    """Return the rows that give way to others with their key."""
+    """Return the rows that lose to others with their key."""
     plan = ctx.plan
     ordering = plan.target.ordering
     files = KeyedFiles(
@@ -121,7 +120,7 @@ def _losers(ctx: RunContext, begun: Begun, gone: Mapping[int, ExcludedRows]) -> 
 
 
 def _files(plan: Plan, begun: Begun) -> tuple[Sequence[int], Sequence[str], Sequence[str]]:
-    """Return number, path and partition path of each file that is taken."""
+    """Return number, path and partition path of each adopted file."""
     numbers: list[int] = []
     paths: list[str] = []
     partitions: list[str] = []

@@ -1,4 +1,4 @@
-"""Taking the inventory of a source: which files, what is in them, and whether they fit together."""
+"""The inventory of a source: its files, their contents, and whether they fit together."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _INVENTORY = "inventory.arrow"
 
 
 def sampled_key_bytes(source: observation.SourceInventory, rule: KeyRule) -> float | None:
-    """Return the bytes of key and sequence number a row; None where they are not known.
+    """Return the bytes of key and sequence number per row; None if they are not known.
 
-    Costs reading the key columns of at most three files, of each its first row group. An estimate
-    hangs on it and nothing else, so what is wrong with a file or the rule is left to those who
-    report it.
+    Costs reading the key columns of at most three files, of each its first row group. Only an
+    estimate depends on it, so errors in a file or the rule are left to the steps that report
+    them.
     """
     files = source.handle.files
     if source.schema is None or key_faults(rule, source.schema):
@@ -72,15 +72,15 @@ def take_inventory(
     and one summary per partition.
 
     Args:
-        tasks: run the reading of footers.
+        tasks: read the footers.
         source: location of the source root, canonical.
-        levels: folder levels that make a partition; 0 where all files are one.
+        levels: folder levels of a partition; 0 if all files are one.
         work: location of a fresh folder, readable and writable by tasks.
         events: receives progress, as stage `source`.
 
     Raises:
-        PlanError: as of `discover`.
-        CorruptFileError: as of `read_footer`.
+        PlanError: see `discover`.
+        CorruptFileError: see `read_footer`.
         StorageError: a folder or file cannot be read.
     """
     ignored = Ignored()
@@ -109,7 +109,7 @@ def take_inventory(
 def _read_footers(
     tasks: Tasks, places: tuple[str, str], files: int, events: Events
 ) -> list[footers.FooterShare]:
-    """Return what all footer tasks read, in the order of the files."""
+    """Return the results of all footer tasks, in the order of the files."""
     source, work = places
     descriptors = [
         encode(
@@ -148,7 +148,7 @@ def _merged_examples(shares: Sequence[footers.FooterShare]) -> footers.Examples:
 def _unified(
     schemas: Mapping[str, footers.SeenSchema],
 ) -> tuple[Any, tuple[observation.SchemaConflict, ...]]:
-    """Return the schema of all files, None without files, and each column that has none."""
+    """Return the schema of all files, None without files, and each column without a common type."""
     if not schemas:
         return None, ()
     examples = [seen.example for seen in schemas.values()]
@@ -174,7 +174,7 @@ def _write(
     incomplete: frozenset[str],
     totals: _Totals,
 ) -> tuple[InventoryHandle, tuple[observation.PartitionSummary, ...]]:
-    """Write the inventory from what the tasks left, and add it up by partition."""
+    """Write the inventory from the tasks' results, and add it up by partition."""
     storage = open_storage(work)
     with storage.create(_INVENTORY) as out:
         writer = InventoryWriter(out)
@@ -194,7 +194,7 @@ def _read_stream(storage: Storage, path: str) -> Iterator[Any]:
 
 
 def _with_missing(files: Any, incomplete: frozenset[str]) -> Any:
-    """Return the files with the trait of those that lack a column."""
+    """Return the files, with the trait added to those that lack a column."""
     if not incomplete:
         return files
     traits = [
@@ -221,7 +221,7 @@ class _Open:
 
 
 class _Totals:
-    """Adds up files by partition as they come, in order."""
+    """Adds up files by partition, in order."""
 
     def __init__(self, places: Mapping[str, int], examples: footers.Examples) -> None:
         self._places = places
@@ -230,7 +230,7 @@ class _Totals:
         self._open: _Open | None = None
 
     def add(self, files: Any) -> None:
-        """Take in some rows of the inventory."""
+        """Add some rows of the inventory."""
         names = ("number", "partition_path", "rows", "size", "schema_hash", "traits")
         columns = [files[name].to_pylist() for name in names]
         for number, partition, rows, size, digest, traits in zip(*columns, strict=True):
@@ -249,7 +249,7 @@ class _Totals:
         return tuple(self._done)
 
     def _close(self) -> None:
-        """End the partition that is being added up."""
+        """Finish the current partition."""
         if self._open is None:
             return
         self._done.append(

@@ -46,10 +46,10 @@ def write_base_files(
     written: WrittenFiles,
     stage: Skeletons | FullRecords | None,
 ) -> WrittenFiles:
-    """Write the files of a stage's partitions that have none yet.
+    """Write the base files that a stage's partitions still lack.
 
     Returns:
-        The files that were written before, with those of the stage; just these without a stage.
+        The files that were written before and those of the stage; without a stage only the former.
     """
     if stage is None:
         return written
@@ -77,9 +77,9 @@ def write_files_task(descriptor: str) -> str:
 
     Raises:
         SourceDriftError: a source file is not the one in the inventory.
-        CorruptFileError: a source file cannot be read, or what was written is not what was meant.
-        CommitConflictError: `commit/fenced`; the run is over, nothing of this attempt is left.
-        StorageError: as of `Storage.create`.
+        CorruptFileError: a source file cannot be read, or a written file does not read back.
+        CommitConflictError: `commit/fenced`; the run is over, and nothing of this attempt remains.
+        StorageError: see `Storage.create`.
     """
     task = decode(WriteTask, descriptor)
     job = task.job
@@ -96,13 +96,13 @@ def write_files_task(descriptor: str) -> str:
 
 
 def _fenced(job: BootstrapJob) -> Storage:
-    """Return the table's storage, which refuses new files once the run is over."""
+    """Return the table's storage, which rejects new files once the run is over."""
     table = open_storage(job.table)
     return FencedStorage(table, job.fence) if job.fence else table
 
 
 class _Worker:
-    """Writes one file after the other and gathers their statuses."""
+    """Writes one file after the other and collects their statuses."""
 
     def __init__(self, job: BootstrapJob, store: FileStore, spill: SpillWriter) -> None:
         self._job = job
@@ -135,11 +135,11 @@ class _Worker:
             self._spill.add(file.number, hashes)
 
     def statuses(self) -> pa.Table:
-        """Return the statuses of all files, after they are stored."""
+        """Store all files; return their statuses."""
         return self._statuses.table(self._store.checksums())
 
     def _target(self, file: InventoryFile, mode: BootstrapMode) -> skeleton.BaseFileTarget:
-        """Return what is to be written for a source file."""
+        """Return the base file to write for a source file."""
         identity = skeleton.file_id(file.fingerprint.path, mode)
         rule = self._rule
         return skeleton.BaseFileTarget(
@@ -161,7 +161,6 @@ class _Worker:
         mode: BootstrapMode,
         gone: np.ndarray,
     ) -> skeleton.WrittenBaseFile:
-        """Return the base file."""
         if mode is BootstrapMode.METADATA_ONLY:
             return skeleton.write_skeleton(reader, target)
         return write_full_record(reader, target, self._schema, self._job.avro_schema, gone=gone)
@@ -173,7 +172,7 @@ class _Worker:
         target: skeleton.BaseFileTarget,
         made: skeleton.WrittenBaseFile,
     ) -> None:
-        """Store the file and its status; its checksum is known later."""
+        """Store the file and record its status; its checksum is known later."""
         staged = join(self._attempt, target.name)
         self._store.put(staged, made.data)
         status = SourceFileStatus.of(file, mode, made.facts)
@@ -185,10 +184,10 @@ class _Worker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ledger:
-    """What is known to be written, and what is called with more.
+    """The segments that are already written, and the journal of new ones.
 
     Attributes:
-        journal: is called once for each segment, after its files are durable.
+        journal: called once per segment, after its files are durable.
         done: usable segments of an earlier run of the same job (`usable_segments`).
     """
 
@@ -208,17 +207,17 @@ def write_files(
 
     Args:
         tasks: run the work.
-        job: what the tasks are given.
-        ranges: which files, ascending and apart.
-        ledger: what is done, and what records more.
-        events: receives progress, as stage `full_records` where all ranges are full, else as
+        job: what the tasks get.
+        ranges: the files, ascending and disjoint.
+        ledger: what is done, and the journal of more.
+        events: receives progress, as stage `full_records` if all ranges are full, else as
             `skeletons`.
 
     Returns:
         The files of the ledger and the new ones.
 
     Raises:
-        SourceDriftError, CorruptFileError, StorageError: as of `write_files_task`.
+        SourceDriftError, CorruptFileError, StorageError: see `write_files_task`.
     """
     stage = _stage(ranges)
     done = list(ledger.done)
@@ -234,7 +233,6 @@ def write_files(
 
 
 def _stage(ranges: Sequence[WorkRange]) -> str:
-    """Return the stage's name."""
     full = all(each.mode is BootstrapMode.FULL_RECORD for each in ranges)
     return "full_records" if full and ranges else "skeletons"
 

@@ -1,1 +1,1 @@
-"""Looks at tables and sources: what is there, its history, its state, a first spec for it."""
+"""Inspection of tables and sources: contents, history, state, a first spec."""

@@ -1,6 +1,6 @@
-"""How a source differs from what an adopted table was made from, by names, sizes and times.
+"""How a source differs from the one that a table adopted, by names, sizes and times.
 
-Nothing is opened but the bootstrap index; the fingerprints in skeletons are for deeper checks.
+Only the bootstrap index is opened; the fingerprints in skeletons are for deeper checks.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _NS_PER_MS: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adoption:
-    """What a table says of its source.
+    """A table's record of its source.
 
     Attributes:
-        source: the storage of the source, opened at its root.
-        levels: folder levels that make a partition.
-        skipped: partitions that are outside the table.
+        source: storage opened at the root of the source.
+        levels: folder levels of a partition.
+        skipped: partitions outside the table.
         has_full: whether some source files were written in full.
     """
 
@@ -43,7 +43,7 @@ class Adoption:
 
 @dataclass(slots=True)
 class _Tally:
-    """Counts and a few samples while the partitions pass by."""
+    """Counts and a few samples, collected over the partitions."""
 
     new: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
@@ -54,7 +54,7 @@ class _Tally:
     missing_files: int = 0
 
     def drift(self) -> SourceDrift:
-        """The counts as a value."""
+        """Return the counts as a value."""
         return SourceDrift(
             new_files=self.new_files,
             new_bytes=self.new_bytes,
@@ -71,7 +71,7 @@ def find_drift(
 ) -> SourceDrift:
     """Return how the source differs now.
 
-    Costs one listing of each folder of the source, and of each table partition where files were
+    Costs one listing of each folder of the source, and of each table partition if files were
     written in full; memory holds one partition.
     """
     tally = _Tally()
@@ -100,7 +100,7 @@ def _compare(
     mappings: Mapping[str, FileMapping],
     full: frozenset[str],
 ) -> None:
-    """Return the new, changed and lost files of one partition."""
+    """Add the new, changed and missing files of one partition to the tally."""
     seen = set()
     for file in files:
         identity = file_id(file.path, BootstrapMode.METADATA_ONLY)

@@ -1,4 +1,4 @@
-"""What a data set looks like to someone who is about to write its first spec.
+"""A first look at a data set for which a spec is to be written.
 
 Folders are listed, and one footer is read; no data.
 """
@@ -33,7 +33,7 @@ class FirstLook:
     """A guess at the parts of a spec.
 
     Attributes:
-        layout: how folders say their partition.
+        layout: how folders encode the partition.
         partition_by: column and type for each folder level, outermost first.
         columns: columns in the first file's footer, then the partition columns it lacks.
         key_guess: columns whose names look like a key; may be empty.
@@ -46,12 +46,12 @@ class FirstLook:
 
 
 def look(location: str) -> FirstLook:
-    """Return what the folders and one footer at `location` say.
+    """Return a guess from the folders and one footer at `location`.
 
     Costs one listing of each folder above the files.
 
     Raises:
-        PlanError: `source/missing`, or `source/no-files` where no folder holds a data file.
+        PlanError: `source/missing`, or `source/no-files` if no folder holds a data file.
         CorruptFileError: the first file is not Parquet (`source/not-parquet`).
     """
     storage = open_storage(location)
@@ -73,7 +73,7 @@ def look(location: str) -> FirstLook:
 
 
 def _levels(storage: Storage) -> tuple[list[list[str]], str]:
-    """The folder names of each level, and the first data file."""
+    """Return the folder names of each level, and the first data file."""
     levels: list[list[str]] = []
     folders = [""]
     while True:
@@ -113,7 +113,7 @@ def _names(levels: Sequence[Sequence[str]], layout: SourceLayout) -> list[str]:
 
 
 def _type_of(names: Sequence[str], layout: SourceLayout) -> PartitionType:
-    """The narrowest type whose text comes back unchanged for every value."""
+    """Return the narrowest type whose text comes back unchanged for every value."""
     texts = {unescape(n.split("=", 1)[1]) if layout is SourceLayout.HIVE else n for n in names}
     values = texts - {HIVE_DEFAULT}
     if values and all(_INT.fullmatch(v) for v in values):

@@ -1,4 +1,4 @@
-"""What an Apache Hudi job must set to write on beside us, and how Spark SQL declares the table."""
+"""The options of an Apache Hudi job that writes to the table too, and its Spark SQL DDL."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _LINES = {
 
 
 def hudi_options(location: str, form: OptionsForm) -> str:
-    """Return the options under which an Apache Hudi job may write on, with their warnings.
+    """Return the options under which an Apache Hudi job may keep writing, with their warnings.
 
     Raises:
         PlanError: there is no table (`table/missing`).
@@ -57,14 +57,14 @@ def hudi_options(location: str, form: OptionsForm) -> str:
     rule = _key_rule(storage)
     comment, line = _LINES[form]
     notes = [
-        "Never run an Apache Hudi writer while a run of run-pipeline is under way:",
-        "it does not see our lease, and would roll our instant back.",
+        "Never run an Apache Hudi writer while run-pipeline is running:",
+        "it does not see the lease, and would roll back the pending instant.",
     ]
     if form is OptionsForm.SQL and rule and rule.generator is KeyGenerator.CUSTOM:
         notes.append("Spark SQL cannot write this table at version 6: use the DataFrame writer.")
     options = _options(properties, rule) | _session_options(open_table(location).schema)
     if any(name.startswith(_SESSION) for name in options):
-        notes.append(f"Options that begin with {_SESSION} are set when the session starts.")
+        notes.append(f"Options that start with {_SESSION} are set when the session starts.")
     notes += _limits(storage)
     lines = [f"{comment} {note}" for note in notes]
     lines += [line.format(key=key, value=options[key]) for key in sorted(options)]
@@ -72,10 +72,10 @@ def hudi_options(location: str, form: OptionsForm) -> str:
 
 
 def _session_options(schema: pa.Schema) -> dict[str, str]:
-    """Return what a session needs for values that the columns may have.
+    """Return the session options that the columns need.
 
-    Lists whose elements may be null: the old structure, Apache Hudi's default, has no place for
-    them. Days and timestamps: Spark 3 fails on early ones in files that no Spark wrote.
+    Lists whose elements may be null: the old structure, Apache Hudi's default, cannot represent
+    them. Days and timestamps: Spark 3 fails on early ones in files not written by Spark.
     """
     found: dict[str, str] = {}
     kinds = [kind for field in schema for kind in _kinds(field.type)]
@@ -88,14 +88,14 @@ def _session_options(schema: pa.Schema) -> dict[str, str]:
 
 
 def _kinds(kind: pa.DataType) -> Iterator[pa.DataType]:
-    """Yield a type and all types in it."""
+    """Yield a type and all types nested in it."""
     yield kind
     for place in range(kind.num_fields):
         yield from _kinds(kind.field(place).type)
 
 
 def _limits(storage: Storage) -> Iterator[str]:
-    """Yield what no option mends: writes that fail or spoil rows, as the reader gate names them."""
+    """Yield failures that no option prevents, and wrong rows, as the reader gate names them."""
     data = [e for e in load_timeline(storage).completed if e.action in DATA_ACTIONS]
     text = read_commit_head(storage, data[0].path).extra.get(FACTS_KEY) if data else None
     if text is None:
@@ -109,7 +109,7 @@ def _limits(storage: Storage) -> Iterator[str]:
 
 
 def table_ddl(location: str) -> str:
-    """Return the statement with which Spark SQL, with Apache Hudi, declares the table.
+    """Return the Spark SQL statement that declares the table for Apache Hudi.
 
     Columns and properties are read from the table itself.
 
@@ -131,13 +131,13 @@ def _properties(storage: Storage) -> TableProperties:
             "table/missing",
             "there is no table",
             where=Where(table=storage.location),
-            remedy="Make it with `run-pipeline run`.",
+            remedy="Create it with `run-pipeline run`.",
         )
     return found
 
 
 def _key_rule(storage: Storage) -> KeyRule | None:
-    """The rule in the commit that began the table; None where it was not ours."""
+    """Return the rule in the commit that created the table; None if another writer did."""
     data = [e for e in load_timeline(storage).completed if e.action in DATA_ACTIONS]
     extra = read_commit_head(storage, data[0].path).extra if data else {}
     if FACTS_KEY in extra:
@@ -156,7 +156,7 @@ def _options(properties: TableProperties, rule: KeyRule | None) -> dict[str, str
         "hoodie.index.type": "SIMPLE",
     }
     if properties.bootstrap_base_path:
-        # 1.2.0 fails where an insert is put into the file group of a skeleton without reading it
+        # 1.2.0 fails if it adds an insert to the file group of a skeleton without reading it
         options["hoodie.merge.allow.duplicate.on.inserts"] = "false"
     if properties.ordering_field:
         options["hoodie.datasource.write.precombine.field"] = properties.ordering_field

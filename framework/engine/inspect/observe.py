@@ -1,4 +1,4 @@
-"""Looks at table and source before anything is planned; changes nothing but a scratch folder."""
+"""Observation of table and source before planning; changes nothing but a scratch folder."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def observe(
 ) -> observation.Observation:
     """Return table, source and earlier run as they are now.
 
-    The source of a bootstrap is inventoried (one read of each footer, in tasks) only where no table
-    is there yet, and the keys of a few files are looked at; else it is listed and compared with the
-    index. The source of a load is listed and compared with the table's commits; there is a load
-    where there is a request for one and no bootstrap comes before it.
+    If no table exists yet, the source of a bootstrap is inventoried (one read of each footer, in
+    tasks) and the keys of a few files are sampled; else it is listed and compared with the index.
+    The source of a load is listed and compared with the table's commits. The run is a load if
+    there is a request for one and no bootstrap comes before it.
 
     Raises:
         PlanError, EngineError: the source is missing or unreadable, the table corrupt.
@@ -96,11 +96,11 @@ def _inventory(
 
 
 def observe_table(location: str, *, levels: int | None = None) -> observation.TableState:
-    """Return what lies at a location.
+    """Return the state of the target at a location.
 
     Args:
         location: the table's.
-        levels: folder levels of a partition; None takes them from the table's properties.
+        levels: folder levels of a partition; None for those of the table's properties.
     """
     storage = open_storage(canonical(location))
     timeline = load_timeline(storage)
@@ -124,7 +124,7 @@ def observe_table(location: str, *, levels: int | None = None) -> observation.Ta
 
 
 def _facts(storage: Storage, timeline: Timeline) -> BootstrapFacts | None:
-    """What the commit that adopted the table remembers; None where it was not we who did."""
+    """Return the facts in the commit that adopted the table; None if Lakestrap did not."""
     data = [each for each in timeline.completed if each.action in DATA_ACTIONS]
     if not data:
         return None
@@ -133,7 +133,7 @@ def _facts(storage: Storage, timeline: Timeline) -> BootstrapFacts | None:
 
 
 def _begun(storage: Storage, timeline: Timeline) -> dict[str, str]:
-    """What must stay as it was when we began the table; empty where it was not we who did."""
+    """Return the immutable fields if Lakestrap created the table, else nothing."""
     data = [each for each in timeline.completed if each.action in DATA_ACTIONS]
     if not data:
         return {}
@@ -145,7 +145,7 @@ def _begun(storage: Storage, timeline: Timeline) -> dict[str, str]:
 
 
 def _foreign(storage: Storage) -> tuple[str, ...]:
-    """The names of pending instants that are not ours."""
+    """Return the names of other writers' pending instants."""
     found = find_pending(storage)
     if found is None or found.kind is not PendingKind.FOREIGN or found.instant is None:
         return ()
@@ -153,7 +153,7 @@ def _foreign(storage: Storage) -> tuple[str, ...]:
 
 
 def _foreign_content(storage: Storage) -> tuple[str, ...]:
-    """A few names at the root of a folder that holds no table and no run of ours."""
+    """Return a few names at the root of a folder without a table or a Lakestrap run."""
     if any(True for _ in storage.list(HOODIE)):
         return ()
     names = (entry.name for entry in storage.list("") if entry.name != HOODIE)
@@ -186,7 +186,7 @@ def _drift(
 
 
 def _pending_run(storage: Storage, pending: Pending | None) -> observation.PendingRun | None:
-    """The earlier run of ours that did not end, and whether it is alive."""
+    """Return the unfinished earlier Lakestrap run, and whether it is alive."""
     if pending is None:
         return _dead_lease(storage)
     if pending.kind is PendingKind.FOREIGN:
@@ -209,7 +209,7 @@ def _pending_run(storage: Storage, pending: Pending | None) -> observation.Pendi
 
 
 def _files_done(storage: Storage, write_id: str) -> int | None:
-    """Files in a run's journal; None where it is damaged, so that the run is rolled back."""
+    """Return the files in a run's journal; None if it is damaged, so the run is rolled back."""
     try:
         records = list(Journal(storage, Staging(write_id=write_id)).records())
     except CorruptFileError:
@@ -218,9 +218,9 @@ def _files_done(storage: Storage, write_id: str) -> int | None:
 
 
 def _dead_lease(storage: Storage) -> observation.PendingRun | None:
-    """The run that died while it gave its lease back; releasing the next one removes it.
+    """Return the run that died while releasing its lease; releasing the next one removes it.
 
-    Where the lease is gone already, empty folders of a finished table are left.
+    If the lease is already removed, empty folders of a finished table remain.
     """
     lease = current_lease(storage)
     if lease is None:
@@ -232,7 +232,7 @@ def _dead_lease(storage: Storage) -> observation.PendingRun | None:
 
 
 def _holder(storage: Storage) -> str | None:
-    """Who holds the lease, when a live run does."""
+    """Return the holder of the lease, if a live run."""
     lease = current_lease(storage)
     if lease is None or lease.is_over(SystemClock()):
         return None

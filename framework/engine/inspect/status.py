@@ -1,4 +1,4 @@
-"""The state of a table and what endangers it; nothing is changed and no Spark is needed."""
+"""The state of a table and its risks; read-only, and without Spark."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ _SAMPLES: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slices:
-    """Latest file slices, counted.
+    """Counts of the latest file slices.
 
     Attributes:
-        partitions: folders that hold partition metadata.
-        skeletons: slices whose data are in the source.
+        partitions: folders with partition metadata.
+        skeletons: slices whose data is in the source.
         full: slices with a base file of their own.
         log_only: slices without a base file.
         with_logs: slices with log files, of any kind.
@@ -68,7 +68,7 @@ class Slices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskUse:
-    """What the table takes on disk, without its source.
+    """Disk use of the table, without its source.
 
     Attributes:
         bytes: all files below the base path.
@@ -76,7 +76,7 @@ class DiskUse:
         old_base_files: those that no latest slice uses.
         log_files: of every version.
         old_bytes: base and log files that no latest slice uses.
-        hoodie_bytes: files below `.hoodie`: the timeline, the index, what runs left.
+        hoodie_bytes: files below `.hoodie`: the timeline, the index, leftovers of runs.
     """
 
     bytes: int
@@ -89,7 +89,7 @@ class DiskUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFiles:
-    """Attributes: as the classes say; `damages` are in no order."""
+    """Slices, disk use and damages of a table; `damages` are in no defined order."""
 
     slices: Slices
     disk: DiskUse
@@ -97,7 +97,7 @@ class TableFiles:
 
 
 def table_files(storage: Storage) -> TableFiles:
-    """Return the files of a table, counted, and those that are not what its commits recorded.
+    """Return the counted files of a table, and those that differ from its commits.
 
     Costs one listing of each folder of the table and reads each completed commit.
 
@@ -129,7 +129,7 @@ def table_files(storage: Storage) -> TableFiles:
 
 
 class _Counting:
-    """Counts over the partitions of a table."""
+    """Counts files over the partitions of a table."""
 
     def __init__(self) -> None:
         self.bytes = 0
@@ -138,7 +138,7 @@ class _Counting:
         self._all: Counter[str] = Counter()
 
     def take(self, groups: list[FileGroup], slices: list[FileSlice]) -> None:
-        """Count the groups of a partition, and the slices that are the latest."""
+        """Count the groups of a partition and its latest slices."""
         for each in slices:
             self._kinds["skeletons" if each.bootstrap else "full" if each.base else "log_only"] += 1
             self._kinds["with_logs"] += bool(each.logs)
@@ -179,7 +179,7 @@ def _sizes(storage: Storage, folder: str) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Danger:
-    """Something that may lose or hide rows, and what to do about it."""
+    """A risk of lost or hidden rows, and its remedy."""
 
     condition: str
     message: str
@@ -188,21 +188,21 @@ class Danger:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableStatus:
-    """What `status` says.
+    """The result of `status`.
 
     Attributes:
         location: the table.
         exists: whether a reader finds a table there.
-        properties: its properties, None where there is none.
+        properties: its properties; None without any.
         completed: completed instants, ascending.
-        pending: an earlier run that did not end, as words; "" where there is none.
-        lease: who is at work; "" where nobody is.
+        pending: an unfinished earlier run, as text; "" if there is none.
+        lease: the holder of the lease; "" if there is none.
         source: location of the source of an adopted table, "" otherwise.
-        drift: how that source has changed, None where it was not looked at.
-        slices: what the table consists of, None where there is no table.
-        disk: what it takes on disk, None where there is no table.
-        dangers: what may lose or hide rows; empty when all is well.
-        quarantined: data sets of quarantined rows that wait for somebody, oldest first.
+        drift: how that source has changed; None if that was not checked.
+        slices: counts of the file slices; None without a table.
+        disk: disk use; None without a table.
+        dangers: risks of lost or hidden rows; empty if there are none.
+        quarantined: data sets of quarantined rows that await a decision, oldest first.
     """
 
     location: str
@@ -222,11 +222,11 @@ class TableStatus:
 def table_status(location: str, quarantine: str | None = None) -> TableStatus:
     """Return the state of the table at `location`.
 
-    Costs one listing of each folder of the table, and of its source where that is compared, and the
-    head of each commit. Quarantined rows are looked for where commits say, and at `quarantine`.
+    Costs one listing of each folder of the table, and of its source if that is compared, and the
+    head of each commit. Quarantined rows are searched where commits name them, and at `quarantine`.
 
     Raises:
-        CorruptFileError, StorageError: something of the table cannot be read.
+        CorruptFileError, StorageError: part of the table cannot be read.
     """
     storage = open_storage(location)
     table = observe_table(location)
@@ -250,7 +250,7 @@ def table_status(location: str, quarantine: str | None = None) -> TableStatus:
 
 
 def _damaged(files: TableFiles | None) -> Iterator[Danger]:
-    """Files and partitions that are not what commits recorded, one danger of each kind."""
+    """Yield one danger per kind of damage to files and partitions."""
     damages = sorted(files.damages if files else (), key=lambda each: each.condition)
     for condition, found in groupby(damages, key=lambda each: each.condition):
         same = list(found)
@@ -264,17 +264,17 @@ def _damaged(files: TableFiles | None) -> Iterator[Danger]:
 
 
 def _pending_text(pending: Pending | None, *, is_live: bool = False) -> str:
-    """Return what stands unfinished, as words; a live run of ours is no remnant."""
+    """Return the unfinished run as text; a live Lakestrap run is no leftover."""
     if pending is None:
         return ""
     at = f" at instant {pending.instant.requested_time}" if pending.instant else ""
     if is_live and pending.kind is not PendingKind.FOREIGN:
-        return f"a run of ours is under way{at}"
+        return f"a Lakestrap run is active{at}"
     words = {
-        PendingKind.FOREIGN: f"another writer has begun{at} and not ended",
-        PendingKind.DEAD_RUN: f"a run of ours was cut off{at}; run resumes it, or rolls it back",
-        PendingKind.UNFINISHED: f"a published run{at} has steps left to do; run finishes them",
-        PendingKind.ORPHANS: f"leftovers of a run{at} that never began; run removes them",
+        PendingKind.FOREIGN: f"another writer started{at} and has not finished",
+        PendingKind.DEAD_RUN: f"a Lakestrap run was interrupted{at}; run resumes or rolls it back",
+        PendingKind.UNFINISHED: f"a published run{at} has unfinished steps; run completes them",
+        PendingKind.ORPHANS: f"leftovers of a run{at} that never started; run removes them",
     }
     return words[pending.kind]
 
@@ -287,7 +287,7 @@ def _lease_text(storage: Storage) -> str:
 
 
 def _dangers(table: TableState, slices: Slices | None, pending: Pending | None) -> Iterator[Danger]:
-    """Everything that makes `status` exit with 1."""
+    """Yield every danger that makes `status` exit with 1."""
     properties = table.properties
     if properties and properties.version != TABLE_VERSION:
         yield Danger(
@@ -298,7 +298,7 @@ def _dangers(table: TableState, slices: Slices | None, pending: Pending | None) 
     if table.metadata_table:
         yield Danger(
             condition="table/metadata-table",
-            message="the table has a metadata table; commits of ours would be invisible",
+            message="the table has a metadata table; Lakestrap commits would be invisible",
             remedy="Delete it with Apache Hudi, and write with hoodie.metadata.enable=false.",
         )
         yield from _statistics(properties, slices)
@@ -306,20 +306,20 @@ def _dangers(table: TableState, slices: Slices | None, pending: Pending | None) 
         yield Danger(
             condition="table/foreign-pending",
             message=_pending_text(pending),
-            remedy="Wait for that writer, or let Apache Hudi roll its dead write back.",
+            remedy="Wait for that writer, or let Apache Hudi roll back its failed write.",
         )
     if table.drift:
         yield from _drifted(table.drift)
 
 
 def _statistics(properties: TableProperties | None, slices: Slices | None) -> Iterator[Danger]:
-    """Column statistics over skeletons make Apache Hudi lose rows (format sheet, section 4.10)."""
+    """Yield a danger if column statistics lose rows of skeletons (format sheet, section 4.10)."""
     named = properties.metadata_partitions if properties else ()
     if slices and slices.skeletons and any(n.endswith("_stats") for n in named):
         yield Danger(
             condition="table/statistics-over-skeletons",
-            message=f"{slices.skeletons:,} skeletons are left under column statistics: "
-            "Apache Hudi loses their rows where a query filters",
+            message=f"{slices.skeletons:,} skeletons remain under column statistics: "
+            "Apache Hudi loses their rows when a query filters",
             remedy="Read with hoodie.enable.data.skipping=false, and drop the statistics.",
         )
 
@@ -330,7 +330,7 @@ def _drifted(drift: SourceDrift) -> Iterator[Danger]:
         samples = ", ".join((*drift.samples_missing, *drift.samples_changed)[:3])
         yield Danger(
             condition="source/drifted",
-            message=f"{drift.missing_files:,} source files are gone and "
+            message=f"{drift.missing_files:,} source files are missing and "
             f"{drift.changed_files:,} have changed: {samples}",
             remedy="Restore them from a copy: the table's rows in them cannot be read.",
         )

@@ -1,1 +1,1 @@
-"""Writing rows into a table: pinned input, tagging, one task per file group."""
+"""A load: pinned input, tagging, one task per file group."""

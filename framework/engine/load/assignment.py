@@ -1,8 +1,8 @@
-"""Which file group takes which new rows. Pure.
+"""The assignment of new rows to file groups. Pure.
 
-Groups that are rewritten anyway take new rows first, then small ones that are not, the smallest
-first; what is left becomes new groups of the target size. A skeleton is never rewritten just to
-take new rows, and log files take none: Apache Hudi looks keys up in base files alone.
+Groups that are rewritten anyway take new rows first, then other small ones, the smallest first; the
+rest becomes new groups of the target size. A skeleton is never rewritten just to take new rows, and
+log files take none: Apache Hudi looks up keys only in base files.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from dataclasses import dataclass, field
 __all__ = ["GroupShare", "Sizing", "SliceFacts", "assign"]
 
 Stretch = tuple[int, int, int]
-"""Bucket, start and stop (not included) among its rows to insert."""
+"""Bucket, start (inclusive) and stop (exclusive) among its rows to insert."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceFacts:
-    """What is known of an existing slice.
+    """The facts of an existing slice.
 
     Attributes:
-        number: its number among the slices that were looked into.
+        number: its number among the slices that were searched.
         partition_path: its partition.
-        rows: its rows; None where that was not looked into.
+        rows: its rows; None if it was not searched.
         bytes: of its base file, with the source file behind a skeleton; 0 without a base file.
-        hits: rows of it that change.
+        hits: its rows that change.
         is_skeleton: whether its base file is a skeleton.
         has_logs: whether it has log files.
     """
@@ -43,12 +43,12 @@ class SliceFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizing:
-    """How large files become.
+    """The sizes of files.
 
     Attributes:
-        target_bytes: size that a new file is meant to have.
-        small_bytes: below this a file takes new rows; 0 where none does.
-        row_bytes: what a row takes where no slice of its partition says.
+        target_bytes: target size of a new file.
+        small_bytes: smaller files take new rows; 0 if none does.
+        row_bytes: size of a row, if no slice of its partition indicates one.
         appends: whether changes go to log files, so that no group is rewritten for them.
     """
 
@@ -60,7 +60,7 @@ class Sizing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupShare:
-    """What one file group has to take; `slice` None is a new group."""
+    """The new rows of one file group; `slice` None is a new group."""
 
     partition_path: str
     slice: int | None
@@ -69,7 +69,7 @@ class GroupShare:
 
 @dataclass(slots=True, kw_only=True)
 class _Rows:
-    """Stretches of rows that are handed out from the front."""
+    """Stretches of rows, taken from the front."""
 
     stretches: list[Stretch]
     count: int = field(init=False)
@@ -78,7 +78,7 @@ class _Rows:
         self.count = sum(stop - start for _, start, stop in self.stretches)
 
     def take(self, most: int) -> tuple[Stretch, ...]:
-        """Hand out so many rows, or what is left."""
+        """Take at most `most` rows from the front."""
         taken = []
         while most > 0 and self.stretches:
             bucket, start, stop = self.stretches.pop(0)
@@ -100,9 +100,9 @@ def assign(
     exactly one group.
 
     Args:
-        slices: those that were looked into.
+        slices: those that were searched.
         inserts: rows to insert by partition path.
-        sizing: how large files become.
+        sizing: the sizes of files.
     """
     by_path: dict[str, list[SliceFacts]] = defaultdict(list)
     for each in slices:
@@ -146,7 +146,7 @@ def _takers(slices: Sequence[SliceFacts], sizing: Sizing) -> Iterator[SliceFacts
 
 
 def _row_bytes(slices: Sequence[SliceFacts], sizing: Sizing) -> float:
-    """Return what a row of the partition takes; at least one byte."""
+    """Return the size of a row of the partition; at least one byte."""
     known = [each for each in slices if each.rows and each.bytes]
     rows = sum(each.rows or 0 for each in known)
     found = sum(each.bytes for each in known) / rows if rows else sizing.row_bytes

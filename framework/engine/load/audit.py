@@ -32,12 +32,12 @@ _REPLACES: Final = frozenset({WriteOperation.INSERT_OVERWRITE, WriteOperation.DE
 def audit_rows(
     run: RunState, opened: Opened, written: WrittenLoad, stage: AuditLoad
 ) -> AuditedLoad:
-    """Prove keys and rows on the written files, and make the checks.
+    """Prove keys and rows on the written files, and run the checks.
 
     Raises:
         AuditFailedError: keys occur twice, or a check fails.
         CorruptFileError: `audit/rows-differ`.
-        PlanError: as of `replaced_groups`.
+        PlanError: see `replaced_groups`.
     """
     ctx, intake, account = run.ctx, written.intake, written.account
     with run.stage(stage) as report:
@@ -65,8 +65,8 @@ def replaced_groups(
     """Return the file ids that the commit hides, by partition path.
 
     Args:
-        table: as it was when the load began, None for a new one.
-        overwritten: partitions that the input has rows of; None: those that the plan names.
+        table: as it was when the load started; None for a new one.
+        overwritten: partitions with rows of the input; None: those that the plan names.
         plan: the load.
         views: report which files make up the table.
 
@@ -98,7 +98,7 @@ def _subject(
     replaced: Mapping[str, tuple[str, ...]],
     stage: AuditLoad,
 ) -> WrittenRows:
-    """Return which rows the checks see."""
+    """Return the rows that the checks see."""
     table, rule = opened.table, stage.rule
     return WrittenRows(
         table=ctx.storage.location,
@@ -114,19 +114,19 @@ def _subject(
 
 
 def _lost(table: str, written: WrittenLoad) -> CorruptFileError:
-    """Return the error for rows that came in and are nowhere."""
+    """Return the error for input rows that were lost."""
     intake = written.intake
     return CorruptFileError(
         "audit/rows-differ",
-        f"{intake.rows:,} rows came in, {written.account.input:,} were loaded and"
-        f" {intake.screened.rows:,} taken out",
+        f"{intake.rows:,} rows were read, {written.account.input:,} loaded and"
+        f" {intake.screened.rows:,} excluded",
         where=Where(table=table),
-        remedy="Nothing was published. Run again, and report it: this is a bug of Lakestrap.",
+        remedy="Nothing was published. Run again, and report it: this is a bug in Lakestrap.",
     )
 
 
 def _summary(account: Account) -> str:
-    """Return what became of the rows, for people."""
+    """Return the outcome of the rows, as text."""
     words = (
         f"{count:,} {name}"
         for name, count in account.as_json().items()

@@ -23,7 +23,7 @@ def load_plan(ctx: RunContext) -> LoadPlan:
     """Return the load of the plan.
 
     Raises:
-        ValueError: the plan is none of a load.
+        ValueError: the plan is not a load.
     """
     if ctx.plan.load is None:
         raise ValueError("the plan has no load")
@@ -31,7 +31,7 @@ def load_plan(ctx: RunContext) -> LoadPlan:
 
 
 def begin_load(run: RunState, stage: BeginLoad) -> Opened:
-    """Take the lease, open the table as it is now, make the pending instant.
+    """Take the lease, open the current table, create the pending instant.
 
     Raises:
         CommitConflictError: `load/published-meanwhile`.
@@ -63,7 +63,7 @@ def begin_load(run: RunState, stage: BeginLoad) -> Opened:
 
 
 def _refuse_published(ctx: RunContext, run_id: str | None) -> None:
-    """Refuse a run whose id was published between its plan and its lease.
+    """Raise if the run's id was published between its plan and its lease.
 
     Raises:
         CommitConflictError: `load/published-meanwhile`.
@@ -74,7 +74,7 @@ def _refuse_published(ctx: RunContext, run_id: str | None) -> None:
     if run_id in state.run_ids:
         raise CommitConflictError(
             "load/published-meanwhile",
-            f"a run of the id {run_id} was published while this one was planned",
+            f"a run with the id {run_id} was published while this one was planned",
             where=Where(table=ctx.storage.location),
-            remedy="Nothing of this run was published, and nothing is left to do for it.",
+            remedy="Nothing of this run was published, and there is nothing left to do.",
         )

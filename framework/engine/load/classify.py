@@ -1,4 +1,4 @@
-"""Which rows of a bucket are new: those that no existing row has the key of."""
+"""Classification of a bucket's rows: a row is new if no existing row has its key."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ class ClassifyTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassifiedRows:
-    """What becomes of a bucket's rows; each row counts once.
+    """The outcome of a bucket's rows; each row counts once.
 
     Attributes:
         number: the bucket.
-        path: where the rows to insert are: places in the bucket as int64, ascending.
+        path: file of the rows to insert: places in the bucket as int64, ascending.
         parts: (partition path, start, stop) of each partition's stretch of them.
         inserted: rows to insert.
-        updated: rows whose key is there in their partition.
-        moved: rows to insert whose key is in another partition, where it is deleted.
-        superseded: rows left out, since a row in another partition has a greater ordering value.
-        deleted: rows of a delete whose key is there.
-        absent: rows of a delete whose key is not there.
+        updated: rows whose key exists in their partition.
+        moved: rows to insert whose key exists in another partition, where it is deleted.
+        superseded: rows left out since a row in another partition has a greater ordering value.
+        deleted: rows of a delete whose key exists.
+        absent: rows of a delete whose key does not exist.
     """
 
     number: int
@@ -96,7 +96,7 @@ def classify_task(descriptor: str) -> str:
 
 
 def read_inserts(storage: Storage, path: str, start: int, stop: int) -> np.ndarray:
-    """Return a stretch of the places of rows to insert; `stop` is not included."""
+    """Return a stretch of the places of rows to insert; `stop` is exclusive."""
     with storage.open_input(path) as stream:
         stream.seek(start * 8)
         return np.frombuffer(stream.read((stop - start) * 8), np.int64)

@@ -1,4 +1,4 @@
-"""The last step of a load: names for the files, and one atomic instant."""
+"""The last step of a load: file names, and one atomic instant."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["commit_load"]
 def commit_load(
     run: RunState, opened: Opened, audited: AuditedLoad, stage: CommitLoad
 ) -> Committed:
-    """Give the files their names, publish, clean up."""
+    """Name the files, publish, clean up."""
     ctx, transaction, segments = run.ctx, opened.transaction, audited.files.written.segments
     with run.stage(stage) as report:
         name_quarantined_rows(ctx, opened.intent, audited.screened)
@@ -37,7 +37,7 @@ def commit_load(
 
 
 def _publication(ctx: RunContext, audited: AuditedLoad) -> Publication:
-    """Return what the commit says beyond its files."""
+    """Return the contents of the commit besides its files."""
     target, plan = ctx.plan.target, load_plan(ctx)
     avro = avro_schema(audited.schema, table=table_names(target.name)[1])
     properties = None

@@ -1,8 +1,8 @@
-"""Shares of the input, put together: each key is left once, by the ordering or refused.
+"""Deduplication of the input: each key of a share stays once, by the ordering, or is refused.
 
-A bucket names record batches of Arrow files, each with rows of one partition, so that whoever needs
-the rows of one partition reads no others. Rows are numbered through all batches of a bucket. Rows
-are written again only where some of a batch give way to others with their key.
+A bucket names record batches of Arrow files, each with rows of one partition, so that reading the
+rows of one partition reads no others. Rows are numbered through all batches of a bucket. A batch is
+written again only if some of its rows lose to others with their key.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class RepeatedKey(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Bucket:
-    """Rows of the input in which no key of a scope occurs twice; complete once its task returned.
+    """Rows of the input with no key of a scope twice; complete once its task has returned.
 
     Attributes:
         parts: the record batches; columns are those of `incoming_schema`.
-        dropped: rows that gave way to another row with their key.
+        dropped: rows that lost to another row with their key.
         duplicates: some keys that occur more than once, for operations that refuse them.
-        repeated: how many keys occurred more than once.
+        repeated: number of keys that occurred more than once.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -67,7 +67,7 @@ class Bucket:
 
     @property
     def rows(self) -> int:
-        """Rows of all parts."""
+        """Number of rows of all parts."""
         return sum(part.rows for part in self.parts)
 
     def starts(self) -> Iterator[tuple[str, int, int]]:
@@ -79,11 +79,11 @@ class Bucket:
 
 
 def gather_task(descriptor: str) -> str:
-    """Gather the shares of a `GatherTask`; return the `Bucket` as JSON.
+    """Deduplicate the shares of a `GatherTask`; return the `Bucket` as JSON.
 
     Of rows with one key, upserts and deletes keep the one with the greatest ordering value, of
-    equal ones the last in the input. Holds one share's hashes of keys in memory, twice, of keys
-    that occur more than once all that decides, and one batch.
+    equal ones the last in the input. Memory holds the key hashes of one share, twice, the deciding
+    columns of keys that occur more than once, and one batch.
 
     Raises:
         CommitConflictError: `commit/fenced`.
@@ -98,7 +98,7 @@ def gather_task(descriptor: str) -> str:
 
 
 def read_parts(storage: Storage, parts: Sequence[Part], names: Sequence[str]) -> pa.Table:
-    """Return some columns of the rows of some parts, of which there is at least one."""
+    """Return some columns of the rows of at least one part."""
     return pa.Table.from_batches(list(_batches(storage, parts, names)))
 
 
@@ -119,7 +119,7 @@ def _batches(
 
 
 def _reader(stream: Any, names: Sequence[str]) -> Any:
-    """Return a reader of some columns of an Arrow file; what others have is not read."""
+    """Return a reader of some columns of an Arrow file; other columns are not read."""
     whole = pa.ipc.open_file(stream)
     places = sorted(whole.schema.get_field_index(name) for name in names)
     options = pa.ipc.IpcReadOptions(included_fields=places)
@@ -127,7 +127,7 @@ def _reader(stream: Any, names: Sequence[str]) -> Any:
 
 
 def _once(job: LoadJob, storage: Storage, share: Sequence[Part], found: Bucket) -> Sequence[Part]:
-    """Return the parts of a share in which each key occurs once; note keys that occur more."""
+    """Return the parts of a share with each key once; record keys that occur more often."""
     places, codes = _repeated(job, storage, share)
     if not places.size:
         return share
@@ -146,7 +146,7 @@ def _repeated(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the places of rows whose key occurs more than once, and a number for each key.
 
-    Rows of equal hashes are found first; only these rows' keys are held and compared.
+    Rows with equal hashes are found first; only their keys are held and compared.
     """
     batches = zip(share, _batches(storage, share, [KEY]), strict=True)
     hashes = np.concatenate(
@@ -175,7 +175,7 @@ def _hashes(job: LoadJob, path: str, keys: pa.Array) -> np.ndarray:
 def _rows_at(
     storage: Storage, share: Sequence[Part], names: Sequence[str], places: np.ndarray
 ) -> pa.Table:
-    """Return some columns of the rows at ascending places of a share, of which there is one."""
+    """Return some columns of the rows at ascending places of a share, at least one."""
     parts: list[Part] = []
     mine: list[np.ndarray] = []
     at = 0
@@ -196,7 +196,7 @@ def _best(
     places: np.ndarray,
     codes: np.ndarray,
 ) -> np.ndarray:
-    """Return which of some rows stay: one of each code."""
+    """Return which of some rows win: one per code."""
     ordering = None if job.operation is WriteOperation.DELETE else job.ordering
     names = [FILE, ROW, *([ordering] if ordering else [])]
     rows = _rows_at(storage, share, names, places)
@@ -213,7 +213,7 @@ def _best(
 def _kept(
     job: LoadJob, storage: Storage, share: Sequence[Part], keep: np.ndarray
 ) -> Sequence[Part]:
-    """Return the parts without the rows that do not stay; only parts that lose some are written."""
+    """Return the parts without the losing rows; only parts that lose some are written."""
     path = join(job.folder, f"{uuid4().hex}.rows")
     schema = incoming_schema(job)
     kept: list[Part] = []
@@ -253,7 +253,7 @@ def _encoded(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def _note_duplicates(rows: pa.Table, codes: np.ndarray, found: Bucket) -> None:
-    """Remember some keys that occur more than once, with some of their rows."""
+    """Record some keys that occur more than once, with some of their rows."""
     shown = np.unique(codes)[: max(0, _SAMPLES - len(found.duplicates))]
     samples: Mapping[int, list[int]] = defaultdict(list)
     for place in np.flatnonzero(np.isin(codes, shown)).tolist():

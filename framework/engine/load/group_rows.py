@@ -1,4 +1,4 @@
-"""The rows of one file group after a load: old rows, changed ones in their places, new ones behind.
+"""The rows of one file group after a load: old rows, changed in place, then new ones.
 
 Pure. Unchanged rows keep their commit time and sequence number; all rows get the new file's name.
 """
@@ -40,16 +40,16 @@ __all__ = [
 _GROUP_ROWS: Final = 1 << 20
 
 KEPT_META: Final = (MetaField.COMMIT_TIME, MetaField.COMMIT_SEQNO, MetaField.RECORD_KEY)
-"""The meta columns of old rows that go into a new file."""
+"""The meta columns of old rows that are kept in a new file."""
 _NUMBERED_ROWS: Final = 1 << 20
 
 
 def base_bytes(
     job: LoadJob, rows: Combined, name: str
 ) -> tuple[bytes, tuple[str | None, str | None]]:
-    """Return the file, and its least and greatest key, None where it has no rows.
+    """Return the file, and its least and greatest key, None if it has no rows.
 
-    The keys were read back from the bytes and compared. Row groups have about a million rows.
+    The keys are read back from the bytes and compared. Row groups have about a million rows.
 
     Raises:
         CorruptFileError: `bootstrap/read-back-differs`.
@@ -61,7 +61,7 @@ def base_bytes(
 
 
 def written_rows(job: LoadJob, rows: Combined, footers: Mapping[str, str], name: str) -> bytes:
-    """Return a file of these rows and key-values, whose keys were read back and compared.
+    """Return a file of these rows and key-values, after reading back and comparing its keys.
 
     Raises:
         CorruptFileError: `bootstrap/read-back-differs`.
@@ -79,7 +79,7 @@ def written_rows(job: LoadJob, rows: Combined, footers: Mapping[str, str], name:
 
 
 def held_schema(fields: Iterable[pa.Field], columns: Iterable[Any]) -> pa.Schema:
-    """Return fields for columns in step, which may be dictionaries."""
+    """Return the fields for the columns in the same order, which may be dictionaries."""
     return pa.schema(
         [
             field.with_type(column.type) if pa.types.is_dictionary(column.type) else field
@@ -96,7 +96,7 @@ def footers_of(
     Args:
         job: the load.
         bounds: the least and the greatest key.
-        bloom: text of the filter and code of its type, None where there is none.
+        bloom: text of the filter and code of its type; None without a filter.
     """
     found = {"parquet.avro.schema": job.avro_schema, "writer.model.name": "avro", **GREGORIAN}
     if bloom is not None:
@@ -107,7 +107,7 @@ def footers_of(
 
 
 def bloom_of(job: LoadJob, keys: pa.Array | pa.ChunkedArray) -> tuple[str, str] | None:
-    """Return the filter of these keys and the code of its type, None where there is to be none."""
+    """Return the filter of these keys and the code of its type; None if there is to be none."""
     spec = job.bloom.spec(len(keys))
     if spec is None:
         return None
@@ -118,14 +118,14 @@ def bloom_of(job: LoadJob, keys: pa.Array | pa.ChunkedArray) -> tuple[str, str] 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What happens to a slice.
+    """The changes of a slice.
 
     Attributes:
         gone: places of rows that are deleted.
-        gone_keys: their keys, where only these are written; else none.
+        gone_keys: their keys, if only these are written; else none.
         places: places of rows that an incoming row would replace, each once.
-        rows: those incoming rows, in step with `places`, then the new ones; columns are the key and
-            the table's.
+        rows: those incoming rows, in the order of `places`, then the new ones; columns are the key
+            and the table's.
     """
 
     gone: np.ndarray
@@ -142,8 +142,8 @@ class Combined:
         columns: meta columns, then the table's.
         keys: the record keys, as one array.
         fresh: the keys of new rows.
-        updated: rows that were replaced.
-        superseded: rows that stayed, since their ordering value is greater than the incoming one's.
+        updated: number of rows that were replaced.
+        superseded: number of rows whose ordering value is greater than the incoming one's.
     """
 
     columns: list[Any]
@@ -154,19 +154,19 @@ class Combined:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         return len(self.keys)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewFile:
-    """The base file that is made.
+    """The base file to write.
 
     Attributes:
         name: its name.
         partition_path: its partition.
-        numbers: commit and number of the file, which sequence numbers begin with.
-        first: rows before these that have a number already.
+        numbers: commit and number of the file, which sequence numbers start with.
+        first: earlier rows that have a number already.
     """
 
     name: str
@@ -182,10 +182,10 @@ def combined(
 
     Args:
         old: the slice's rows as of `slice_rows`, with `KEPT_META`; None for a new group.
-        changes: what happens to them.
-        file: the base file that is made.
-        ordering: column whose greater value wins; the incoming row does where they are equal. None:
-            the incoming row wins.
+        changes: the changes.
+        file: the base file to write.
+        ordering: column whose greater value wins; of equal ones the incoming row wins. None: the
+            incoming row wins.
     """
     new = changes.rows
     base = old.num_rows if old is not None else 0
@@ -212,7 +212,7 @@ def combined(
 
 
 def wins_of(old: pa.Table | None, changes: Changes, ordering: str | None) -> np.ndarray:
-    """Return which of the places are taken by their incoming rows."""
+    """Return for which of the places the incoming row wins."""
     count = changes.places.size
     if ordering is None or old is None or not count:
         return np.ones(count, dtype=bool)
@@ -224,7 +224,7 @@ def wins_of(old: pa.Table | None, changes: Changes, ordering: str | None) -> np.
 
 
 def taken_places(base: int, changes: Changes, wins: np.ndarray) -> np.ndarray:
-    """Return for each row of the new file its place among old rows and incoming ones behind."""
+    """Return for each row of the new file its place among old rows followed by incoming ones."""
     places = np.arange(base)
     places[changes.places[wins]] = base + np.flatnonzero(wins)
     stays = np.ones(base, dtype=bool)
@@ -234,7 +234,7 @@ def taken_places(base: int, changes: Changes, wins: np.ndarray) -> np.ndarray:
 
 
 def column_of(old: pa.Table | None, new: pa.Table, name: str, taken: np.ndarray) -> pa.Array:
-    """Return one column of the new file; texts that were encoded stay so."""
+    """Return one column of the new file; dictionary-encoded texts stay so."""
     if old is None:
         return _whole(new[name])
     before, after = old[name], new[name]
@@ -248,7 +248,7 @@ def column_of(old: pa.Table | None, new: pa.Table, name: str, taken: np.ndarray)
 
 
 def _decoded(column: pa.ChunkedArray) -> Any:
-    """Return a column as one array of its values, whether its texts were encoded or not."""
+    """Return a column as one array of its values, dictionary-encoded or not."""
     whole = _whole(column)
     return whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
 
@@ -263,7 +263,7 @@ def _whole(column: pa.ChunkedArray) -> Any:
 
 
 def commit_times(old: pa.Table | None, instant: str, taken: np.ndarray) -> pa.DictionaryArray:
-    """Return the commit times: kept by rows that are not changed."""
+    """Return the commit times; unchanged rows keep theirs."""
     if old is None:
         return base_file.constant(instant, len(taken))
     base = old.num_rows
@@ -276,7 +276,7 @@ def commit_times(old: pa.Table | None, instant: str, taken: np.ndarray) -> pa.Di
 
 
 def sequence_numbers(old: pa.Table | None, file: NewFile, taken: np.ndarray) -> pa.Array:
-    """Return the sequence numbers; changed rows are counted from the file's `first`."""
+    """Return the sequence numbers; changed rows are numbered from the file's `first`."""
     base = old.num_rows if old is not None else 0
     is_new = taken >= base
     count = int(np.count_nonzero(is_new))

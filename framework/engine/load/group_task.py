@@ -1,7 +1,7 @@
 """The task that writes file groups: a rewritten base file, a new one, or a log file for each.
 
-A pure function of its descriptor and of files that nobody changes meanwhile. It ends with one
-segment of statuses, and a spill with the hashes of the keys that are new to the table.
+A pure function of its descriptor and of files that do not change meanwhile. It writes one segment
+of statuses, and a spill with the hashes of the keys that are new to the table.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class GroupWork:
         partition_path: its partition.
         file_id: its file id.
         name: name of the file to write.
-        slice: the latest slice, None for a new group.
-        tagged: the slice's number among those that were looked into, -1 for a new group.
-        previous: instant of that slice, None for a new group.
-        base_name: for a log file the name of the base file it belongs to, "" if none; else None.
-        hits: the file with the slice's hits, "" where it has none.
+        slice: the latest slice; None for a new group.
+        tagged: the slice's number among those that were searched; -1 for a new group.
+        previous: instant of that slice; None for a new group.
+        base_name: for a log file the name of its base file, "" if none; else None.
+        hits: the file with the slice's hits; "" if it has none.
         inserts: (bucket, start, stop) among the bucket's rows to insert.
     """
 
@@ -82,12 +82,12 @@ class GroupTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupsWritten:
-    """What a task wrote.
+    """The result of a task.
 
     Attributes:
         segment: statuses of the files.
-        patched: base files made of the column chunks of the ones before (ADR 0012).
-        whole: base files of existing groups all of whose rows were written.
+        patched: base files made from the column chunks of the previous ones (ADR 0012).
+        whole: base files of existing groups whose rows were all written.
     """
 
     segment: SegmentRef
@@ -99,7 +99,7 @@ class GroupsWritten:
 class _Written:
     """A file's bytes, its rows, and the keys in it that are new to the table.
 
-    `patched` is None where it has no base file before it.
+    `patched` is None without a previous base file.
     """
 
     data: bytes
@@ -171,14 +171,14 @@ class _Worker:
         return _status(work, staged, made)
 
     def _rewritten(self, work: GroupWork, old: SliceFiles | None) -> _Written:
-        """Return a base file: the old rows with what changes, and new ones."""
+        """Return a base file: the old rows with their changes, and new ones."""
         changes = self._changes(work)
         numbers = RowNumbers(instant=self._job.instant, number=work.number)
         file = NewFile(name=work.name, partition_path=work.partition_path, numbers=numbers)
         return self._patched(old, changes, file) or self._whole(old, changes, file)
 
     def _patched(self, old: SliceFiles | None, changes: Changes, file: NewFile) -> _Written | None:
-        """Return the old base file with what changes; None where all of it is to be written."""
+        """Return the old base file with its changes; None if all of it must be written."""
         if old is None or old.logs or old.source or old.base is None:
             return None
         if changes.gone.size:  # known before the file is read
@@ -198,7 +198,7 @@ class _Worker:
         )
 
     def _whole(self, old: SliceFiles | None, changes: Changes, file: NewFile) -> _Written:
-        """Return a base file all of whose rows are written."""
+        """Return a base file with all its rows written."""
         job, rule = self._job, self._job.rule
         rows = None
         if old is not None:
@@ -219,7 +219,7 @@ class _Worker:
     def _appended(self, work: GroupWork) -> _Written:
         """Return a log file: rows that are written again, and keys that are deleted.
 
-        Which version of a record stays is decided by whoever reads it.
+        Its readers decide which version of a record wins.
         """
         changes = self._changes(work)
         rows = changes.rows
@@ -241,7 +241,7 @@ class _Worker:
         )
 
     def _changes(self, work: GroupWork) -> Changes:
-        """Return what happens to the slice of a group."""
+        """Return the changes of a group's slice."""
         hits = self._hits(work)
         is_gone = hits["moves"].to_numpy(zero_copy_only=False)
         if self._job.operation is WriteOperation.DELETE:
@@ -279,7 +279,7 @@ class _Worker:
         return found
 
     def _keys_of(self, hits: pa.Table) -> pa.Array:
-        """Return the keys of hits, in no set order; the incoming rows may be in any partition."""
+        """Return the keys of hits, unordered; the incoming rows may be in any partition."""
         buckets, rows = hits["bucket"].to_numpy(), hits["row"].to_numpy()
         found = [pa.array([], pa.string())]
         for number in np.unique(buckets).tolist():
@@ -289,7 +289,7 @@ class _Worker:
         return pa.concat_arrays(found)
 
     def _fresh(self, stretch: Sequence[int]) -> pa.Table:
-        """Return the rows of a stretch of new ones."""
+        """Return the new rows of a stretch."""
         bucket, start, stop = stretch
         rows = read_inserts(self._storage, self._inserts[bucket], start, stop)
         return self._taken(bucket, rows)
@@ -301,14 +301,14 @@ class _Worker:
         return self._empty() if found is None else found
 
     def _empty(self) -> pa.Table:
-        """Return no rows, with the key and the table's columns."""
+        """Return an empty table with the key and the table's columns."""
         fields: list[pa.Field] = [pa.field(KEY, pa.string())]
         fields += [field.with_nullable(True) for field in self._job.table_schema]
         return pa.schema(fields).empty_table()
 
 
 def log_rows(rows: pa.Table, work: GroupWork, numbers: RowNumbers) -> pa.Table:
-    """Return rows as a log file holds them: meta columns first, the file id as file name."""
+    """Return rows in the form of a log file: meta columns first, the file id as file name."""
     count = rows.num_rows
     meta = {
         MetaField.COMMIT_TIME: pa.repeat(numbers.instant, count),
@@ -322,7 +322,6 @@ def log_rows(rows: pa.Table, work: GroupWork, numbers: RowNumbers) -> pa.Table:
 
 
 def _status(work: GroupWork, staged: str, made: _Written) -> FileStatus:
-    """Return the status of a written file."""
     return FileStatus(
         number=work.number,
         file_id=work.file_id,

@@ -1,4 +1,4 @@
-"""The columns of a load: of its input as rows are checked, and of the table after it."""
+"""The columns of a load: of its input as it is checked, and of the table after it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class InputColumns:
     """The columns of a load.
 
     Attributes:
-        found: of the input as rows are checked: the files', then what the table has beside them,
+        found: of the input as it is checked: the files' columns, then the table's other ones,
             null in these rows.
         schema: of the table after the load, without meta columns.
     """
@@ -42,11 +42,11 @@ class InputColumns:
 def input_columns(
     target: Target, table: Table | None, plan: LoadPlan, source: tuple[PinnedInput, InputFooters]
 ) -> InputColumns:
-    """Return the columns of a load, after comparing those of each input file with the table's.
+    """Return the columns of a load, after comparing each input file's with the table's.
 
     Args:
         target: the table that the spec declares.
-        table: as it is, None where the load makes it.
+        table: the current table; None if the load creates it.
         plan: the load.
         source: the pinned input, and its footers.
 
@@ -55,7 +55,7 @@ def input_columns(
         CorruptFileError: `input/schema-conflict`.
     """
     pinned, footers = source
-    footers.united()  # refuses files that no table can hold together
+    footers.united()  # raises for files without a common schema
     inputs = _inputs(plan, pinned, footers)
     found, rule = schema_evolution.united(inputs), target.key_rule
     if table is None or plan.operation is not WriteOperation.DELETE:
@@ -66,7 +66,7 @@ def input_columns(
 
 
 def merge_rule(target: Target, table: Table | None) -> MergeRule:
-    """Return which version of a record stays: as the table says, or as the spec where it begins."""
+    """Return which version of a record wins: by the table's rule, or the spec's for a new table."""
     if table is not None:
         return MergeRule.of(table.properties)
     return MergeRule(ordering=target.ordering[0] if target.ordering else None)
@@ -112,8 +112,8 @@ def _kinds(
 ) -> dict[str, pa.DataType]:
     """Return the types that key and partition columns keep, by name.
 
-    A partition column has at most its declared type. Under `widen` columns grow up to that, and key
-    columns as others do.
+    A partition column has at most its declared type. Under `widen` columns grow up to that, and
+    key columns as others do.
     """
     declared = {field.name: partition_type(field.type) for field in rule.partition}
     if current is None or evolution is SchemaEvolution.WIDEN:
@@ -129,9 +129,9 @@ def _check_keys(
     *,
     table: str,
 ) -> None:
-    """Raise where key and partition columns are none that values can be taken by.
+    """Raise if values cannot be read from key and partition columns.
 
-    What the table has in the declared type cannot be declared otherwise: it needs a cast.
+    A column that the table has in the declared type cannot be declared otherwise: it needs a cast.
     """
     for fault in key_faults(rule, schema_evolution.united(inputs)):
         remedy = fault.remedy
@@ -147,7 +147,7 @@ def _check_keys(
 
 
 def _has_fault(rule: KeyRule, current: pa.Schema | None, fault: KeyFault) -> bool:
-    """Whether the table has a fault too, or is not there: then its declaration can change."""
+    """Return whether the declaration can change: the table has the fault too, or is new."""
     there = () if current is None else key_faults(rule, current)
     return current is None or (fault.condition, fault.column) in {
         (each.condition, each.column) for each in there
@@ -155,7 +155,7 @@ def _has_fault(rule: KeyRule, current: pa.Schema | None, fault: KeyFault) -> boo
 
 
 def _cast(rule: KeyRule, column: str) -> str:
-    """Return the remedy for files that have a partition column in another type than the table."""
+    """Return the remedy for files with a partition column of another type than the table's."""
     kind = next(str(field.type) for field in rule.partition if field.name == column)
     return (
         f"Cast it in a transform, which Spark runs: `CAST({column} AS {kind}) AS {column}`. Without"
@@ -164,7 +164,7 @@ def _cast(rule: KeyRule, column: str) -> str:
 
 
 def _adds_quarantined_rows(plan: LoadPlan) -> bool:
-    """Whether quarantined rows are added, and replace none: columns that came since are null."""
+    """Return whether quarantined rows are added and replace none: columns added since are null."""
     return plan.releases is not None and plan.operation in _ADDING
 
 
@@ -172,7 +172,7 @@ _ADDING: Final = frozenset({WriteOperation.INSERT, WriteOperation.BULK_INSERT})
 
 
 def _taken_by(rule: KeyRule) -> list[str]:
-    """Return the columns that a delete takes rows by."""
+    """Return the columns by which a delete selects rows."""
     if rule.is_automatic:
         return [MetaField.RECORD_KEY.value]
     partition = [f.name for f in rule.partition] if rule.scope is KeyScope.PARTITION else []

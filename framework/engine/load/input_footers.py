@@ -37,8 +37,8 @@ class InputFooters:
 
     Attributes:
         files: in the order of the input.
-        schemas: the columns of the first file, then of each file whose columns are not those of
-            the file before it; empty without files.
+        schemas: the columns of the first file, then of each file that differs from the file
+            before it; empty without files.
     """
 
     files: tuple[InputFile, ...]
@@ -56,10 +56,10 @@ class InputFooters:
         for conflict in found.conflicts:
             raise CorruptFileError(
                 "input/schema-conflict",
-                f"column '{conflict.column}' is {conflict.right}, and {conflict.left} in"
+                f"column '{conflict.column}' is {conflict.right}, but {conflict.left} in"
                 f" {first[conflict.left_index].file}",
                 where=Where(file=first[conflict.right_index].file),
-                remedy="Write it in one type, or move such files to a folder of their own and load"
+                remedy="Write it in one type, or move such files to a separate folder and load"
                 " them with a transform that casts it.",
             )
         return found.schema
@@ -69,7 +69,7 @@ def input_footers(paths: Sequence[str]) -> InputFooters:
     """Read the footers of files, several at once.
 
     Raises:
-        SourceDriftError: `input/drift`; a file is gone.
+        SourceDriftError: `input/drift`; a file is missing.
         CorruptFileError: `input/corrupt-file`.
     """
     files: list[InputFile] = []
@@ -98,13 +98,13 @@ def input_footers(paths: Sequence[str]) -> InputFooters:
 
 
 def _footer(path: str) -> tuple[Entry, pq.FileMetaData]:
-    """Return a file as it is now, and its footer."""
+    """Return a file's current entry, and its footer."""
     folder, name = open_storage(parent_of(path)), name_of(path)
     entry = folder.stat(name)
     if entry is None:
         raise SourceDriftError(
             "input/drift",
-            "an input file is gone",
+            "an input file is missing",
             where=Where(file=path),
             remedy="Nothing was published. Run the same command again.",
         )
@@ -116,7 +116,7 @@ def _footer(path: str) -> tuple[Entry, pq.FileMetaData]:
             "input/corrupt-file",
             f"an input file cannot be read: {error}",
             where=Where(file=path),
-            remedy="Restore the file, or take it out of the source.",
+            remedy="Restore the file, or remove it from the source.",
         ) from error
 
 
@@ -129,7 +129,7 @@ def list_input(table: Storage, request: LoadRequest) -> InputListing:
     Costs a listing of each folder of the source, and the head of each commit of the table.
 
     Raises:
-        PlanError: `source/missing`, `load/too-many-files`, or as of `discover`.
+        PlanError: `source/missing`, `load/too-many-files`, or see `discover`.
         CorruptFileError: `load/facts-not-readable`.
         StorageError: a folder cannot be listed.
     """
@@ -158,7 +158,7 @@ def list_input(table: Storage, request: LoadRequest) -> InputListing:
 
 
 def _as_named(paths: tuple[str, ...], *, is_done: bool) -> InputListing:
-    """Return files that the request names itself, of which nothing is remembered."""
+    """Return the files that the request names, none of which is remembered."""
     entries = [open_storage(parent_of(path)).stat(name_of(path)) for path in paths]
     size = sum(each.size for each in entries if each)
     return InputListing(files=paths, bytes=size, is_done=is_done)
@@ -173,7 +173,7 @@ def _files(path: str) -> tuple[str, list[SourceFile]]:
             "source/missing",
             f"there is nothing at {path}",
             where=Where(file=path),
-            remedy="Correct `source.path`, or mount what should be there.",
+            remedy="Correct `source.path`, or mount the missing storage.",
         )
     files = list(discover(storage, 0, Ignored()))
     if len(files) > _MOST_FILES:
@@ -181,6 +181,6 @@ def _files(path: str) -> tuple[str, list[SourceFile]]:
             "load/too-many-files",
             f"the source has {len(files):,} files; one load takes at most {_MOST_FILES:,}",
             where=Where(file=path),
-            remedy="Move what is loaded out of the way, or load subfolders by specs of their own.",
+            remedy="Move loaded files elsewhere, or load subfolders by separate specs.",
         )
     return root, files

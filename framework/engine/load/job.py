@@ -1,6 +1,6 @@
-"""What the tasks and the steps of one load exchange: frozen values.
+"""Values that the tasks and steps of one load exchange.
 
-The job travels to tasks as JSON.
+Tasks get the job as JSON.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from framework.vocabulary import WriteOperation
 __all__ = ["BUCKET_ROWS", "AuditedLoad", "InputFile", "LoadJob", "Opened", "Pinned", "WrittenLoad"]
 
 BUCKET_ROWS: Final = 4_000_000
-"""Rows that are put together at a time: their hashes, held twice, take 64 MB of a task."""
+"""Rows that are deduplicated at a time: their hashes, held twice, take 64 MB of a task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +43,8 @@ class InputFile:
         path: absolute.
         size: bytes.
         mtime_ns: last modification.
-        rows: as its footer says.
-        gone: path in the table of the places of rows that are not loaded, "" where all are.
+        rows: as in its footer.
+        gone: path in the table of the places of rows that are not loaded; "" if all are.
     """
 
     number: int
@@ -60,22 +60,22 @@ class LoadJob:
     """One load.
 
     Attributes:
-        table: location of the storage that is written to.
+        table: location of the storage to write to.
         attempts: folder in it where each attempt of a task makes its own.
-        folder: folder in it for what tasks hand to each other.
-        fence: file in it without which the run is over.
+        folder: folder in it for files that tasks exchange.
+        fence: file in it; without it the run is over.
         instant: requested time of the commit.
-        operation: what is done.
+        operation: the write operation.
         rule: how rows get their key and partition path.
         schema: encoded Arrow schema of the table without meta columns.
         avro_schema: the same as Avro, with meta columns, for footers and log blocks.
-        ordering: column whose greater value wins, None where the later write does.
-        bloom: the filter that each base file gets.
-        slices: what existing slices are read with.
-        buckets: how many shares keys are hashed into where they are unique in the whole table; 0
-            where rows are shared by their partition.
-        bits: how many bits of a hash choose its bucket in a spill.
-        view: where tasks ask for slices, None where their descriptors name the files.
+        ordering: column whose greater value wins; None if the later write wins.
+        bloom: the filter of each base file.
+        slices: how existing slices are read.
+        buckets: number of shares by key hash, if keys are unique in the whole table; 0 if rows
+            are shared by their partition.
+        bits: number of bits of a hash that choose its bucket in a spill.
+        view: where tasks ask for slices; None if their descriptors name the files.
     """
 
     table: str
@@ -101,11 +101,11 @@ class LoadJob:
 
     @property
     def names_keys(self) -> bool:
-        """Whether rows bring their record key along: automatic keys, which no column holds."""
+        """Whether rows already have their record key: automatic keys, which no column holds."""
         return self.rule.is_automatic and self.operation in _BY_KEY
 
     def storage(self) -> Storage:
-        """Return the table's storage, which refuses new files once the run is over."""
+        """Return the table's storage, which rejects new files once the run is over."""
         return FencedStorage(open_storage(self.table), self.fence)
 
 
@@ -118,7 +118,7 @@ class Opened:
 
     Attributes:
         transaction: the pending instant.
-        table: the table as it was when the load began, None where the load makes it.
+        table: the table when the load started; None if the load creates it.
     """
 
     transaction: Transaction
@@ -126,7 +126,7 @@ class Opened:
 
     @property
     def intent(self) -> Intent:
-        """What the run is about to publish."""
+        """The intent that the run publishes."""
         return self.transaction.intent
 
 
@@ -135,13 +135,13 @@ class Pinned:
     """The input, pinned to files.
 
     Attributes:
-        files: in the order of the rows; those that lose rows to checks say where.
-        found: the input's columns as its files have them.
+        files: in the order of the rows; those with excluded rows name their places.
+        found: the input's columns as in its files.
         schema: the table's columns after the load, without meta columns.
-        job: what tasks are given.
-        rows: rows of the files, also those that checks take out.
-        row_bytes: bytes that a row takes in the input, at least 1.
-        screened: rows that checks took out.
+        job: what tasks get.
+        rows: rows of the files, excluded ones included.
+        row_bytes: size of a row in the input, at least 1.
+        screened: the excluded rows.
     """
 
     files: tuple[InputFile, ...]
@@ -158,11 +158,11 @@ class WrittenLoad:
     """The written files of a load, before the gate.
 
     Attributes:
-        files: what was written; nothing where partitions are deleted.
+        files: what was written; nothing if partitions are deleted.
         schema: the table's columns after the load, without meta columns.
-        intake: rows that came in, and those that were taken out.
-        account: what became of the rows.
-        overwritten: partitions that the input has rows of; None where there is no input.
+        intake: rows that were read, and those that were excluded.
+        account: the outcome of the rows.
+        overwritten: partitions with rows of the input; None without input.
     """
 
     files: WrittenFiles
@@ -174,12 +174,12 @@ class WrittenLoad:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedLoad:
-    """Files that the gate lets through.
+    """Files that passed the gate.
 
     Attributes:
         files: with their proof.
-        schema: as of `WrittenLoad`.
-        screened: rows that were taken out.
+        schema: as in `WrittenLoad`.
+        screened: the excluded rows.
         replaced: file ids that the commit hides, by partition path.
     """
 

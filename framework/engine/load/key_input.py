@@ -1,9 +1,9 @@
-"""From pinned input files to keyed rows, cut into shares for whoever compares them.
+"""From pinned input files to keyed rows, split into shares for deduplication.
 
-Every row gets its record key, its partition path and where it came from. A share is what is
-compared together: the rows of one partition, or of one range of key hashes where keys are unique in
-the whole table. A share's rows of one partition, up to a million at a time, are one record batch of
-an Arrow file.
+Every row gets its record key, its partition path and its origin. A share is deduplicated as a
+whole: the rows of one partition, or of one range of key hashes if keys are unique in the whole
+table. A share's rows of one partition, up to a million at a time, are one record batch of an Arrow
+file.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ class Part(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class NullKeys:
-    """Rows without a key: how many, and (file, row) of the first of them."""
+    """Rows without a key: their number, and (file, row) of the first of them."""
 
     rows: int = 0
     places: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, number: int, rows: np.ndarray) -> None:
-        """Take in rows of one file."""
+        """Add rows of one file."""
         self.rows += rows.size
         left = _NULLS_SHOWN - len(self.places)
         self.places += [(number, row) for row in rows[:left].tolist()]
@@ -94,7 +94,7 @@ class KeyedRows:
 
     Attributes:
         first: number of the first file.
-        rows: how many there are.
+        rows: number of rows.
         shares: the parts of each share, in the order of the input.
         nulls: rows without a key.
     """
@@ -115,7 +115,7 @@ def incoming_schema(job: LoadJob) -> pa.Schema:
 def incoming_task(descriptor: str) -> str:
     """Key the files of an `IncomingTask`; return the `KeyedRows` as JSON.
 
-    Holds a million rows in memory, or a row group where that has more.
+    Holds a million rows in memory, or a row group if that has more.
 
     Raises:
         SourceDriftError: `input/drift`; an input file is not the one that was pinned.
@@ -156,14 +156,14 @@ class _Sink:
         self._held_rows = 0
 
     def add(self, rows: pa.Table) -> None:
-        """Take rows; they are written with those before them once they are many."""
+        """Add rows; they are written with those before them once there are enough."""
         self._held.append(rows)
         self._held_rows += rows.num_rows
         if self._held_rows >= _CHUNK_ROWS:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is held."""
+        """Write the held rows."""
         rows = pa.concat_tables([incoming_schema(self._job).empty_table(), *self._held])
         self.rows += rows.num_rows
         self._held, self._held_rows = [], 0
@@ -196,7 +196,7 @@ def _keyed(job: LoadJob, piece: _Piece, nulls: NullKeys) -> pa.Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Piece:
-    """Rows of an input file as they were read, and their places in it, ascending."""
+    """Rows as read from an input file, and their places in it, ascending."""
 
     file: InputFile
     raw: pa.Table
@@ -204,7 +204,7 @@ class _Piece:
 
     @classmethod
     def of(cls, file: InputFile, raw: pa.Table, start: int, gone: np.ndarray) -> _Piece:
-        """Return neighbouring rows, of which `start` is the first, without those that are gone."""
+        """Return consecutive rows from `start` on, without the excluded ones."""
         end = start + raw.num_rows
         places = np.arange(start, end)
         first, last = np.searchsorted(gone, [start, end]).tolist()
@@ -216,7 +216,7 @@ class _Piece:
 
 
 def _keys(job: LoadJob, piece: _Piece, data: pa.Table, nulls: NullKeys) -> pa.ChunkedArray:
-    """Return the record keys of rows; automatic ones count the rows of the file."""
+    """Return the record keys of rows; automatic ones are numbers of the file's rows."""
     rule, file, raw = job.rule, piece.file, piece.raw
     if not rule.is_automatic:
         nulls.add(file.number, piece.places[null_rows(rule, data, {})])
@@ -246,7 +246,7 @@ def _numbered(numbers: RowNumbers, places: np.ndarray) -> pa.ChunkedArray:
 
 
 def _paths(job: LoadJob, data: pa.Table) -> pa.Array:
-    """Return the partition path of each row; where deletes look everywhere, none is needed."""
+    """Return the partition path of each row; a delete over all partitions needs none."""
     rule = job.rule
     anywhere = job.operation is WriteOperation.DELETE and rule.scope is KeyScope.TABLE
     if anywhere or not rule.partition:
@@ -292,7 +292,7 @@ def _one_batch(rows: pa.Table) -> pa.RecordBatch:
 
 
 def _chunks(file: InputFile, names: Sequence[str]) -> Iterator[tuple[int, pa.Table]]:
-    """Yield those columns of an input file that it has, row groups at a time, and the first row.
+    """Yield the columns that an input file has, some row groups at a time, and the first row.
 
     The file must be the one that was pinned.
     """
@@ -301,7 +301,7 @@ def _chunks(file: InputFile, names: Sequence[str]) -> Iterator[tuple[int, pa.Tab
     if entry is None or (entry.size, entry.mtime_ns) != (file.size, file.mtime_ns):
         raise SourceDriftError(
             "input/drift",
-            "an input file is gone" if entry is None else "an input file has changed",
+            "an input file is missing" if entry is None else "an input file has changed",
             where=Where(file=file.path),
             remedy="Nothing was published. Run the same command again.",
         )
@@ -323,12 +323,12 @@ def _chunks(file: InputFile, names: Sequence[str]) -> Iterator[tuple[int, pa.Tab
             "input/corrupt-file",
             f"an input file cannot be read: {error}",
             where=Where(file=file.path),
-            remedy="Restore the file, or take it out of the source.",
+            remedy="Restore the file, or remove it from the source.",
         ) from error
 
 
 def _row_groups(metadata: pq.FileMetaData) -> Iterator[list[int]]:
-    """Yield numbers of neighbouring row groups that are read together."""
+    """Yield numbers of consecutive row groups that are read together."""
     groups: list[int] = []
     rows = 0
     for number in range(metadata.num_row_groups):
@@ -343,14 +343,14 @@ def _row_groups(metadata: pq.FileMetaData) -> Iterator[list[int]]:
 
 
 def _misfit(piece: _Piece) -> Callable[[str, int], CorruptFileError]:
-    """Return what makes the error for a value that the table's type does not hold."""
+    """Return a function for the error of a value that does not fit the table's type."""
 
     def fault(message: str, row: int) -> CorruptFileError:
         return CorruptFileError(
             "input/value-does-not-fit",
             f"row {piece.places[row]}, counted from 0: {message}",
             where=Where(file=piece.file.path),
-            remedy="Correct the value, or leave the row out in a transform.",
+            remedy="Correct the value, or exclude the row in a transform.",
         )
 
     return fault

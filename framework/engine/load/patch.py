@@ -1,8 +1,8 @@
-"""A base file after a load, made of the column chunks of the one before (ADR 0012).
+"""A base file after a load, made from the column chunks of the previous one (ADR 0012).
 
-An upsert changes a few columns of a few rows. A column chunk all of whose values stay is taken as
-it is; only the others are decoded and encoded again. New rows get a row group of their own, until
-the last one has many enough. Rows and their order are those of `combined`.
+An upsert changes a few columns of a few rows. A column chunk whose values all stay is copied; only
+the others are decoded and encoded again. New rows get a row group of their own, until the last one
+has enough rows. Rows and their order are those of `combined`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from framework.hudi.table.layout import MetaField
 __all__ = ["Patched", "patched"]
 
 _SMALL_GROUP_ROWS: Final = 1 << 17
-"""A last row group of fewer rows is written again together with new ones."""
+"""A last row group with fewer rows is written again together with new ones."""
 
 _FLOATS: Final = {pa.float16(): pa.int16(), pa.float32(): pa.int32(), pa.float64(): pa.int64()}
 _META: Final = {field.name: field for field in base_file.META_FIELDS}
@@ -42,7 +42,7 @@ class Patched:
 
     Attributes:
         data: its bytes.
-        rows: how many it has.
+        rows: number of its rows.
         fresh: the keys of new rows.
         updated: rows that were replaced.
         bounds: its least and greatest key.
@@ -58,13 +58,11 @@ class Patched:
 def patched(
     job: LoadJob, data: pa.Buffer, changes: group_rows.Changes, file: group_rows.NewFile
 ) -> Patched | None:
-    """Return the base file `data` after `changes`.
+    """Return the base file `data` after `changes`; None if it must be written whole.
 
-    Holds the file's bytes twice, and decodes one column of a row group at a time.
-
-    None where the file is to be written whole: rows leave it, nothing of it would stay, its footer
-    lacks bounds of its keys, it describes its columns otherwise than the table does now, or some
-    of its days are of Spark's old calendar.
+    It must if rows are deleted, nothing of it would stay, its footer lacks bounds of its keys, it
+    describes its columns differently than the table does now, or some of its days are in Spark's
+    old calendar. Holds the file's bytes twice, and decodes one column of a row group at a time.
 
     Raises:
         CorruptFileError: `bootstrap/read-back-differs`.
@@ -73,14 +71,14 @@ def patched(
         return None
     try:
         return _patched(job, data, changes, file)
-    except UNREADABLE:  # whoever reads it whole says what is wrong
+    except UNREADABLE:  # reading it whole reports the error
         return None
 
 
 def _patched(
     job: LoadJob, data: pa.Buffer, changes: group_rows.Changes, file: group_rows.NewFile
 ) -> Patched | None:
-    """Return the file, None where its columns or its footer do not allow it."""
+    """Return the file; None if its columns or its footer do not allow it."""
     old = ChunkFile.read(data)
     footer = key_footer(old.metadata)
     like = ChunkFile.read(base_file.file_without_rows(job.table_schema))
@@ -111,7 +109,7 @@ class _Patch:
         self._starts = np.cumsum([0, *(group.rows for group in old.groups)])
 
     def has_types(self) -> bool:
-        """Say whether flat columns come back in the table's types, but for encoded texts."""
+        """Return whether flat columns are read in the table's types, apart from encoded texts."""
         found = self._parquet.schema_arrow
         return all(
             pa.types.is_nested(each.type)
@@ -121,11 +119,11 @@ class _Patch:
 
     @property
     def is_gregorian(self) -> bool:
-        """Whether old chunks can stand beside new ones: they have the same calendar."""
+        """Whether old chunks and new ones have the same calendar."""
         return LegacyCalendar.of(self._parquet, self._file.name) is None
 
     def kept(self, changes: group_rows.Changes) -> int:
-        """Return how many row groups stay groups of their own; new rows may join the last one."""
+        """Return how many row groups are kept; new rows may join the last one."""
         groups = self._old.groups
         joins = changes.rows.num_rows > changes.places.size
         joins = joins and bool(groups) and groups[-1].rows < _SMALL_GROUP_ROWS
@@ -134,7 +132,7 @@ class _Patch:
     def made(
         self, changes: group_rows.Changes, kept: int, footer: KeyFooter, like: ChunkFile
     ) -> Patched:
-        """Return the file with its first row groups `kept`, and one or more behind."""
+        """Return the file with its first `kept` row groups, followed by one or more."""
         groups: list[RowGroup] = []
         updated = 0
         for number in range(kept):
@@ -169,7 +167,7 @@ class _Patch:
     def _group(
         self, number: int, changes: group_rows.Changes, file: group_rows.NewFile
     ) -> tuple[RowGroup, int]:
-        """Return a row group with the chunks that stay and new ones, and the rows replaced."""
+        """Return a row group of kept and new chunks, and the number of rows replaced."""
         old = self._old.groups[number]
         plain = [chunk.column for chunk in old.chunks if not chunk.has_dictionary]
         columns, updated = self._changed(number, changes, file)
@@ -185,7 +183,7 @@ class _Patch:
     def _changed(
         self, number: int, changes: group_rows.Changes, file: group_rows.NewFile
     ) -> tuple[Mapping[str, Any], int]:
-        """Return the columns of a row group that are other ones now, and the rows replaced."""
+        """Return the changed columns of a row group, and the number of rows replaced."""
         rows, ordering = self._old.groups[number].rows, self._job.ordering
         found = {MetaField.FILE_NAME.value: base_file.constant(file.name, rows)}
         ordered = self._read(number, [ordering]) if ordering and changes.places.size else None
@@ -208,7 +206,7 @@ class _Patch:
     def _behind(
         self, changes: group_rows.Changes, kept: int, file: group_rows.NewFile
     ) -> tuple[Sequence[RowGroup], int]:
-        """Return the row groups of what is not kept and of new rows, and the rows replaced."""
+        """Return the row groups of the unkept and new rows, and the number of rows replaced."""
         start, count = self._starts[kept], changes.places.size
         mine = np.flatnonzero(changes.places >= start)
         rows = np.concatenate([mine, np.arange(count, changes.rows.num_rows)])
@@ -222,7 +220,7 @@ class _Patch:
         return ChunkFile.read(pa.py_buffer(written)).groups, made.updated
 
     def _read(self, number: int, names: Sequence[str]) -> pa.Table:
-        """Return some columns of a row group; what is within nested ones has the table's names."""
+        """Return some columns of a row group; fields of nested ones have the table's names."""
         found = self._parquet.read_row_group(number, columns=[*names], use_threads=False)
         for at, field in enumerate(found.schema):
             if pa.types.is_nested(field.type) and not pa.types.is_dictionary(field.type):
@@ -231,7 +229,7 @@ class _Patch:
         return found
 
     def _bloom(self, footer: KeyFooter, fresh: pa.Array) -> tuple[str, str] | None:
-        """Return the filter of all keys: the old one with new keys where it has room for them."""
+        """Return the filter of all keys: the old one with new keys added, if it has room."""
         spec = self._job.bloom.spec(footer.rows + len(fresh))
         if spec is None:
             return None
@@ -244,7 +242,7 @@ class _Patch:
 
 
 def _is_same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
-    """Say whether two columns have the same values, bit for bit; of nested ones it is not said."""
+    """Return whether two flat columns have the same values, bit for bit; False for nested ones."""
     if pa.types.is_nested(after.type):
         return False
     one, other = before.cast(after.type), after
@@ -257,7 +255,7 @@ def _is_same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
 
 
 def _widened(footer: KeyFooter, fresh: pa.Array) -> tuple[str, str]:
-    """Return the least and the greatest key of a file with more keys."""
+    """Return the least and greatest key of a file after adding keys."""
     least, greatest = footer.least or "", footer.greatest or ""
     if not len(fresh):
         return least, greatest

@@ -1,4 +1,4 @@
-"""A load, from a lease to a published instant: the whole of it, in its order."""
+"""A load, from the lease to the published instant, in order."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def run_load(ctx: RunContext, stages: LoadStages) -> Committed:
     """Write the rows of a plan, or delete partitions, and return what was published.
 
     Raises:
-        AuditFailedError: the gate refused; the table is as it was.
+        AuditFailedError: the gate refused; the table is unchanged.
         RetryableError, EngineError: nothing was published.
         AfterCommitError: published, but a later step failed.
-        OutcomeUnknownError: it is not known whether it was published; nothing was deleted.
+        OutcomeUnknownError: whether it was published is unknown; nothing was deleted.
     """
     with lifecycle(ctx) as run:
         recover(run, ctx.plan.recover)

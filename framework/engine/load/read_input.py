@@ -33,8 +33,8 @@ def read_input(run: RunState, opened: Opened, stage: ReadInput) -> Pinned:
 
     Raises:
         PlanError: see `input_columns`.
-        NotYetBuiltError: `input/needs-spark`; the input is no plain Parquet and there is no reader.
-        SourceDriftError, CorruptFileError: an input file is gone or cannot be read.
+        NotYetBuiltError: `input/needs-spark`; the input is not plain Parquet, and no reader given.
+        SourceDriftError, CorruptFileError: an input file is missing or cannot be read.
     """
     ctx, plan = run.ctx, load_plan(run.ctx)
     with run.stage(stage) as report:
@@ -62,7 +62,7 @@ def _pinned(transaction: Transaction, stage: ReadInput, reader: InputReader | No
     if reader is None:
         raise NotYetBuiltError(
             "input/needs-spark",
-            f"a source in {request.format} is read by Spark",
+            f"reading a source in {request.format} needs Spark",
             remedy="Run it with a Spark session.",
         )
     storage = transaction.storage
@@ -71,7 +71,7 @@ def _pinned(transaction: Transaction, stage: ReadInput, reader: InputReader | No
 
 
 def _job(ctx: RunContext, opened: Opened, schema: pa.Schema, rows: int) -> LoadJob:
-    """Return what tasks are given."""
+    """Return the job of the tasks."""
     target, intent = ctx.plan.target, opened.intent
     rule, table = target.key_rule, opened.table
     by_partition = rule.scope is KeyScope.PARTITION and bool(rule.partition)

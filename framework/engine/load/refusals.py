@@ -1,4 +1,4 @@
-"""Rows that the gate does not let in: without a key, or with one that is taken."""
+"""Input rows that the gate refuses: without a key, or with one that is taken."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["TakenKey", "refuse_duplicates", "refuse_nulls", "refuse_taken"]
 _SHOWN: Final = 50
 
 TakenKey = tuple[str, str, int]
-"""A key, the base file or log file group that has it, and the row there."""
+"""A key, the base file or log file group that has it, and its row there."""
 
 
 def refuse_nulls(job: LoadJob, files: Sequence[InputFile], nulls: Sequence[NullKeys]) -> None:
-    """Raise where input rows have no key.
+    """Raise if input rows have no key.
 
     Raises:
         AuditFailedError: `audit/null-keys`.
@@ -35,12 +35,12 @@ def refuse_nulls(job: LoadJob, files: Sequence[InputFile], nulls: Sequence[NullK
         f"{rows:,} rows have no value, or only part of one, for ({names})",
         report=_report(job, "null-keys", groups=0, rows=rows, samples=samples),
         where=Where(file=samples[0]["file"]),
-        remedy="Nothing was published. Correct the source, or leave such rows out by a transform.",
+        remedy="Nothing was published. Correct the source, or exclude such rows in a transform.",
     )
 
 
 def refuse_duplicates(job: LoadJob, files: Sequence[InputFile], buckets: Iterable[Bucket]) -> None:
-    """Raise where keys of the input occur twice and the operation does not choose among them.
+    """Raise if keys of the input occur twice and the operation does not choose among them.
 
     Raises:
         AuditFailedError: `audit/duplicate-keys`.
@@ -66,7 +66,7 @@ def refuse_duplicates(job: LoadJob, files: Sequence[InputFile], buckets: Iterabl
 
 
 def refuse_taken(job: LoadJob, rows: int, taken: Sequence[TakenKey]) -> None:
-    """Raise for input keys that the table has already; `taken` are some of them.
+    """Raise for input keys that the table already has; `taken` are some of them.
 
     Raises:
         AuditFailedError: `audit/taken-keys`.
@@ -76,16 +76,16 @@ def refuse_taken(job: LoadJob, rows: int, taken: Sequence[TakenKey]) -> None:
     ]
     raise AuditFailedError(
         "audit/taken-keys",
-        f"{rows:,} record keys of the input are in the table already;"
+        f"{rows:,} record keys of the input are already in the table;"
         f" for example {taken[0][0]}, in row {taken[0][2]:,} of {taken[0][1]}",
         report=_report(job, "taken-keys", groups=rows, rows=rows, samples=samples),
         where=Where(table=job.table, file=taken[0][1]),
-        remedy="Nothing was published. Use `operation: upsert`, or leave such rows out.",
+        remedy="Nothing was published. Use `operation: upsert`, or exclude such rows.",
     )
 
 
 def _rows(samples: Sequence[Mapping[str, Any]]) -> int:
-    """Return how many rows the samples stand for."""
+    """Return the number of rows that the samples stand for."""
     return sum(int(each["count"]) for each in samples)
 
 
@@ -95,7 +95,7 @@ def _place(files: Sequence[InputFile], number: int, row: int) -> dict[str, Any]:
 
 
 def _report(job: LoadJob, check: str, **found: Any) -> dict[str, object]:
-    """Return the report, of the shape that all reports of the gate have."""
+    """Return the report, with the fields that all reports of the gate have."""
     rule = job.rule
     return {
         "check": check,

@@ -1,4 +1,4 @@
-"""Which columns the table has after a load, and whether the input may go into it. Pure."""
+"""The columns of a table after a load, and whether the input fits them. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SETS_NULL: Final = (
     "Write the missing columns into every file of the source, or set"
     " `write.missing_columns: set_null`: it writes null for them, also into rows that had a value."
 )
-_ADDS: Final = "Set `write.schema_evolution: add_columns`, or leave them out by a transform."
+_ADDS: Final = "Set `write.schema_evolution: add_columns`, or exclude them in a transform."
 _WIDENS: Final = "Set `write.schema_evolution: widen`, or cast the columns in a transform."
 
 
@@ -41,7 +41,7 @@ class InputSchema:
     Attributes:
         number: the same for files with the same columns.
         schema: Hudi's five meta columns are ignored.
-        file: path of the file, None for rows that come from no file of the user's.
+        file: path of the file; None for rows that come from no file of the user.
     """
 
     number: int
@@ -51,12 +51,12 @@ class InputSchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Following:
-    """How far a table's schema follows, and what a column means that a file lacks.
+    """How far a table's schema follows, and how columns that a file lacks are treated.
 
     Attributes:
         evolution: whether columns are added, and types grow.
         missing: whether columns may be missing.
-        needed: columns that no file may lack all the same: those of keys, partitions and ordering.
+        needed: columns that no file may ever lack: those of keys, partitions and ordering.
     """
 
     evolution: SchemaEvolution = SchemaEvolution.FREEZE
@@ -73,19 +73,19 @@ def evolved(
 ) -> pa.Schema:
     """Return the table's columns after a load, without meta columns.
 
-    Columns of the table keep their order, new ones follow. A column may come in a narrower type
-    than the table's. Files are taken as though they were loaded one after the other: a column is
-    missing from a file if the table or a file before it has it.
+    Columns of the table keep their order, new ones follow. A column may have a narrower type than
+    the table's. Files count as loaded one after the other: a column is missing from a file if the
+    table or an earlier file has it.
 
     Args:
-        current: columns of the table, None where the load makes it.
+        current: columns of the table; None if the load creates it.
         inputs: columns of the input files, in the order of the files; not empty.
         following: how far the table's schema follows.
         table: the table's location, for errors.
 
     Raises:
         PlanError: `input/schema-differs` with everything that does not fit, `input/no-columns` or
-            `input/reserved-column`; for types that no reader could use, what `check_schema` says.
+            `input/reserved-column`; for types that no reader could use, see `check_schema`.
     """
     schema = _data_columns(united(inputs))
     _check_names(schema, table)
@@ -114,14 +114,15 @@ def united(inputs: Sequence[InputSchema]) -> pa.Schema:
 def narrowed(
     inputs: Sequence[InputSchema], kinds: Mapping[str, pa.DataType]
 ) -> tuple[InputSchema, ...]:
-    """Return the inputs with some top-level columns in narrower types, which values are checked by.
+    """Return the inputs with some top-level columns in narrower types.
 
-    Integers and decimals alone are narrowed: a value either is the same in both types or does not
-    fit. Columns of other types, and those that are narrower already, stay as they are.
+    Values are then checked against the narrower type. Only integers and decimals are narrowed: a
+    value either is the same in both types or does not fit. Columns of other types, and narrower
+    ones, stay as they are.
 
     Args:
         inputs: columns of the input files.
-        kinds: the types to take columns in, by name.
+        kinds: the types to read columns in, by name.
     """
     return tuple(
         replace(each, schema=pa.schema([_narrowed(field, kinds) for field in each.schema]))
@@ -148,7 +149,7 @@ def _data_columns(schema: pa.Schema) -> pa.Schema:
 
 
 def _check_names(schema: pa.Schema, table: str) -> None:
-    """Raise where the input has no columns, or one that Hudi gives a meaning of its own."""
+    """Raise if the input has no columns, or one with a name that Hudi reserves."""
     if not schema.names:
         raise PlanError(
             "input/no-columns",
@@ -160,9 +161,9 @@ def _check_names(schema: pa.Schema, table: str) -> None:
         if name.lower().startswith(_RESERVED):
             raise PlanError(
                 "input/reserved-column",
-                f"column '{name}' has a name of Hudi's own",
+                f"column '{name}' has a name that Hudi reserves",
                 where=Where(table=table),
-                remedy="Leave it out by a transform; rows are deleted by `operation: delete`.",
+                remedy="Exclude it in a transform; to delete rows, use `operation: delete`.",
             )
 
 
@@ -184,7 +185,7 @@ def check_holds(inputs: Iterable[InputSchema], names: Sequence[str], *, table: s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Fault:
-    """What does not fit, what to do, and in which file it was seen first."""
+    """A mismatch, its remedy, and the first file that has it."""
 
     message: str
     remedy: str
@@ -213,35 +214,35 @@ def _missing(
 
 
 def _nullable(schema: pa.Schema) -> pa.Schema:
-    """Return the columns as a table gets them, which may be null."""
+    """Return the columns as the table gets them, all nullable."""
     return pa.schema([field.with_nullable(True) for field in schema])
 
 
 def _absence(path: str, field: pa.Field, following: Following, file: str | None) -> _Fault | None:
-    """Return what speaks against a file without a column or field, None where it may be null."""
+    """Return the fault of a file without a column or field; None if that may be null."""
     if path in following.needed:
         return _Fault(message=f"column '{path}' is missing", remedy=_WRITES, file=file)
     if following.missing is MissingColumns.REFUSE:
         return _Fault(message=f"column '{path}' is missing", remedy=_SETS_NULL, file=file)
     if field.nullable or following.evolution is SchemaEvolution.WIDEN:
         return None
-    message = f"column '{path}' is missing, and may not be null in the table"
+    message = f"column '{path}' is missing, but may not be null in the table"
     return _Fault(message=message, remedy=_WRITES, file=file)
 
 
 def _fault(difference: Difference, policy: SchemaEvolution) -> _Fault | None:
-    """Return what speaks against a difference between table and input, None where it is taken."""
+    """Return the fault of a difference between table and input; None if it is allowed."""
     path, found, current = difference.path, difference.found, difference.current
     if difference.kind is DifferenceKind.NEW or current is None:
         message = f"column '{path}' is new, which `schema_evolution: freeze` refuses"
         return _Fault(message=message, remedy=_ADDS) if policy is SchemaEvolution.FREEZE else None
     if difference.kind is DifferenceKind.CONFLICT:
-        message = f"column '{path}' is {found.type}, in the table {current.type}"
+        message = f"column '{path}' is {found.type}, but {current.type} in the table"
         return _Fault(message=message, remedy=_CASTS)
     if policy is SchemaEvolution.WIDEN:
         return None
     if found.type == current.type:
-        message = f"column '{path}' may be null, which the table's may not"
+        message = f"column '{path}' may be null, but not in the table"
     else:
         message = f"column '{path}' is {found.type}, which is wider than the table's {current.type}"
     return _Fault(message=message, remedy=_WIDENS)

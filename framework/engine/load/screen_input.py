@@ -1,4 +1,4 @@
-"""The step of a load that has the checks understood, and takes out what is not to be written."""
+"""The step of a load that validates the checks, and excludes rows."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["screen_deletion", "screen_input"]
 
 
 def screen_input(run: RunState, opened: Opened, pinned: Pinned, stage: Screen | None) -> Pinned:
-    """Have the checks understood; return the input with the rows that are not to be written.
+    """Validate the checks; return the input with the rows to exclude.
 
-    Without a stage the input comes back as it is.
+    Without a stage the input is returned unchanged.
 
     Raises:
         PlanError: `quality/bad-sql`.
@@ -55,17 +55,17 @@ def screen_input(run: RunState, opened: Opened, pinned: Pinned, stage: Screen | 
 
 
 def screen_deletion(run: RunState, opened: Opened, stage: Screen | None) -> WrittenLoad:
-    """Have the checks understood on the table that a deletion of partitions leaves.
+    """Validate the checks on the table that remains after a deletion of partitions.
 
     Returns:
-        What such a load writes: nothing.
+        The written files of such a load: none.
 
     Raises:
         PlanError: `quality/bad-sql`.
         NotYetBuiltError: `quality/needs-spark`.
     """
     if opened.table is None:
-        raise ValueError("partitions are deleted of a table that is there")
+        raise ValueError("deleting partitions needs an existing table")
     schema = opened.table.schema
     if stage is not None:
         with run.stage(stage) as report:
@@ -80,8 +80,8 @@ def screen_deletion(run: RunState, opened: Opened, stage: Screen | None) -> Writ
 
 
 def _summary(stage: Screen, screened: Screened) -> str:
-    """Return what a screening found, for people."""
-    words = [f"{count_text(stage.checks, 'check')} understood"]
+    """Return the result of a screening, as text."""
+    words = [f"{count_text(stage.checks, 'check')} validated"]
     if screened.quarantined:
         words.append(f"{count_text(screened.quarantined, 'row')} quarantined")
     if screened.dropped:
@@ -90,7 +90,6 @@ def _summary(stage: Screen, screened: Screened) -> str:
 
 
 def _screened(ctx: RunContext, opened: Opened, pinned: Pinned, stage: Screen) -> Screened:
-    """Find the rows that do not get in."""
     intent = opened.intent
     rows = InputRows(
         numbers=[each.number for each in pinned.files],
@@ -112,12 +111,12 @@ def _screened(ctx: RunContext, opened: Opened, pinned: Pinned, stage: Screen) ->
 
 
 def _still_bad(ctx: RunContext, releases: str, screened: Screened) -> AuditFailedError:
-    """Return the error for a release that would quarantine again all that it brings."""
+    """Return the error of a release that would quarantine all its rows again."""
     return AuditFailedError(
         "quarantine/all-fail",
-        f"{count_text(screened.quarantined, 'row')} quarantined at {releases}: all fail still",
+        f"{count_text(screened.quarantined, 'row')} quarantined at {releases}: all still fail",
         report={"check": "all-fail", "instant": releases, "by_rule": dict(screened.by_rule)},
         where=Where(table=ctx.storage.location),
-        remedy="Nothing was published, and they stay as they are. Correct the checks, or load"
+        remedy="Nothing was published, and the rows stay quarantined. Correct the checks, or load"
         " corrected rows and drop these.",
     )

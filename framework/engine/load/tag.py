@@ -1,4 +1,4 @@
-"""The step of a load that keys its input and finds out which of the keys the table has."""
+"""The step of a load that keys its input and looks up which of the keys the table has."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ __all__ = [
 _SHOWN = 50
 
 _NEAR_ROWS: Final = 1_000_000
-"""Rows of input up to which the work takes less time here than to be sent to tasks."""
+"""Input rows up to which the work is faster in process than sent to tasks."""
 _ROWS_PER_TASK: Final = 250_000
 _BYTES_PER_TASK: Final = 4 << 20
 _NEW_KEYS_ONLY: Final = frozenset(
@@ -59,7 +59,7 @@ _NEW_KEYS_ONLY: Final = frozenset(
 
 
 def tag_rows(run: RunState, opened: Opened, pinned: Pinned, stage: TagRows) -> Compared:
-    """Key the input, and find out which of its keys the table has.
+    """Key the input, and look up which of its keys the table has.
 
     Raises:
         AuditFailedError: `audit/null-keys`, `audit/duplicate-keys`, `audit/taken-keys`.
@@ -81,11 +81,11 @@ def tag_rows(run: RunState, opened: Opened, pinned: Pinned, stage: TagRows) -> C
 def existing_slices(
     table: Table | None, job: LoadJob, scope: KeyScope, views: Views, paths: frozenset[str]
 ) -> tuple[FileSlice, ...]:
-    """Return the slices that may hold keys of rows in these partitions, by partition and file id.
+    """Return the slices that may contain keys of these partitions' rows, by partition and file id.
 
-    None of a new table. Where keys are unique in the whole table these are all slices, but for
-    partitions that the load replaces. Costs what the view costs: by listing, one per partition and
-    folder above.
+    None for a new table. If keys are unique in the whole table, these are all slices except those
+    of partitions that the load replaces. Costs what the view costs: with listing, one per partition
+    and folder above.
 
     Raises:
         PlanError: `load/skipped-partition`.
@@ -109,14 +109,14 @@ def _refuse_skipped(table: Table, paths: frozenset[str]) -> None:
     if found:
         raise PlanError(
             "load/skipped-partition",
-            f"the input has rows of {len(found):,} partitions that the bootstrap left outside",
+            f"the input has rows of {len(found):,} partitions that the bootstrap skipped",
             where=Where(table=table.storage.location, partition=found[0]),
-            remedy="Leave these rows out by a transform; what was skipped is no part of the table.",
+            remedy="Exclude these rows in a transform; skipped partitions are not in the table.",
         )
 
 
 def taken_keys(storage: Storage, compared: Compared) -> list[TakenKey]:
-    """Return some keys of the input that the table has, with the file and row that have them."""
+    """Return some input keys that the table has, each with its file and row there."""
     found: list[TakenKey] = []
     for path in compared.tagged.files:
         for hit in read_hits(storage, path).slice(0, _SHOWN - len(found)).to_pylist():
@@ -131,15 +131,15 @@ def taken_keys(storage: Storage, compared: Compared) -> list[TakenKey]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tagged:
-    """What tagging found.
+    """The result of tagging.
 
     Attributes:
-        slices: the slices that were looked into, by number.
-        facts: the same, as assigning wants them.
-        hits: for each slice the file with its hits, "" where it has none.
+        slices: the slices that were searched, by number.
+        facts: the same, as input of the assignment.
+        hits: for each slice the file with its hits; "" if it has none.
         files: all files of hits.
-        looked: in how many slices keys were read.
-        fallbacks: how many questions of tasks the timeline service did not answer.
+        looked: number of slices whose keys were read.
+        fallbacks: number of task requests that the timeline service did not answer.
     """
 
     slices: tuple[FileSlice, ...]
@@ -152,13 +152,13 @@ class Tagged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """The input against the table.
+    """The input compared with the table.
 
     Attributes:
         input_rows: rows of the input.
         buckets: the rows, each key once.
         tagged: existing rows with the same keys.
-        classified: what becomes of each bucket's rows.
+        classified: the outcome of each bucket's rows.
     """
 
     input_rows: int
@@ -168,7 +168,7 @@ class Compared:
 
     @property
     def dropped(self) -> int:
-        """Rows that gave way to another row of the input with their key."""
+        """Rows that lost to another row of the input with their key."""
         return sum(each.dropped for each in self.buckets)
 
     @property
@@ -186,12 +186,12 @@ def key_rows(
 ) -> tuple[int, tuple[Bucket, ...]]:
     """Return the number of input rows, and the rows in buckets, each key once in its scope.
 
-    Costs two rounds of tasks, in this process where the input is small.
+    Costs two rounds of tasks, in this process if the input is small.
 
     Raises:
-        AuditFailedError: `audit/null-keys`; `audit/duplicate-keys` where the operation refuses
-            keys that occur twice.
-        SourceDriftError, CorruptFileError, PlanError: as of `incoming_task`.
+        AuditFailedError: `audit/null-keys`; `audit/duplicate-keys` if the operation refuses keys
+            that occur twice.
+        SourceDriftError, CorruptFileError, PlanError: see `incoming_task`.
     """
     nearby = _nearby(tasks, sum(each.rows for each in files))
     work = [
@@ -222,7 +222,7 @@ def tag_slices(
     """Return which rows of the slices have incoming keys; one round of tasks, none without slices.
 
     Raises:
-        SourceDriftError, CorruptFileError, UnsupportedTableError: as of `tag_task`.
+        SourceDriftError, CorruptFileError, UnsupportedTableError: see `tag_task`.
     """
     numbered = list(enumerate(slices))
     by_address = job.view is not None
@@ -257,16 +257,16 @@ def compare(
     files: Sequence[InputFile],
     slices_of: Callable[[frozenset[str]], Sequence[FileSlice]],
 ) -> Compared:
-    """Return what becomes of the input.
+    """Return the outcome of the input.
 
     Args:
         tasks: run the work.
         job: what tasks get.
         files: the pinned input.
-        slices_of: returns the slices that may hold the keys of rows in some partitions.
+        slices_of: returns the slices that may contain the keys of rows in some partitions.
 
     Raises:
-        AuditFailedError: as of `key_rows`.
+        AuditFailedError: see `key_rows`.
         SourceDriftError, CorruptFileError, UnsupportedTableError: input or slices cannot be read.
     """
     input_rows, buckets = key_rows(tasks, job, files)
@@ -283,7 +283,7 @@ def compare(
 def _classified(
     tasks: Tasks, job: LoadJob, buckets: Sequence[Bucket], hits: Sequence[str]
 ) -> Iterable[ClassifiedRows]:
-    """Return what becomes of the rows of each bucket, by number."""
+    """Return the outcome of the rows of each bucket, by number."""
     nearby = _nearby(tasks, sum(each.rows for each in buckets))
     work = [
         encode(ClassifyTask(job=job, number=number, bucket=each, hits=tuple(hits)))
@@ -294,18 +294,18 @@ def _classified(
 
 
 def _nearby(tasks: Tasks, rows: int) -> Tasks:
-    """Return what runs the work on this number of rows."""
+    """Return `tasks`, or in-process tasks for few rows."""
     return InProcessTasks(1) if rows <= _NEAR_ROWS else tasks
 
 
 def _bytes(found: FileSlice) -> int:
-    """Return what reading a slice's keys may cost, and what its rows take."""
+    """Return the size of a slice: the cost of reading its keys, and the size of its rows."""
     source = found.bootstrap.size if found.bootstrap else 0
     return found.total_size_bytes + source
 
 
 def _facts(found: FileSlice, tagged: TaggedSlice) -> SliceFacts:
-    """Return what assigning wants to know of a slice."""
+    """Return the facts of a slice that the assignment needs."""
     base = found.base.size if found.base else 0
     return SliceFacts(
         number=tagged.number,
@@ -319,7 +319,7 @@ def _facts(found: FileSlice, tagged: TaggedSlice) -> SliceFacts:
 
 
 def _report_fallbacks(events: Events, fallbacks: int) -> None:
-    """Warn that tasks listed folders, since the timeline service did not answer them."""
+    """Warn that tasks listed folders because the timeline service did not answer them."""
     if fallbacks:
         times = count_text(fallbacks, "question")
         text = f"the timeline service did not answer {times} of tasks; folders were listed instead"

@@ -1,8 +1,8 @@
-"""Which existing rows have the keys of incoming rows: slice by slice, exactly, reading keys alone.
+"""Which existing rows have the keys of incoming rows: slice by slice, exactly, reading only keys.
 
-A slice is looked into only where its footer cannot rule the incoming keys out: by its least and
-greatest key, then, for few keys, by its bloom filter. What is found are *hits*: pairs of an
-existing row and an incoming one.
+A slice is searched only if its footer cannot rule the incoming keys out: by its least and greatest
+key, then, for few keys, by its bloom filter. The results are *hits*: pairs of an existing row and
+an incoming one.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ HITS_SCHEMA: Final = pa.schema(
 )
 """One row per hit, in ascending order of slice and position.
 
-`slice` is the slice's number, `position` the existing row's place in it, `bucket` and `row` where
-the incoming row is. `moves` says that the incoming row belongs to another partition; only then is
-`wins` looked into: whether its ordering value is not less than that of the existing row. Elsewhere
-it is true.
+`slice` is the slice's number, `position` the existing row's place in it, `bucket` and `row` the
+place of the incoming row. `moves` means that the incoming row belongs to another partition; only
+then is `wins` determined: whether its ordering value is not less than that of the existing row.
+Otherwise it is true.
 """
 
 _KEYS_PER_PROBE: Final = 8
-"""A filter is asked where the slice has more rows than this number of times the keys to ask for.
+"""A filter is used if the slice has more rows than this number of times the keys to look up.
 
 Looking a key up and comparing a row cost about the same, so a filter that rules nothing out adds
 at most an eighth to reading the slice.
@@ -68,7 +68,7 @@ at most an eighth to reading the slice.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagTask:
-    """Some slices to look into, each with its number, ascending; `buckets` by number."""
+    """Some slices to search, each with its number, ascending; `buckets` by number."""
 
     job: LoadJob
     buckets: tuple[Bucket, ...]
@@ -77,13 +77,13 @@ class TagTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaggedSlice:
-    """What tagging found in a slice.
+    """The result of tagging a slice.
 
     Attributes:
         number: the slice's.
-        rows: how many it has; None where neither its keys nor a footer were read.
-        hits: those that change it.
-        looked: whether keys were read.
+        rows: its rows; None if neither its keys nor a footer were read.
+        hits: its hits that change it.
+        looked: whether its keys were read.
     """
 
     number: int
@@ -94,13 +94,13 @@ class TaggedSlice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaggedSlices:
-    """What a task found.
+    """The result of a task.
 
     Attributes:
         path: an Arrow file of `HITS_SCHEMA`.
-        hits: how many rows that file has.
+        hits: rows of that file.
         slices: the task's slices.
-        fallbacks: questions that the timeline service did not answer.
+        fallbacks: requests that the timeline service did not answer.
     """
 
     path: str
@@ -119,7 +119,7 @@ class _Incoming:
 
 
 def tag_task(descriptor: str) -> str:
-    """Look into the slices of a `TagTask`; return the `TaggedSlices` as JSON.
+    """Search the slices of a `TagTask`; return the `TaggedSlices` as JSON.
 
     Holds one slice's keys and one partition's incoming keys in memory.
 
@@ -153,7 +153,7 @@ def tag_task(descriptor: str) -> str:
 
 
 def read_hits(storage: Storage, path: str) -> pa.Table:
-    """Return the hits that a task left."""
+    """Return the hits that a task wrote."""
     with storage.open_input(path) as stream:
         return pa.ipc.open_file(stream).read_all()
 
@@ -163,7 +163,7 @@ def bucket_rows(
 ) -> tuple[pa.Table | None, np.ndarray]:
     """Return some columns of a bucket's rows in some partitions, and the rows' places in it.
 
-    `paths` None means all of them. Without rows there is no table.
+    `paths` None means all of them. The table is None if there are no rows.
     """
     parts, places = [], [np.empty(0, np.int64)]
     for part, (path, start, stop) in zip(bucket.parts, bucket.starts(), strict=True):
@@ -179,7 +179,7 @@ def taken_rows(
 ) -> pa.Table | None:
     """Return some columns of the rows at some places of a bucket, in their order; None for none.
 
-    No part is read that has none of them.
+    Parts without such rows are not read.
     """
     asked = np.sort(rows)
     parts: list[Part] = []
@@ -202,7 +202,7 @@ def taken_rows(
 
 
 class _Tagger:
-    """Looks into one slice after the other; keeps the keys of the latest partition."""
+    """Searches one slice after the other; keeps the keys of the latest partition."""
 
     def __init__(self, job: LoadJob, storage: Storage, buckets: Sequence[Bucket]) -> None:
         self._job = job
@@ -214,7 +214,7 @@ class _Tagger:
         self._incoming: list[_Incoming] = []
 
     def tag(self, number: int, path: str, found: SliceFiles) -> tuple[pa.Table, TaggedSlice]:
-        """Return the hits of one slice, and what is known of it."""
+        """Return the hits of one slice, and its facts."""
         footer = None
         if found.base is not None and not found.logs:
             footer = read_key_footer(self._storage, found.base)
@@ -237,7 +237,7 @@ class _Tagger:
         return self._job.ordering is not None and self._job.operation is WriteOperation.UPSERT
 
     def _keys_for(self, path: str) -> list[_Incoming]:
-        """Return the incoming keys that a slice of this partition may hold."""
+        """Return the incoming keys that a slice of this partition may contain."""
         wanted = None if self._everywhere else path
         if self._incoming and self._path == wanted:
             return self._incoming
@@ -254,7 +254,7 @@ class _Tagger:
     def _asked(
         self, incoming: Sequence[_Incoming], footer: KeyFooter | None
     ) -> Iterator[_Incoming]:
-        """Yield the incoming keys without those that the footer rules out."""
+        """Yield the incoming keys that the footer does not rule out."""
         for each in incoming:
             may = each if footer is None else _chosen(each, footer.may_hold(each.keys))
             if footer is not None and len(may.keys) * _KEYS_PER_PROBE < footer.rows:
@@ -320,7 +320,7 @@ class _Tagger:
 
 
 def _chosen(incoming: _Incoming, mask: np.ndarray | None) -> _Incoming:
-    """Return the keys where the mask says so; None keeps all."""
+    """Return the keys selected by the mask; None keeps all."""
     if mask is None or mask.all():
         return incoming
     return _Incoming(

@@ -1,4 +1,4 @@
-"""The step of a load that writes the file groups that change or are new, shared among tasks."""
+"""The step of a load that writes the file groups that change or are new, split among tasks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def write_rows(run: RunState, pinned: Pinned, compared: Compared, stage: WriteRo
     """Write every file group that changes or is new.
 
     Raises:
-        SourceDriftError, CorruptFileError, UnsupportedTableError: as of `group_task`.
+        SourceDriftError, CorruptFileError, UnsupportedTableError: see `group_task`.
     """
     ctx = run.ctx
     grows = stage.operation is not WriteOperation.BULK_INSERT
@@ -63,7 +63,7 @@ def write_rows(run: RunState, pinned: Pinned, compared: Compared, stage: WriteRo
     )
 
 
-def write_groups(  # noqa: PLR0913  what the steps before it returned
+def write_groups(  # noqa: PLR0913  the results of earlier steps
     tasks: Tasks,
     job: LoadJob,
     compared: Compared,
@@ -75,7 +75,7 @@ def write_groups(  # noqa: PLR0913  what the steps before it returned
     """Write groups (`group_works`), at most `tasks.parallelism` at a time; one round of tasks.
 
     Raises:
-        SourceDriftError, CorruptFileError, UnsupportedTableError: as of `group_task`.
+        SourceDriftError, CorruptFileError, UnsupportedTableError: see `group_task`.
     """
     facts = compared.tagged.facts
 
@@ -103,7 +103,7 @@ def write_groups(  # noqa: PLR0913  what the steps before it returned
 
 
 def group_works(job: LoadJob, compared: Compared, sizing: Sizing) -> Iterator[GroupWork]:
-    """Yield what is to be written, numbered, with the partitions in the order of their bytes."""
+    """Yield the groups to write, numbered, with the partitions in the order of their bytes."""
     new: Counter[str] = Counter()
     for number, share in enumerate(assign(compared.tagged.facts, compared.inserts, sizing)):
         if share.slice is not None:
@@ -145,7 +145,7 @@ def _existing(
 
 
 def _base_name(job: LoadJob, file_id: str, number: int) -> str:
-    """Return the name of the base file that this load makes of a group."""
+    """Return the name of the base file that this load writes for a group."""
     return str(BaseFileName(file_id=file_id, write_token=f"{number}-0-0", instant=job.instant))
 
 
@@ -163,17 +163,17 @@ def _log_name(found: FileSlice, number: int) -> str:
 
 
 def _base_of(found: FileSlice) -> str:
-    """Return the name of the slice's base file, "" where it has none."""
+    """Return the name of the slice's base file; "" if it has none."""
     return str(found.base.name) if found.base else ""
 
 
 def _rewritten(patched: int, whole: int) -> str:
-    """Return `; 3 patched, 1 written whole`, of base files that had one before them."""
+    """Return `; 3 patched, 1 written whole`, of base files that had a previous one."""
     return f"; {patched:,} patched, {whole:,} written whole" if patched or whole else ""
 
 
 def _account(compared: Compared, before: dict[int, int]) -> Account:
-    """Return what became of each input row; `before` as of `_rows_before`."""
+    """Return the outcome of each input row; `before` is from `_rows_before`."""
     classified = compared.classified
     return Account(
         input=compared.input_rows,
@@ -189,7 +189,7 @@ def _account(compared: Compared, before: dict[int, int]) -> Account:
 
 
 def _rows_before(compared: Compared, works: Iterable[GroupWork]) -> Iterator[tuple[int, int]]:
-    """Yield the number of each rewritten group's new file, and the group's rows before."""
+    """Yield the number of each rewritten group's new file, and the group's former rows."""
     for work in works:
         rows = compared.tagged.facts[work.tagged].rows if work.slice else 0
         if work.base_name is None and rows is not None:

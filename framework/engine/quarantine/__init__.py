@@ -1,1 +1,1 @@
-"""Rows that a gate quarantined: one data set for each instant, visible once the instant is."""
+"""Rows that a gate quarantined: one data set per instant, visible once the instant is."""

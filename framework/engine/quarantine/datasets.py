@@ -1,9 +1,9 @@
-"""Which quarantined rows count, and which folders go.
+"""Which data sets of quarantined rows count, and which folders are removed.
 
 A data set gets its name just before its instant is completed, and counts once the commit of that
-very run is on the table's timeline. One without its commit is of a run that died, and one that was
-released is spent: the next run, which holds the lease, removes both. Folders that say that they are
-of another table are never touched.
+run is on the table's timeline. One without its commit is from a run that died, and one that was
+released is spent: the next run, which holds the lease, removes both. Folders that name another
+table are never touched.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["clear_place", "datasets", "drop", "leased", "remove", "sweep", "wait
 
 @contextmanager
 def leased(storage: Storage, clock: Clock) -> Iterator[None]:
-    """Hold the lease of a table while the context lasts; no run of ours writes meanwhile.
+    """Hold the lease of a table during the context; no Lakestrap run writes meanwhile.
 
     Raises:
         LeaseHeldError: `commit/lease-held`.
@@ -49,13 +49,13 @@ def leased(storage: Storage, clock: Clock) -> Iterator[None]:
 def drop(
     table: str, chosen: Sequence[QuarantinedBatch], clock: Clock
 ) -> tuple[QuarantinedBatch, ...]:
-    """Remove data sets of a table and return those that were still there.
+    """Remove data sets of a table and return those that still existed.
 
-    Works under the table's lease, so that no release reads what goes.
+    Holds the table's lease, so that no release reads what is removed.
 
     Raises:
         LeaseHeldError: `commit/lease-held`; nothing was removed.
-        StorageError: a folder cannot be removed; those before it are gone.
+        StorageError: a folder cannot be removed; those before it are removed.
     """
     if not chosen:
         return ()
@@ -70,19 +70,19 @@ def drop(
 
 
 def waiting(table: str, location: str | None = None) -> tuple[QuarantinedBatch, ...]:
-    """Return the data sets of a table that wait for somebody, oldest first.
+    """Return the data sets of a table that await a decision, oldest first.
 
-    Looks at every location that a commit of the table names, and at `location`. Costs the head of
+    Searches every location that a commit of the table names, and `location`. Costs the head of
     each commit.
 
     Raises:
-        CorruptFileError: `quarantine/not-readable`; or as of `read_record`.
+        CorruptFileError: `quarantine/not-readable`; or see `read_record`.
     """
     return datasets(read_record(table), () if location is None else (location,))
 
 
 def datasets(record: Record, locations: Iterable[str] = ()) -> tuple[QuarantinedBatch, ...]:
-    """Return the data sets that count, oldest first, of the places that are known and these.
+    """Return the data sets that count, oldest first, of the recorded places and `locations`.
 
     Raises:
         CorruptFileError: `quarantine/not-readable`.
@@ -92,10 +92,10 @@ def datasets(record: Record, locations: Iterable[str] = ()) -> tuple[Quarantined
 
 
 def clear_place(location: str, table: str, run_id: str) -> None:
-    """Make a location ready for a run that holds the table's lease.
+    """Prepare a location for a run that holds the table's lease.
 
-    Removed is what earlier runs of the table left; what this run gathered before it was cut off
-    stays.
+    Removes the leftovers of the table's earlier runs; what this run collected before an
+    interruption stays.
 
     Raises:
         PlanError: `quarantine/of-another-table`; nothing was removed.
@@ -108,7 +108,7 @@ def clear_place(location: str, table: str, run_id: str) -> None:
 
 
 def sweep(table: str, location: str | None = None) -> None:
-    """Remove what dead runs left, and what was released; the caller holds the table's lease."""
+    """Remove leftovers of dead runs, and released rows; the caller holds the table's lease."""
     record = read_record(table)
     for place in _places(record, () if location is None else (location,)):
         _sweep(record, place, None)
@@ -136,7 +136,7 @@ def _all(location: str) -> Iterator[QuarantinedBatch]:
 
 
 def _readable(location: str) -> Iterator[QuarantinedBatch]:
-    """Yield those that say what they are; of the others it is not known whose they are."""
+    """Yield the readable data sets; whose the others are is unknown."""
     storage = open_storage(location)
     for entry in list(storage.list("")):
         if instant_of_folder(entry) is None:

@@ -1,8 +1,8 @@
-"""One data set of quarantined rows: where it lies, and what is recorded of it.
+"""One data set of quarantined rows: its location, and its record.
 
 Below the location that a spec gives there is a folder `instant=<t>` for each run that
 quarantined rows: Parquet files, and `_told.json`, which names the table and the run. A location
-belongs to one table; folders whose names begin with a dot are on their way.
+belongs to one table; folders whose names start with a dot are unfinished.
 """
 
 from __future__ import annotations
@@ -48,27 +48,27 @@ __all__ = [
 _BLOCK: Final = 1 << 22
 
 TOLD: Final = "_told.json"
-"""File of a data set that says what it is."""
+"""File with the record of a data set."""
 GATHERED: Final = re.compile(r"\.(?:staged|ready)-([0-9a-f]{16})-([0-9a-f]{32})")
-"""Folder of rows on their way: the mark of their table, and their run."""
+"""Folder of unfinished rows: the mark of their table, and their run."""
 _NAME: Final = re.compile(r"instant=([0-9]{14,17})")
 _VERSION: Final = 1
 
 
 def gathering_place(location: str, table: str, run_id: str) -> str:
-    """Return where a run gathers the rows that it quarantines, absolute."""
+    """Return where a run collects the rows that it quarantines, absolute."""
     staged, _ = gathering_folders(table, run_id)
     return join(open_storage(location).location, staged)
 
 
 def name_batch(location: str, batch: QuarantinedBatch) -> None:
-    """Give the rows that a run gathered their name, durably; done again it changes nothing.
+    """Name the rows that a run collected, durably; idempotent.
 
-    What was gathered stays until the name stands, so that a run that is cut off here finds it
-    whole when it is resumed. The caller holds the table's lease.
+    The collected rows stay until the name exists, so that an interrupted run finds them complete
+    when it is resumed. The caller holds the table's lease.
 
     Raises:
-        StorageError: they could not be named; nothing is to be published then.
+        StorageError: they could not be named; nothing may be published then.
         CorruptFileError: `quarantine/rows-differ`; likewise.
         PlanError: `quarantine/of-another-table`; likewise.
     """
@@ -78,7 +78,7 @@ def name_batch(location: str, batch: QuarantinedBatch) -> None:
     if found is not None and found.run_id != batch.run_id:
         if found.table != batch.table:
             raise of_another_table(found, storage.location, batch.table)
-        discard(storage, found, batch.table)  # of a dead run, for the instant is not completed
+        discard(storage, found, batch.table)  # of a dead run: the instant is not completed
         found = None
     if found is None:
         storage.delete(ready)
@@ -88,7 +88,7 @@ def name_batch(location: str, batch: QuarantinedBatch) -> None:
 
 
 def withdraw(location: str, table: str, run_id: str, instant: str) -> None:
-    """Remove what a run gathered that publishes nothing, under its name or on its way there."""
+    """Remove what a run collected and does not publish, named or not."""
     storage, named = open_storage(location), instant_folder(instant)
     storage.delete(*gathering_folders(table, run_id))
     if storage.stat(named) is not None:
@@ -99,11 +99,11 @@ def withdraw(location: str, table: str, run_id: str, instant: str) -> None:
 
 
 def _make_ready(storage: Storage, staged: str, ready: str, batch: QuarantinedBatch) -> None:
-    """Copy what an engine of queries wrote to files that outlive a power loss, and record it."""
+    """Copy what the query engine wrote to files that survive a power loss, and record it."""
     entries = [each for each in storage.list(staged) if is_data(each)]
     rows = sum(_rows(storage, each) for each in entries)
     if rows != batch.rows:
-        raise _differs(f"{batch.rows:,} rows were to be quarantined, {rows:,} lie there", staged)
+        raise _differs(f"{batch.rows:,} rows should be quarantined, {rows:,} were written", staged)
     moves = [Move(source=join(ready, f".{TOLD}"), target=join(ready, TOLD))]
     with storage.create(moves[0].source) as out:
         out.write(batch_record(batch))
@@ -131,23 +131,23 @@ def _differs(message: str, path: str) -> CorruptFileError:
         "quarantine/rows-differ",
         message,
         where=Where(file=path),
-        remedy="Nothing was published. Run again with --fresh; let all executors see the folder"
-        " under one path.",
+        remedy="Nothing was published. Run again with --fresh, with the folder at the same path on"
+        " all executors.",
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchRecord:
-    """What is recorded of rows that one run quarantined.
+    """The record of rows that one run quarantined.
 
     Attributes:
         table: canonical location of the table.
         instant: the run's.
         run_id: the run.
-        rows: how many.
+        rows: number of rows.
         by_rule: rows by the rule that they fail; one may fail several.
         at: when, UTC.
-        operation: what was to be done with them: `bootstrap`, or a value of `WriteOperation`.
+        operation: what they were meant for: `bootstrap`, or a value of `WriteOperation`.
         redacted: columns whose values are never shown.
         version: of the record.
     """
@@ -165,12 +165,12 @@ class BatchRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantinedBatch(BatchRecord):
-    """Rows that one run quarantined, and where they lie.
+    """Rows that one run quarantined, and their location.
 
     Attributes:
         location: of all data sets of the table.
         files: paths of the Parquet files, absolute.
-        bytes: their sizes, added.
+        bytes: their total size.
     """
 
     location: str = ""
@@ -184,7 +184,7 @@ def instant_folder(instant: str) -> str:
 
 
 def instant_of_folder(entry: Entry) -> str | None:
-    """Return the instant of a data set, None for what is none."""
+    """Return the instant of a data set; None for any other entry."""
     found = _NAME.fullmatch(entry.name)
     return found[1] if found and entry.is_folder else None
 
@@ -195,7 +195,7 @@ def table_mark(table: str) -> str:
 
 
 def gathering_folders(table: str, run_id: str) -> tuple[str, str]:
-    """Return where a run gathers rows, and where they are made ready for their name."""
+    """Return where a run collects rows, and where it prepares them for their name."""
     mark = table_mark(table)
     return f".staged-{mark}-{run_id}", f".ready-{mark}-{run_id}"
 
@@ -206,7 +206,7 @@ def batch_record(batch: QuarantinedBatch) -> bytes:
 
 
 def read_batch(storage: Storage, folder: str) -> QuarantinedBatch:
-    """Return what the record of a data set says, and the files that there are.
+    """Return the record of a data set, with its existing files.
 
     Raises:
         CorruptFileError: `quarantine/not-readable`.
@@ -225,17 +225,17 @@ def read_batch(storage: Storage, folder: str) -> QuarantinedBatch:
     except (ValueError, StorageError) as error:
         raise CorruptFileError(
             "quarantine/not-readable",
-            f"what was quarantined cannot be read: {error}",
+            f"quarantined rows cannot be read: {error}",
             where=Where(file=f"{storage.location}/{path}"),
             remedy="The folder was changed by hand; restore it, or delete it.",
         ) from error
 
 
 def discard(storage: Storage, batch: QuarantinedBatch, table: str) -> None:
-    """Delete a data set; cut off at any step it leaves the whole of it, or nothing with its name.
+    """Delete a data set; an interruption leaves all of it, or nothing under its name.
 
-    It loses its name first, to one under which the next sweep of `table` removes what is left.
-    A data set that is gone already is success.
+    It is first renamed, so that the next sweep of `table` removes the rest. A data set that does
+    not exist any more is success.
     """
     named, (_, nameless) = instant_folder(batch.instant), gathering_folders(table, batch.run_id)
     storage.delete(nameless)
@@ -245,7 +245,7 @@ def discard(storage: Storage, batch: QuarantinedBatch, table: str) -> None:
 
 
 def is_data(entry: Entry) -> bool:
-    """Whether an entry of a data set holds rows."""
+    """Return whether an entry of a data set holds rows."""
     hidden = entry.name.startswith((".", "_"))
     return entry.name.endswith(".parquet") and not (entry.is_folder or hidden)
 
@@ -254,10 +254,10 @@ def of_another_table(found: QuarantinedBatch, location: str, table: str) -> Plan
     """Return the error for a location that holds rows of another table."""
     return PlanError(
         "quarantine/of-another-table",
-        f"{location} holds rows that were quarantined of {found.table}",
+        f"{location} holds quarantined rows of {found.table}",
         where=Where(file=f"{location}/{instant_folder(found.instant)}", table=table),
-        remedy="Nothing was published. Give each table a `quality.quarantine.location` of its own,"
-        " or move away what is there.",
+        remedy="Nothing was published. Give each table its own `quality.quarantine.location`,"
+        " or move those rows away.",
     )
 
 
@@ -269,4 +269,4 @@ def _recorded(found: BatchRecord) -> dict[str, Any]:
 def _check_version(version: int) -> None:
     """Raise for a record of another release."""
     if version != _VERSION:
-        raise ValueError(f"it is of version {version}")
+        raise ValueError(f"it has version {version}")

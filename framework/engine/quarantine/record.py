@@ -1,4 +1,4 @@
-"""What commits record of quarantined rows: which data sets count, and where rows came from."""
+"""The commits' record of quarantined rows: which data sets count, and where rows came from."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from framework.plan.release import FILE, ROW
 __all__ = ["CARRIED_FILE", "CARRIED_ROW", "PLACE", "Record", "read_record", "with_places"]
 
 PLACE: Final = "quarantine"
-"""Entry of a commit's audit that says where the rows of its run were quarantined."""
+"""Entry of a commit's audit: where the rows of its run were quarantined."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What the commits of a table say.
+    """The record in the commits of a table.
 
     Attributes:
         table: its canonical location.
-        timeline: as it was looked at.
-        runs: the run that made each completed data instant, "" where it was not ours.
+        timeline: as it was read.
+        runs: the run that made each completed data instant; "" if another writer did.
         released: instants whose rows were loaded again, each with the instant that did so.
-        places: locations of data sets, in the order in which they came up.
+        places: locations of data sets, in order of first occurrence.
         has_archive: whether instants were moved to the archive.
     """
 
@@ -52,10 +52,10 @@ class Record:
     has_archive: bool = False
 
     def is_published(self, batch: QuarantinedBatch) -> bool:
-        """Whether the very run that quarantined these rows has published.
+        """Return whether the run that quarantined these rows has published.
 
-        Of an instant in the archive only the time is known; then the data set's own word for its
-        table must do.
+        Of an instant in the archive only the time is known; then the data set's own record of its
+        table decides.
         """
         if batch.instant in self.runs:
             return self.runs[batch.instant] == batch.run_id
@@ -63,12 +63,12 @@ class Record:
         return is_archived and batch.table == self.table
 
     def is_waiting(self, batch: QuarantinedBatch) -> bool:
-        """Whether a data set counts: its run has published, and it was not released since."""
+        """Return whether a data set counts: its run has published, and it was not released."""
         return self.is_published(batch) and batch.instant not in self.released
 
 
 def read_record(table: str) -> Record:
-    """Return what the commits of a table say, nothing without a table; reads the head of each.
+    """Return the record in the commits of a table, empty without a table; reads each head.
 
     Raises:
         CorruptFileError: `load/facts-not-readable`, `quarantine/audit-not-readable`.
@@ -100,13 +100,13 @@ def read_record(table: str) -> Record:
 
 
 def _audit(extra: Mapping[str, str], where: Where) -> dict[str, Any]:
-    """Return the audit of a commit, nothing where there is none."""
+    """Return the audit of a commit, empty if it has none."""
     try:
         found = json.loads(extra.get(AUDIT_KEY, "{}"))
     except ValueError as error:
         raise CorruptFileError(
             "quarantine/audit-not-readable",
-            f"what the commit says of its audit is not readable: {error}",
+            f"the commit's record of its audit is not readable: {error}",
             where=where,
             remedy="The commit file was changed after it was written; restore it.",
         ) from error
@@ -118,11 +118,11 @@ CARRIED_ROW = "carried_row"
 
 
 def with_places(places: pa.Table, paths: Mapping[int, str]) -> pa.Table:
-    """Return `number` and `row` of some rows, with the file and row where each came from at first.
+    """Return `number` and `row` of some rows, with the file and row where each first came from.
 
     Args:
         places: sorted by number, then row.
-        paths: of the files, by number; each holds the first places of its rows.
+        paths: of the files, by number; each has the first places of its rows.
 
     Raises:
         CorruptFileError: `input/corrupt-file`.
@@ -149,5 +149,5 @@ def _found(numbers: np.ndarray, rows: np.ndarray, paths: Mapping[int, str]) -> I
                 "input/corrupt-file",
                 f"an input file cannot be read: {error}",
                 where=Where(file=path),
-                remedy="Restore the file, or take it out of the source.",
+                remedy="Restore the file, or remove it from the source.",
             ) from error

@@ -1,4 +1,4 @@
-"""Quarantined rows, one after the other, for people and for JSON; Spark is not needed."""
+"""Quarantined rows, one after the other, as text and as JSON, without Spark."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _NOT_SHOWN: Final = "(cannot be shown)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantinedRow:
-    """One row that was quarantined.
+    """One quarantined row.
 
     Attributes:
-        instant: of the run that did so.
+        instant: of the run that quarantined it.
         rules: names of the checks that it failed.
-        file: where it came from.
+        file: its first file.
         row: its place there, from 0.
         values: columns to values, JSON-ready; redacted ones are `***`, or null.
     """
@@ -50,10 +50,10 @@ class QuarantinedRow:
 def rows_of(
     batches: Sequence[QuarantinedBatch], *, rule: str | None = None, redacted: Collection[str] = ()
 ) -> Iterator[QuarantinedRow]:
-    """Yield the rows of data sets, in order; only those that failed `rule` where one is given.
+    """Yield the rows of data sets, in order; only those that failed `rule`, if it is given.
 
-    Reads as far as it is asked to, a few hundred rows at a time. Hidden are the columns in
-    `redacted`, and those that were to be hidden when the rows were quarantined.
+    Reads only as far as the iteration goes, a few hundred rows at a time. Hidden are the columns
+    in `redacted`, and those that were redacted when the rows were quarantined.
 
     Raises:
         CorruptFileError: `quarantine/not-readable`.
@@ -81,14 +81,14 @@ def _batches(path: str, rule: str | None) -> Iterator[pa.RecordBatch]:
     except UNREADABLE as error:
         raise CorruptFileError(
             "quarantine/not-readable",
-            f"what was quarantined cannot be read: {error}",
+            f"quarantined rows cannot be read: {error}",
             where=Where(file=path),
             remedy="The folder was changed by hand; restore it, or delete it.",
         ) from error
 
 
 def _fails(batch: pa.RecordBatch, rule: str) -> pa.Array:
-    """Return which rows name a rule."""
+    """Return which rows have failed a rule."""
     rules = batch.column(RULES)
     named = pc.equal(pc.list_flatten(rules), rule)
     places = pc.list_parent_indices(rules).filter(named)
@@ -120,7 +120,7 @@ def _shown(column: pa.Array, *, hides: bool) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it."""
+    """Return a value in JSON's types."""
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     if isinstance(value, dict):
@@ -131,7 +131,7 @@ def _plain(value: Any) -> Any:
 
 
 def _text(value: object) -> str:
-    """Return a value that JSON does not have."""
+    """Return the text of a value that JSON cannot represent."""
     if isinstance(value, Decimal):
         return format(value, "f")
     return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)

@@ -1,1 +1,1 @@
-"""Rows of file slices that no plain Parquet scan can give."""
+"""Rows of file slices that a plain Parquet scan cannot read."""

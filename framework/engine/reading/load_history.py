@@ -1,7 +1,7 @@
-"""What a table's commits record of loads: files, run ids, and one summary per instant.
+"""The record of loads in a table's commits: files, run ids, and one summary per instant.
 
-Each commit has the whole memory, as far as the source still has the files, so the newest one is
-enough; rolling a commit back rolls its memory back with it.
+Each commit has the whole record, as far as the source still has the files, so the newest one is
+enough; rolling a commit back rolls its record back with it.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadState:
-    """What the commits of a table say of earlier loads.
+    """Earlier loads, as the commits of a table record them.
 
     Attributes:
         loaded: hashes of the files of one source that are loaded.
-        run_ids: ids that runs of the table were given.
+        run_ids: ids of the table's runs.
     """
 
     loaded: frozenset[int] = frozenset()
@@ -60,18 +60,18 @@ class LoadState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadFacts:
-    """What the commit of a load says of it.
+    """The record of a load in its commit.
 
     Attributes:
         version: of these facts.
         operation: a value of `WriteOperation`.
         source: id of the source, which remembered files belong to.
         files: of the input.
-        bytes: their sizes.
-        run_id: that the run was given, None without one.
-        released: the instant whose quarantined rows were loaded, None for other loads.
+        bytes: their total size.
+        run_id: of the run, None without one.
+        released: the instant whose quarantined rows were loaded; None for other loads.
         key_rule: the table's.
-        immutable: what must stay as it was, key path in the spec to its value as text.
+        immutable: fields that cannot change, key path in the spec to value as text.
     """
 
     version: int
@@ -86,13 +86,13 @@ class LoadFacts:
 
 
 def file_hash(path: str, size: int, mtime_ns: int) -> int:
-    """Return what a file of a source is remembered by; another size or time is another file."""
+    """Return the hash that identifies a file of a source; another size or time is another file."""
     text = f"{path}\0{size}\0{mtime_ns}".encode(errors="surrogateescape")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 
 def load_facts(target: Target, plan: LoadPlan) -> dict[str, str]:
-    """Return what the commit of a load says of it under `lakestrap.*`."""
+    """Return the entries of `lakestrap.*` that record a load in its commit."""
     facts = LoadFacts(
         version=_VERSION,
         operation=plan.operation,
@@ -112,7 +112,7 @@ def load_facts(target: Target, plan: LoadPlan) -> dict[str, str]:
 
 
 def load_state(storage: Storage, timeline: Timeline, source_id: str) -> LoadState:
-    """Return what the commits say of earlier loads of a source; reads the head of each commit."""
+    """Return the recorded earlier loads of a source; reads the head of each commit."""
     loaded: frozenset[int] | None = None
     run_ids = set()
     for instant in reversed(timeline.completed):
@@ -130,7 +130,7 @@ def load_state(storage: Storage, timeline: Timeline, source_id: str) -> LoadStat
 
 
 def read_load(extra: Mapping[str, str], *, where: Where | None = None) -> LoadFacts | None:
-    """Return what a commit says of its load; None where it is not one of ours.
+    """Return a commit's record of its load; None if the commit is not Lakestrap's.
 
     Raises:
         CorruptFileError: `load/facts-not-readable`.
@@ -160,7 +160,7 @@ def _not_readable(message: str, where: Where | None) -> CorruptFileError:
     """Return the error for a commit that was changed."""
     return CorruptFileError(
         "load/facts-not-readable",
-        f"what the commit says of its load is not readable: {message}",
+        f"the commit's record of its load is not readable: {message}",
         where=where,
         remedy="The commit file was changed after it was written; restore it.",
     )
@@ -173,13 +173,13 @@ class Event:
     Attributes:
         instant: its requested time.
         action: its action.
-        state: how far it has come.
+        state: its state.
         operation: Hudi's name of the write operation; "" for actions that write no records.
         files: files that its commit names.
         rows: rows in them.
-        bytes: their sizes.
-        write_id: the run of ours, None where another writer made it.
-        audit: the audit's proof; empty where there is none.
+        bytes: their total size.
+        write_id: the Lakestrap run; None if another writer made it.
+        audit: the audit's proof; empty if there is none.
     """
 
     instant: str

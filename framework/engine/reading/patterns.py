@@ -1,4 +1,4 @@
-"""Choosing partitions by their path: exact, by a leading folder, or by a glob of folder names."""
+"""Selection of partitions by path: exact, by a leading folder, or by a glob of folder names."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["choose_partitions"]
 
 
 def choose_partitions(paths: Iterable[str], pattern: str | None, *, table: str) -> Iterable[str]:
-    """Return the partition paths that `pattern` names; for None all of them, as they come.
+    """Return the partition paths that `pattern` selects; for None all of them, in order.
 
-    A pattern that is a path, or the folder above some, means these; nothing in it is special then.
-    Else each level is a glob for one folder name: `*`, `?`, `[a-c]`, `[!a]`, `[^a]`, `{a,b}`;
-    fewer levels than the partitions have choose everything below.
+    A pattern that is a path, or the folder above some, selects these; nothing in it is special
+    then. Else each level is a glob for one folder name: `*`, `?`, `[a-c]`, `[!a]`, `[^a]`, `{a,b}`;
+    fewer levels than the partitions have select everything below.
 
     Raises:
         PlanError: `read/partition-matches-nothing`, `read/bad-glob`.
@@ -38,7 +38,6 @@ def choose_partitions(paths: Iterable[str], pattern: str | None, *, table: str) 
 
 
 def _matching(paths: Iterable[str], glob: Pattern) -> list[str]:
-    """Return the paths that match."""
     return [path for path in paths if glob.fullmatch(path)]
 
 
@@ -50,7 +49,7 @@ def _glob(pattern: str) -> Pattern:
     except PatternError as error:
         raise PlanError(
             "read/bad-glob",
-            f"{pattern!r} is no glob: {error}",
+            f"{pattern!r} is not a valid glob: {error}",
             remedy="Close each '[' with ']' and each '{' with '}'.",
         ) from error
 

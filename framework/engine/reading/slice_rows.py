@@ -36,12 +36,12 @@ __all__ = [
 ]
 
 _DECIDE: Final = (MetaField.RECORD_KEY.value, IS_DELETED)
-"""What decides which version of a record stays, beside the ordering column."""
+"""Columns that decide which version of a record wins, besides the ordering column."""
 _META: Final[list[pa.Field]] = [pa.field(name, pa.string()) for name in META_COLUMNS]
 
 
 def drifted(path: str, what: str) -> SourceDriftError:
-    """Return the error for a source file that rows depend on and that is another now."""
+    """Return the error for a source file that rows depend on and that has changed."""
     return SourceDriftError(
         "source/drift",
         f"the source file changed since the table adopted it: {what}",
@@ -52,15 +52,15 @@ def drifted(path: str, what: str) -> SourceDriftError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceTable:
-    """What reading any slice of a table takes.
+    """The parameters for reading any slice of a table.
 
     Attributes:
         location: the table's.
         schema: encoded Arrow schema of the table's columns, partition columns included.
         in_folders: those of them that folders stand for.
-        ordering: the column whose greater value wins, None where the later write does.
+        ordering: the column whose greater value wins; None if the later write wins.
         instants: file names of the timeline.
-        until: the last instant that counts, None where all do.
+        until: the last instant that counts; None if all do.
     """
 
     location: str
@@ -80,7 +80,7 @@ class SliceTable:
         in_folders: Iterable[str],
         rule: MergeRule,
     ) -> SliceTable:
-        """Return what a table's slices are read with."""
+        """Return the parameters for a table's slices."""
         return cls(
             location=storage.location,
             schema=encode_schema(schema),
@@ -99,10 +99,10 @@ class SliceTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceFiles:
-    """The files that hold a slice's rows; paths are relative to the table.
+    """The files of a slice's rows; paths are relative to the table.
 
     Attributes:
-        base: path of the base file or skeleton, None where records are in log files only.
+        base: path of the base file or skeleton; None if records are in log files only.
         logs: oldest first.
         source: the file behind a skeleton, else None.
     """
@@ -134,15 +134,15 @@ def slice_rows(
     Holds them in memory. Columns that folders stand for have the folder's value.
 
     Args:
-        table: whose slice it is.
+        table: the parameters of its table.
         found: the slice.
         values: of the partition's columns.
-        meta: the meta columns that are wanted, the record key among them.
-        encoded: whether texts of a slice without logs that its file has as numbers into a
-            dictionary may come so: they are read, moved and written in a fraction of the time.
+        meta: the requested meta columns, the record key among them.
+        encoded: whether texts of a slice without logs that its file has dictionary-encoded may
+            stay so: they are read, moved and written in a fraction of the time.
 
     Raises:
-        SourceDriftError: `source/drift`; the file behind a skeleton is another now.
+        SourceDriftError: `source/drift`; the file behind a skeleton has changed.
         CorruptFileError: `file/not-readable`, `file/time-zone-unknown`, or see `read_changes` and
             `merged`.
         UnsupportedTableError: see `read_changes`.
@@ -173,10 +173,10 @@ def _with_folders(
 def slice_gone(table: SliceTable, found: SliceFiles) -> np.ndarray:
     """Return which rows of a slice's base file its log files replace or delete, ascending.
 
-    Of the base file and of the logs no more is decoded than keys and ordering values.
+    Decodes no more of the base file and the logs than keys and ordering values.
 
     Raises:
-        SourceDriftError, CorruptFileError, UnsupportedTableError: as of `slice_rows`.
+        SourceDriftError, CorruptFileError, UnsupportedTableError: see `slice_rows`.
     """
     narrow = [field for field in _stored(table) if field.name in {*_DECIDE, table.ordering}]
     gone, _ = _replaced(table, found, pa.schema(narrow))
@@ -186,13 +186,13 @@ def slice_gone(table: SliceTable, found: SliceFiles) -> np.ndarray:
 def slice_changes(
     table: SliceTable, found: SliceFiles, values: Mapping[str, PartitionValue]
 ) -> pa.Table:
-    """Return the rows of a slice's log files that stay, with the columns of `slice_rows`.
+    """Return the rows of a slice's log files that win, with the columns of `slice_rows`.
 
-    Together with the rows of the base file that are not in `slice_gone` they are the slice's. Where
+    Together with the rows of the base file that are not in `slice_gone` they make up the slice. If
     the later write wins, the base file is not read.
 
     Raises:
-        SourceDriftError, CorruptFileError, UnsupportedTableError: as of `slice_rows`.
+        SourceDriftError, CorruptFileError, UnsupportedTableError: see `slice_rows`.
     """
     stored = _stored(table)
     above = found if table.ordering in stored.names else replace(found, base=None)
@@ -203,7 +203,7 @@ def slice_changes(
 def _replaced(
     table: SliceTable, found: SliceFiles, stored: pa.Schema
 ) -> tuple[np.ndarray, pa.Table]:
-    """Return places of base rows that do not stay, and the columns `stored` of rows that come."""
+    """Return the places of base rows that lose, and the columns `stored` of rows that win."""
     storage = open_storage(table.location)
     narrow = [field for field in stored if field.name in {*_DECIDE, table.ordering}]
     base = _base_rows(storage, found, pa.schema(narrow), encoded=False)
@@ -215,15 +215,15 @@ def slice_columns(table: SliceTable, found: SliceFiles, names: Iterable[str]) ->
     """Return some stored columns of all rows of a slice, in the row order of `slice_rows`.
 
     Of a slice without log files nothing else is read; the file behind a skeleton is not opened for
-    meta columns. Where there are log files, the key and the ordering column are read as well.
+    meta columns. With log files, the key and the ordering column are read too.
 
     Args:
-        table: whose slice it is.
+        table: the parameters of its table.
         found: the slice.
         names: meta columns, or columns that no folder stands for.
 
     Raises:
-        SourceDriftError, CorruptFileError, UnsupportedTableError: as of `slice_rows`.
+        SourceDriftError, CorruptFileError, UnsupportedTableError: see `slice_rows`.
     """
     wanted = list(names)
     needed = {*wanted, MetaField.RECORD_KEY.value, table.ordering} if found.logs else {*wanted}
@@ -254,7 +254,7 @@ def _stored_rows(
 def _base_rows(
     storage: Storage, found: SliceFiles, schema: pa.Schema, *, encoded: bool
 ) -> pa.Table:
-    """Return the rows of a slice's base file; none where records are in logs only."""
+    """Return the rows of a slice's base file; none if records are in logs only."""
     if found.base is None:
         return schema.empty_table()
     base = _read(storage, found.base, schema, encoded=encoded)
@@ -277,7 +277,7 @@ def _source_rows(
     name = name_of(source.uri)
     entry = folder.stat(name)
     if entry is None:
-        raise drifted(source.uri, "it is gone")
+        raise drifted(source.uri, "it is missing")
     if entry.size != source.size:
         raise drifted(source.uri, f"it has {entry.size} bytes, not {source.size}")
     data = pa.schema([field for field in schema if field.name not in META_COLUMNS])
@@ -285,7 +285,7 @@ def _source_rows(
 
 
 def _read(storage: Storage, path: str, schema: pa.Schema, *, encoded: bool) -> pa.Table:
-    """Return those columns of a Parquet file that the schema has."""
+    """Return the columns of a Parquet file that the schema has."""
     try:
         with storage.open_input(path) as stream:
             footer = SealedFooter.read(stream)
@@ -309,7 +309,7 @@ def _read(storage: Storage, path: str, schema: pa.Schema, *, encoded: bool) -> p
 
 
 def _fitted(rows: pa.Table, schema: pa.Schema, place: Where, *, encoded: bool) -> pa.Table:
-    """Return the columns of `schema`; with `encoded`, texts that are encoded stay so."""
+    """Return the columns of `schema`; with `encoded`, dictionary-encoded texts stay so."""
     kept = [f for f in schema if encoded and f.name in rows.schema.names]
     kept = [f for f in kept if rows.schema.field(f.name).type == pa.dictionary(pa.int32(), f.type)]
     names = {field.name for field in kept}

@@ -1,4 +1,4 @@
-"""What a reader knows of a table before it looks at any file."""
+"""A table as a reader knows it before it opens any data file."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class Table:
     Attributes:
         storage: opened at the table's base path.
         properties: of a table at version 6.
-        timeline: what is completed, as one listing saw it.
+        timeline: what is completed, from one listing.
         schema: columns without meta columns, partition columns included.
         partition: partition columns in folder order; empty for an unpartitioned table.
-        rule: how skeletons got their keys, None unless they are proven to be ours.
+        rule: how skeletons got their keys; None unless they are proven to be Lakestrap's.
         has_widened: whether an adopted file has a column in a narrower type than the table.
-        skipped: partitions that a bootstrap of ours left outside the table.
+        skipped: partitions that a Lakestrap bootstrap left outside the table.
     """
 
     storage: Storage
@@ -70,7 +70,7 @@ class Table:
 
     @property
     def layout(self) -> SourceLayout:
-        """How partition paths hold their values."""
+        """How partition paths encode their values."""
         if not self.partition:
             return SourceLayout.NONE
         return SourceLayout.HIVE if self.properties.hive_style else SourceLayout.POSITIONAL
@@ -82,7 +82,7 @@ class Table:
         return [field for field in self.schema if field.name not in by_folder]
 
     def require_meta_columns(self, question: str) -> None:
-        """Raise where the rows have no meta columns, without which `question` has wrong answers.
+        """Raise if the rows have no meta columns, without which `question` has wrong answers.
 
         Raises:
             UnsupportedTableError: `read/no-meta-columns`.
@@ -99,10 +99,10 @@ class Table:
 
 
 def open_table(location: str, as_of: Moment | None = None) -> Table:
-    """Return what there is at `location`, or was at a moment of the past.
+    """Return the table at `location`, as it is, or as it was at a moment of the past.
 
-    Costs one listing and one or two heads of commits; for the past also one small read for each
-    clean on the timeline.
+    Costs one listing and one or two heads of commits; for the past also one small read per clean
+    on the timeline.
 
     Raises:
         UnsupportedTableError: `read/not-a-table`, `read/table-version`, `read/no-schema`,
@@ -179,15 +179,15 @@ def _parsed(storage: Storage, path: str, text: str) -> pa.Schema:
             storage,
             "reserved-column",
             f"column '{name}' has a name that Spark or Lakestrap uses itself when it reads files",
-            "Read the table with Apache Hudi, or rename the column in the source and begin the "
-            "table anew.",
+            "Read the table with Apache Hudi, or rename the column in the source and create the "
+            "table again.",
         )
     return pa.schema([field for field in schema if field.name not in META_COLUMNS])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Adoption:
-    """What our bootstrap left in its commit: see `Table`."""
+    """The record of a Lakestrap bootstrap in its commit: see `Table`."""
 
     rule: KeyRule | None = None
     has_widened: bool = False
@@ -195,9 +195,9 @@ class _Adoption:
 
 
 def _adoption(storage: Storage, timeline: Timeline) -> _Adoption:
-    """Return what our bootstrap left in its commit; nothing where the bootstrap was not ours.
+    """Return the record of the bootstrap in its commit; empty if it was not Lakestrap's.
 
-    Where it made no skeletons, there is no rule to make their keys by.
+    If it made no skeletons, there is no rule for their keys.
     """
     found = next((each for each in timeline.completed if each.action in DATA_ACTIONS), None)
     if found is None:
@@ -211,7 +211,7 @@ def _adoption(storage: Storage, timeline: Timeline) -> _Adoption:
     is_adopted = found.requested_time == facts.instant == BOOTSTRAP_INSTANT
     if not is_adopted or _RULE not in stored:
         return _Adoption(skipped=skipped)
-    rule = KeyRule.from_json(stored[_RULE])  # type: ignore[arg-type]  # it checks what it is given
+    rule = KeyRule.from_json(stored[_RULE])  # type: ignore[arg-type]  # it validates its argument
     widened = Trait.WIDENED in facts.traits
     return _Adoption(rule=rule, has_widened=widened, skipped=skipped)
 
@@ -219,7 +219,7 @@ def _adoption(storage: Storage, timeline: Timeline) -> _Adoption:
 def _partition(
     storage: Storage, properties: TableProperties, schema: pa.Schema
 ) -> tuple[PartitionField, ...]:
-    """Return the partition columns of a table that others began, typed as its schema has them."""
+    """Return the partition columns of another writer's table, typed as in its schema."""
     if not properties.partition_fields:
         return ()
     generator = properties.key_generator.rpartition(".")[2]
@@ -227,14 +227,14 @@ def _partition(
         raise _unsupported(
             storage,
             "key-generator",
-            f"{generator} makes folders whose text is no column's value",
+            f"{generator} makes folders whose text is not a column value",
             "Read the table with Apache Hudi.",
         )
     return tuple(_partition_field(storage, n, schema) for n in properties.partition_fields)
 
 
 def _partition_field(storage: Storage, name: str, schema: pa.Schema) -> PartitionField:
-    """Return one partition column; text where the schema does not have it."""
+    """Return one partition column; text if the schema lacks it."""
     kind = schema.field(name).type if name in schema.names else pa.string()
     for is_kind, declared in _TYPES:
         if is_kind(kind):
@@ -248,7 +248,7 @@ def _partition_field(storage: Storage, name: str, schema: pa.Schema) -> Partitio
 
 
 def _with_partition_columns(schema: pa.Schema, partition: tuple[PartitionField, ...]) -> pa.Schema:
-    """Return the schema with partition columns that it lacks at its end."""
+    """Return the schema with the partition columns that it lacks appended."""
     missing = [pa.field(f.name, pa.string()) for f in partition if f.name not in schema.names]
     return pa.schema([*schema, *missing])
 
@@ -256,7 +256,6 @@ def _with_partition_columns(schema: pa.Schema, partition: tuple[PartitionField, 
 def _unsupported(
     storage: Storage, condition: str, message: str, remedy: str
 ) -> UnsupportedTableError:
-    """Return the error for a table that cannot be read."""
     return UnsupportedTableError(
         f"read/{condition}", message, where=Where(table=storage.location), remedy=remedy
     )

@@ -1,4 +1,4 @@
-"""The port through which a run learns which files make up its table (RFC-03).
+"""The port that provides a run with the files of its table (RFC-03).
 
 The adapter here lists folders; the one that keeps a view in the driver, and serves it to tasks, is
 in `framework.spark.backend`. Tasks know neither: they get an address, or nothing.
@@ -37,14 +37,14 @@ __all__ = [
 
 
 class Views(Protocol):
-    """Gives views of a table as of the timeline that a run goes by."""
+    """Provides views of a table as of the timeline of a run."""
 
     def opened(self, table: Table) -> AbstractContextManager[FileSystemView]:
-        """Give a view for use in this process, as of `table.timeline`."""
+        """Open a view for use in this process, as of `table.timeline`."""
         ...
 
     def address(self, table: Table) -> ServiceAddress | None:
-        """Return where tasks may ask for the same view, None where descriptors name the files."""
+        """Return where tasks may request the same view; None if descriptors name the files."""
         ...
 
 
@@ -52,11 +52,11 @@ class ListedViews:
     """Views by listing; tasks get the slices themselves."""
 
     def opened(self, table: Table) -> AbstractContextManager[FileSystemView]:
-        """Give a view that lists each partition it is asked for."""
+        """Open a view that lists each requested partition."""
         return listing_view(table)
 
     def address(self, _: Table) -> ServiceAddress | None:
-        """There is nobody to ask."""
+        """Return None: there is no service."""
         return None
 
 
@@ -65,7 +65,7 @@ LISTED: Final = ListedViews()
 
 @contextmanager
 def listing_view(table: Table) -> Iterator[FileSystemView]:
-    """Give a view that lists and compares with commits, while the table's index is open."""
+    """Open a view that lists and compares with commits, while the table's index is open."""
     with BootstrapIndex.open(table.storage) or nullcontext() as index:
         yield checked(ListingView(table.storage, table.timeline, index), table)
 
@@ -101,9 +101,9 @@ class AskedSlice:
 
     Attributes:
         group: the file group.
-        files: of its latest slice; None where the task asks the timeline service for them.
-        committed: then what commits recorded of each log file, by path: a service does not serve
-            it.
+        files: of its latest slice; None if the task requests them from the timeline service.
+        committed: in that case the commits' record of each log file, by path, which a service does
+            not serve.
     """
 
     group: FileGroupId
@@ -112,7 +112,7 @@ class AskedSlice:
 
 
 def asked(found: FileSlice, *, by_address: bool) -> AskedSlice:
-    """Return a slice for a task that can ask the service, or that cannot."""
+    """Return a slice for a task with or without access to the service."""
     if not by_address:
         return AskedSlice(group=found.group, files=SliceFiles.of(found))
     committed = {each.path: each.committed for each in found.logs}
@@ -123,7 +123,7 @@ class AskedSlices:
     """The files of the slices that one task works on.
 
     Attributes:
-        fallbacks: how many questions the service did not answer, so that folders were listed.
+        fallbacks: number of requests that the service did not answer, so that folders were listed.
     """
 
     def __init__(
@@ -162,16 +162,16 @@ def looked_up(
 ) -> AskedSlices:
     """Return the slices of a task's groups: by one call of the service, if there is an address.
 
-    Where the service does not answer, as of the very timeline of the run, the partitions are
-    listed; the answer is the same.
+    If the service does not answer as of exactly the run's timeline, the partitions are listed; the
+    answer is the same.
 
     Args:
-        address: the service's, None where the slices name their files.
-        table: whose slices they are, with the run's timeline.
-        slices: what the task works on.
+        address: the service's; None if the slices name their files.
+        table: the parameters of their table, with the run's timeline.
+        slices: the slices of the task.
 
     Raises:
-        CorruptFileError: `view/group-gone`; a group is not there any more.
+        CorruptFileError: `view/group-gone`; a group no longer exists.
     """
     wanted = [each.group for each in slices if each.files is None]
     if address is None or not wanted:
@@ -195,10 +195,10 @@ def _own_view(table: SliceTable) -> ListingView:
 
 
 def _gone(table: SliceTable, path: str, file_id: str) -> CorruptFileError:
-    """Return the error for a group that went while a run worked on it."""
+    """Return the error for a group that disappeared during a run."""
     return CorruptFileError(
         "view/group-gone",
-        f"file group {file_id} is not there any more",
+        f"file group {file_id} no longer exists",
         where=Where(table=table.location, partition=path),
         remedy="Another writer removed it during the run; nothing was published, run again.",
     )

@@ -1,1 +1,1 @@
-"""What a gate found, in every form: JSON, JUnit, Markdown, HTML, Great Expectations, lineage."""
+"""A gate's findings in every form: JSON, JUnit, Markdown, HTML, Great Expectations, lineage."""

@@ -1,8 +1,8 @@
-"""The report's JSON: typed values, of which the document and its JSON Schema are made.
+"""The report's JSON: typed values that define the document and its JSON Schema.
 
-It is the one form that leaves nothing out and cuts no text. Members are only added while
-`report_version` stays the same; that holds for `Budget`, `ColumnFigures` and `Fate` too, which the
-document has as they are. A member that does not apply is null, never absent.
+It is the only form that omits nothing and cuts no text. Members are only added while
+`report_version` stays the same; that includes `Budget`, `ColumnFigures` and `Fate`, which the
+document embeds. A member that does not apply is null, never absent.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleDocument:
-    """One bad row: `row` counts from 0, `values` are texts, `***` where they are redacted."""
+    """One bad row: `row` counts from 0, `values` are texts, `***` if redacted."""
 
     file: str
     row: int | None
@@ -43,8 +43,8 @@ class SampleDocument:
 class CheckDocument:
     """One check and its result.
 
-    `meaning` is for people. `fraction` is the share of the rows that was looked at. `expectation`
-    is what Great Expectations gave, empty for other kinds.
+    `meaning` is for people. `fraction` is the share of the rows that was checked. `expectation`
+    is the result of Great Expectations, empty for other kinds.
     """
 
     name: str
@@ -71,7 +71,7 @@ class CheckDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportDocument:
-    """All that one gate found; `keys` is the proof of the keys, empty where there is none."""
+    """All findings of one gate; `keys` is the proof of the keys, empty if there is none."""
 
     report_version: Literal[1]
     verdict: VerdictWord
@@ -93,7 +93,7 @@ class ReportDocument:
 
 
 def report_schema() -> dict[str, object]:
-    """Return the JSON Schema of a report, which is `schemas/report.schema.json`."""
+    """Return the JSON Schema of a report, the content of `schemas/report.schema.json`."""
     return json_schema(ReportDocument, title="Report of run-pipeline")
 
 
@@ -103,12 +103,12 @@ def report_text(report: AuditReport) -> str:
 
 
 def report_members(report: AuditReport) -> dict[str, object]:
-    """Return the members of the report's document as values that every JSON parser reads."""
+    """Return the members of the report's document as values that every JSON parser accepts."""
     return plain_mapping(json_members(report_document(report)))
 
 
 def report_document(report: AuditReport) -> ReportDocument:
-    """Return the report as a document; its texts are as they came."""
+    """Return the report as a document, with its texts unchanged."""
     found = verdict(report)
     return ReportDocument(
         report_version=1,

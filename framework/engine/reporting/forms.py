@@ -1,4 +1,4 @@
-"""One report, five forms."""
+"""One report in five forms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["render"]
 def render(report: AuditReport, form: ReportForm) -> str:
     """Return the report in a form, as text that UTF-8 can hold and that ends in a newline.
 
-    A report that passed says "published" of its rows, so it is rendered once they are.
+    A passed report calls its rows published, so it is rendered once they are.
     """
     match form:
         case ReportForm.HTML:

@@ -1,10 +1,10 @@
 """A report as the JSON of a Great Expectations validation result (as version 1.24 writes it).
 
-Only expectations have a type of their own there, and GX's pages fail on a type that nobody has
-registered. Other checks are therefore given as `unexpected_rows_expectation`, whose query selects
-the bad rows: for a predicate that is the very question the gate asked. No `description` is set,
-since GX puts that into its pages without escaping it; the query begins with the name instead.
-Samples stand in `details`, not in `partial_unexpected_list`, which GX does not escape either.
+There only expectations have a type, and GX's pages fail on a type that is not registered. Other
+checks are therefore written as `unexpected_rows_expectation`, whose query selects the bad rows: for
+a predicate that is exactly what the gate checked. No `description` is set, since GX puts that into
+its pages without escaping it; the query starts with the name instead. Samples are in `details`, not
+in `partial_unexpected_list`, which GX does not escape either.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _NO_EXCEPTION: Final = {
 def gx_text(report: AuditReport) -> str:
     """Return the JSON of an `ExpectationSuiteValidationResult`, ending in a newline.
 
-    As with GX, `success` is that of every expectation: it is false where a check only warned or
-    took rows out, which `severity: warning` says; `meta.lakestrap.passed` is the gate's verdict.
+    As with GX, `success` is that of every expectation: it is false if a check only warned or
+    excluded rows, which `severity: warning` marks; `meta.lakestrap.passed` is the gate's verdict.
     """
     results = [*_keys(report), *(_result(each) for each in report.checks)]
     document = report_members(report)
@@ -76,7 +76,7 @@ def _statistics(results: list[dict[str, Any]]) -> dict[str, object]:
 
 
 def _keys(report: AuditReport) -> list[dict[str, Any]]:
-    """Return the result of the record keys, if they were asked for."""
+    """Return the result of the record keys, if they were checked."""
     if not report.keys and not keys_refused(report):
         return []
     columns = "_hoodie_record_key"
@@ -144,7 +144,7 @@ def _config(kind: str, kwargs: dict[str, Any], meta: dict[str, Any]) -> dict[str
 
 
 def _found(result: CheckResult) -> dict[str, Any]:
-    """Return what GX reports of a check that counts bad rows; its pages want count and share."""
+    """Return GX's fields of a check that counts bad rows; its pages need count and share."""
     samples = [
         {"file": row.file, "row": row.row, "key": row.key, **row.values} for row in result.samples
     ]
@@ -160,7 +160,7 @@ def _found(result: CheckResult) -> dict[str, Any]:
 
 
 def _bad_rows(check: Check) -> str:
-    """Return SQL for the rows that a check calls bad; GX puts the batch in place of `{batch}`."""
+    """Return SQL for the bad rows of a check; GX replaces `{batch}`."""
     text = _literal(check.text)
     null = "TRUE" if check.allow_null else "FALSE"
     if check.kind is CheckKind.QUERY:

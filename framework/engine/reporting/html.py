@@ -1,6 +1,6 @@
 """A report as one HTML file that needs no network and no script, whatever the data.
 
-The page is `page/report.html.jinja` with its style sheet; here is what is put into it.
+The page is `page/report.html.jinja` with its style sheet; this module provides its values.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ _MARKS: Final = {
     Outcome.DROPPED: "- dropped",
 }
 _OVER: Final = {
-    CheckedRows.WRITTEN: "what this run writes",
-    CheckedRows.TABLE: "the table as it will be",
+    CheckedRows.WRITTEN: "rows that this run writes",
+    CheckedRows.TABLE: "the table after this run",
 }
 
 PAGE: Final = Path(__file__).parent / "page"
@@ -67,7 +67,7 @@ _SIGNS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownCell:
-    """One value of a bad row; `named` where the check speaks of its column."""
+    """One value of a bad row; `named` if the check refers to its column."""
 
     name: str
     value: str | None
@@ -81,7 +81,7 @@ class ShownCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownRow:
-    """One bad row: the columns that the check speaks of in front, and how many are not shown."""
+    """One bad row: the columns that the check refers to first, and the number of hidden ones."""
 
     place: str
     key: str | None
@@ -91,16 +91,16 @@ class ShownRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownCheck:
-    """One check with what it found.
+    """One check with its result.
 
     Attributes:
-        result: what it found.
+        result: its result.
         mark: its outcome.
-        count: the shortest form of what was found.
-        demand: what the code is to the rows.
+        count: the shortest form of the result.
+        demand: what the code requires of the rows.
         code: SQL, or an expectation with its arguments.
-        facts: names and values, which are fit to be shown.
-        samples: the bad rows that there is room for.
+        facts: names and values, which are safe to show.
+        samples: the bad rows that are shown.
         samples_title: how many of how many.
     """
 
@@ -115,12 +115,12 @@ class ShownCheck:
 
     @property
     def opened(self) -> bool:
-        """Whether a reader sees all of it at once."""
+        """Whether it is expanded at first."""
         return self.result.outcome in {Outcome.FAILED, Outcome.WARNED}
 
 
 def shown_checks(results: Sequence[CheckResult]) -> list[ShownCheck]:
-    """Return the first of all checks, those that refuse the run in front."""
+    """Return the first checks, with those that refuse the run in front."""
     shown, left = [], _SAMPLES
     for result in words.by_gravity(results)[:_CHECKS]:
         samples = result.samples[: min(left, _SAMPLES_EACH)]
@@ -168,7 +168,7 @@ def _check_facts(result: CheckResult) -> Iterator[tuple[str, str]]:
         yield "Share", words.share_text(result.failed / result.rows)
     yield "Allowed", words.allowed_text(check)
     yield "On failure", words.ON_FAIL[check.on_fail]
-    yield "Looks at", _OVER[check.over]
+    yield "Rows", _OVER[check.over]
     if check.kind is CheckKind.EXPECT:
         yield "Null", "counts as met" if check.allow_null else "counts as failed"
     yield "Time", f"{result.seconds:.2f} s" if result.seconds else "one pass with others"
@@ -192,7 +192,7 @@ def _row(row: FailedRow, named: set[str]) -> ShownRow:
 def html_text(report: AuditReport) -> str:
     """Return the report as an HTML document that ends in a newline.
 
-    Its size is bounded, a few megabytes at most: what is left out is counted. Nothing in it runs or
+    Its size is bounded, a few megabytes at most: what is omitted is counted. Nothing in it runs or
     is fetched, which its content security policy also forbids.
     """
     found = words.verdict(report)
@@ -216,7 +216,7 @@ def html_text(report: AuditReport) -> str:
 
 @cache
 def _template() -> Template:
-    """Return the page; what is put into it is escaped, and a name that is not there is an error."""
+    """Return the page's template; values are escaped, and an unknown name is an error."""
     environment = Environment(
         loader=FileSystemLoader(PAGE),
         autoescape=True,
@@ -242,7 +242,7 @@ def _template() -> Template:
 
 
 def _facts(report: AuditReport) -> dict[str, str]:
-    """Return what one needs to find the run again."""
+    """Return the facts that identify the run."""
     return {
         "Instant": report.instant or "none: nothing was to be published",
         "Run": report.run_id,
@@ -274,7 +274,7 @@ def _keys(report: AuditReport) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Column:
-    """A column's figures with what its bars show."""
+    """A column's figures with the values of its bars."""
 
     figures: ColumnFigures
     distinct_rows: int
@@ -303,7 +303,7 @@ class _Piece:
 
 
 def _bar_pieces(amounts: Mapping[str, float], of: float) -> Iterator[_Piece]:
-    """Yield the pieces of a bar; what is there is never too thin to be seen: others give way."""
+    """Yield the pieces of a bar; none is too thin to be seen, at the cost of the others."""
     shares = {kind: amount / (of or 1) for kind, amount in amounts.items() if amount > 0}
     widths = {kind: max(100 * share, _THINNEST) for kind, share in shares.items()}
     scale, x = min(1.0, 100 / max(sum(widths.values()), 1.0)), 0.0

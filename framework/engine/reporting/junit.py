@@ -21,9 +21,9 @@ _REFUSED: Final = 3
 def junit_text(report: AuditReport) -> str:
     """Return JUnit XML that ends in a newline.
 
-    A check that warned, or took rows out, passes; what it found is its output. A refusal that no
-    check and no key explains is a case of its own: a failure where the data is to blame, an error
-    where a check could not run.
+    A check that warned, or excluded rows, passes; its findings are its output. A refusal that
+    neither checks nor keys explain is a case of its own: a failure if the data is to blame, an
+    error if a check could not run.
     """
     cases = [*_keys(report), *(_check(report, each) for each in report.checks), *_rest(report)]
     counts = {
@@ -62,7 +62,7 @@ def _properties(report: AuditReport) -> Iterator[tuple[str, str]]:
 
 
 def _keys(report: AuditReport) -> Iterator[ET.Element]:
-    """Yield the case of the keys; none where nobody asked for them."""
+    """Yield the case of the keys; none if they were not checked."""
     if keys_refused(report):
         case = _case(report, "record keys")
         samples, more = key_samples(report)
@@ -103,7 +103,7 @@ def _check(report: AuditReport, result: CheckResult) -> ET.Element:
 
 
 def _rest(report: AuditReport) -> Iterator[ET.Element]:
-    """Yield a case for what refused the run beside keys and checks."""
+    """Yield a case for a refusal by neither keys nor checks."""
     failed = any(each.outcome is Outcome.FAILED for each in report.checks)
     if report.refusal and not failed and not keys_refused(report):
         case = _case(report, "gate")

@@ -1,4 +1,4 @@
-"""The proof of the record keys, or what refused them, in words."""
+"""The proof of the record keys, or their refusal, in words."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _PLACES: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeySample:
-    """A key that refused the run, "" where there is none, and the places that hold it."""
+    """A key that refused the run, "" if there is none, and its places."""
 
     key: str
     places: str
 
 
 def keys_refused(report: AuditReport) -> bool:
-    """Whether it was the record keys that refused the run."""
+    """Return whether the record keys refused the run."""
     return str(report.refusal.get("condition", "")) in _REFUSALS
 
 
@@ -48,7 +48,7 @@ def key_rule_text(report: AuditReport) -> str:
 
 
 def proof_text(report: AuditReport) -> str:
-    """Return how the keys were proven, "" where they were not."""
+    """Return how the keys were proven; "" if they were not."""
     proof = report.keys
     if not proof or keys_refused(report):
         return ""
@@ -64,7 +64,7 @@ def proof_text(report: AuditReport) -> str:
 
 
 def key_samples(report: AuditReport) -> tuple[list[KeySample], int]:
-    """Return at most 20 of the keys that refused the run, and how many more there are."""
+    """Return at most 20 of the keys that refused the run, and the number of others."""
     found = _mapping(report.refusal.get("report")) if keys_refused(report) else {}
     samples = found.get("samples")
     each = [one for one in samples if isinstance(one, Mapping)] if isinstance(samples, list) else []

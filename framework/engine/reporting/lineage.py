@@ -1,4 +1,4 @@
-"""A run as events of OpenLineage (2-0-2), with what the gate found as facets of quality."""
+"""A run as OpenLineage events (2-0-2), with the gate's findings as facets of quality."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _BUSY: Final = {408, 429}
 
 @unique
 class RunState(StrEnum):
-    """What an event says of a run."""
+    """The kind of an event."""
 
     START = "START"
     COMPLETE = "COMPLETE"
@@ -53,11 +53,11 @@ def run_event(
     """Return one event of a run, JSON-ready; the same arguments give the same event.
 
     Args:
-        report: what the gate found; with `START` only table, location, subject and run count.
+        report: the gate's findings; `START` uses only table, location, subject and run.
         kind: one `START`, then one of the others.
-        source: location of what was loaded; None makes the table itself the input that was looked
-            at, as where nothing is loaded.
-        at: when it happened, UTC, as of `AuditReport.at`, which is the default.
+        source: location of the loaded data; None makes the table itself the input, as if nothing
+            is loaded.
+        at: when it happened, UTC, in the form of `AuditReport.at`, which is the default.
     """
     ended = kind is not RunState.START
     looked_at: dict[str, object] = _dataset(source or report.location)
@@ -85,7 +85,7 @@ def run_event(
 
 
 def run_uuid(report: AuditReport) -> str:
-    """Return the run's UUID, made of the table's location and the run's id."""
+    """Return the run's UUID, derived from the table's location and the run's id."""
     return str(uuid.uuid5(_RUNS, f"{report.location}\n{report.run_id}"))
 
 
@@ -96,13 +96,13 @@ def emit(
     timeout_s: float = _TIMEOUT_S,
     pauses_s: Sequence[float] = _PAUSES_S,
 ) -> Note | None:
-    """Send an event; return a warning where that failed. It never raises and fails no run.
+    """Send an event; return a warning if that failed. Never raises and fails no run.
 
     Args:
-        event: as `run_event` makes it.
+        event: as from `run_event`.
         destination: an `http` or `https` URL that takes a POST, or a file to append a line to.
-        timeout_s: how long each answer of a server may take.
-        pauses_s: waits before further attempts, made where the server is out of reach or busy.
+        timeout_s: limit for each answer of a server, in seconds.
+        pauses_s: waits before further attempts if the server is unreachable or busy, in seconds.
     """
     try:
         line = json.dumps(event, ensure_ascii=True, separators=(",", ":")).encode()
@@ -118,7 +118,7 @@ def emit(
 
 
 def _producer() -> str:
-    """Return who makes the events, as a URI."""
+    """Return the producer of the events, as a URI."""
     try:
         return f"urn:lakestrap:{version('lakestrap')}"
     except PackageNotFoundError:
@@ -172,7 +172,7 @@ def _key_assertion(report: AuditReport) -> list[dict[str, object]]:
 
 
 def _assertion(result: CheckResult) -> dict[str, object]:
-    """Return one check; neither bad rows nor what was observed, which may be a value of one."""
+    """Return one check, without bad rows and the observed value, which may be one of theirs."""
     check = result.check
     column = check.arguments.get("column")
     is_gx = check.kind is CheckKind.GX
@@ -190,7 +190,7 @@ def _assertion(result: CheckResult) -> dict[str, object]:
 
 
 def _error(report: AuditReport) -> dict[str, object]:
-    """Return why the run failed; the refusal's own message may name keys, so it is not reported."""
+    """Return why the run failed, without the refusal's own message, which may name keys."""
     condition = str(report.refusal.get("condition", "audit"))
     if keys_refused(report):
         why = f"not {key_rule_text(report)}"
@@ -206,25 +206,25 @@ def _append(line: bytes, path: str) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         if os.write(handle, line) != len(line):
-            raise OSError("the disk took only a part of the event")
+            raise OSError("only a part of the event was written")
     finally:
         os.close(handle)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: a POST would become a GET, and the event would be lost in silence."""
+    """Follows no redirect: a POST would become a GET, and the event would be lost silently."""
 
     def redirect_request(self, *_: Any) -> None:
         """Return None, which makes the answer an error."""
 
 
 def _post(body: bytes, url: str, timeout_s: float, pauses_s: Sequence[float]) -> None:
-    """Send a body; further attempts where the fault may pass.
+    """Send a body; retry if the fault may be temporary.
 
     Raises:
-        OSError: the server is out of reach, or refuses.
-        HTTPException: what answers does not speak HTTP.
-        ValueError: the URL is none.
+        OSError: the server is unreachable, or refuses.
+        HTTPException: the answer is not HTTP.
+        ValueError: the URL is invalid.
     """
     headers = {"Content-Type": "application/json", **_authorization(url)}
     bare = urlsplit(url)._replace(netloc=urlsplit(url).netloc.rpartition("@")[2]).geturl()
@@ -241,7 +241,7 @@ def _post(body: bytes, url: str, timeout_s: float, pauses_s: Sequence[float]) ->
 
 
 def _authorization(url: str) -> dict[str, str]:
-    """Return the header for the user and password that an address may hold."""
+    """Return the header for the user and password that an address may contain."""
     found = urlsplit(url)
     if found.username is None:
         return {}

@@ -1,4 +1,4 @@
-"""A report as Markdown for a pull request or a job's summary: short first, the rest folded."""
+"""A report as Markdown for a pull request or a job's summary: a short part, the rest folded."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _REFERENCE: Final = re.compile(r"#(?=\d)|(?<=www)\.", re.IGNORECASE)
 def markdown_text(report: AuditReport) -> str:
     """Return the report as GitHub-flavoured Markdown that ends in a newline.
 
-    Nothing in it starts markup, a link or a mention. It has at most 60,000 characters, so that a
-    comment takes it: where there is more, samples go first, then checks, those that passed before
-    others; how many is said.
+    Nothing in it starts markup, a link or a mention. It has at most 60,000 characters, to fit in a
+    comment: of a longer one samples are dropped first, then checks, those that passed before
+    others; their number is stated.
     """
     for checks, samples in ((100, 20), (100, 6), (40, 2), (20, 0), (4, 0)):
         text = "\n".join(_lines(report, checks, samples)).rstrip("\n") + "\n"
@@ -112,7 +112,7 @@ def _table(results: Sequence[CheckResult]) -> Iterator[str]:
 
 
 def _samples(results: Sequence[CheckResult], most: int) -> Iterator[str]:
-    """Yield the bad rows of the first checks, folded for each."""
+    """Yield the bad rows of the first checks, folded per check."""
     shown = [each for each in results if each.samples][:most]
     for each in shown:
         lines = ["| where | row |", "|---|---|"]
@@ -139,7 +139,7 @@ def _columns(report: AuditReport) -> Iterator[str]:
 
 
 def _run(report: AuditReport) -> Iterator[str]:
-    """Yield what one needs to find the run again."""
+    """Yield the facts that identify the run."""
     instant = f"instant {_code(report.instant)}, " if report.instant else ""
     yield (
         f"<sub>{instant}run {_code(report.run_id, 80)}, {_code(report.at, 40)},"
@@ -164,7 +164,7 @@ def _code(text: str, most: int = 200) -> str:
 def _inline(text: str) -> str:
     """Return text that starts no markup, link or mention; also within a table's cell.
 
-    What stands in pairs of backticks becomes code.
+    Text in pairs of backticks becomes code.
     """
     parts = words.line_text(text, 600).split("`")
     if len(parts) % 2 == 0:

@@ -1,4 +1,4 @@
-"""What a commit remembers of its checks: small, without a value of any row, and read back."""
+"""A commit's record of its checks: small, without a value of any row, and read back."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class CheckSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitSummary:
-    """The checks of a commit, what went wrong in front, and what became of its input.
+    """The checks of a commit, problems first, and the outcome of its input.
 
-    `more` counts checks that are not listed, by outcome; `fate` is None where it is not known.
+    `more` counts checks that are not listed, by outcome; `fate` is None if it is unknown.
     """
 
     checks: tuple[CheckSummary, ...] = ()
@@ -43,15 +43,15 @@ class CommitSummary:
 
     @property
     def outcomes(self) -> Counter[Outcome]:
-        """How many checks had which outcome, with those that are not listed."""
+        """Number of checks per outcome, including those that are not listed."""
         return Counter(each.outcome for each in self.checks) + Counter(self.more)
 
 
 def commit_summary(report: AuditReport) -> dict[str, object]:
     """Return members for a commit's audit proof: `checks` and `fate`, and `more_checks` if any.
 
-    JSON-ready and bounded: at most 200 checks are listed, those that found something first, names
-    are cut, and the others are counted by outcome. No value of any row is in it.
+    JSON-ready and bounded: at most 200 checks are listed, those with findings first, names are cut,
+    and the others are counted by outcome. It contains no value of any row.
     """
     ordered = by_gravity(report.checks)
     left = Counter(each.outcome.value for each in ordered[_CHECKS:])
@@ -63,7 +63,7 @@ def commit_summary(report: AuditReport) -> dict[str, object]:
 
 
 def summary_of(proof: Mapping[str, Any]) -> CommitSummary:
-    """Return what a commit's audit proof says of checks; what cannot be read is left out."""
+    """Return the checks that a commit's audit proof records; unreadable ones are skipped."""
     checks = proof.get("checks")
     listed = checks if isinstance(checks, list) else []
     fate = proof.get("fate")

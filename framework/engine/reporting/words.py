@@ -1,4 +1,4 @@
-"""What a report says in words, the same in every form that people read."""
+"""The wording of a report, the same in every form for people."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ BY_GRAVITY: Final = (
     Outcome.DROPPED,
     Outcome.PASSED,
 )
-"""Outcomes, what a reader must see first in front."""
+"""Outcomes, most serious first."""
 ON_FAIL: Final = {
     OnFail.ABORT: "refuses the run",
     OnFail.QUARANTINE: "quarantines bad rows",
-    OnFail.DROP: "leaves bad rows out",
+    OnFail.DROP: "drops bad rows",
     OnFail.WARN: "only warns",
 }
-"""What a failed check does, as the end of a sentence."""
+"""The effect of a failed check, as the end of a sentence."""
 _NAMED_AT_MOST: Final = 5
 _NAME: Final = 80
 _MESSAGE: Final = 600
@@ -79,7 +79,7 @@ def line_text(text: object, most: int = 200) -> str:
 
 
 def block_text(text: object, most: int = 1000) -> str:
-    """Return text as `line_text` does, with its line breaks and tabs."""
+    """Return text like `line_text`, but with its line breaks and tabs."""
     found = cut(str(text), most).replace("\r\n", "\n")
     found = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", found)
     found = _CONTROL.sub(_escape, found)
@@ -87,14 +87,14 @@ def block_text(text: object, most: int = 1000) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Return the first characters of a text that is too long, and how many it has."""
+    """Return a text, or the first characters of a long one and its length."""
     if len(text) <= most:
         return text
     return f"{text[:most]}… ({number_text(len(text))} characters)"
 
 
 def plain(value: object) -> object:
-    """Return a value that every JSON parser reads; numbers that JSON has not become text."""
+    """Return a value that every JSON parser accepts; numbers that JSON lacks become text."""
     if isinstance(value, Mapping):
         return plain_mapping(value)
     if isinstance(value, list | tuple | set | frozenset):
@@ -107,7 +107,7 @@ def plain(value: object) -> object:
 
 
 def plain_mapping(values: Mapping[str, object]) -> dict[str, object]:
-    """Return a mapping of values that every JSON parser reads."""
+    """Return a mapping of values that every JSON parser accepts."""
     return {str(plain(str(name))): plain(value) for name, value in values.items()}
 
 
@@ -118,7 +118,7 @@ def _escape(found: re.Match[str]) -> str:
 
 @unique
 class Tone(StrEnum):
-    """How good a verdict is."""
+    """The tone of a verdict."""
 
     GOOD = "good"
     CAUTION = "caution"
@@ -130,11 +130,11 @@ class Verdict:
     """The outcome of a gate.
 
     Attributes:
-        word: `published`, `passed` where nothing was to be published, `refused`, or `failed` where
-            nothing was to be published.
-        tone: `CAUTION` where bad rows were found that do not refuse the run.
+        word: `published`, or `passed` if there was nothing to publish; `refused`, or `failed` if
+            there was nothing to publish.
+        tone: `CAUTION` if bad rows were found that do not refuse the run.
         sentence: why, ending in a full stop.
-        remedy: what to do next, "" where nothing is to be done.
+        remedy: what to do next; "" if there is nothing to do.
     """
 
     word: VerdictWord
@@ -148,7 +148,7 @@ def verdict(report: AuditReport) -> Verdict:
     publishes = report.instant is not None
     if not report.passed:
         message = _refusal_text(report)
-        left = " Nothing was published; the table is as it was." if publishes else ""
+        left = " Nothing was published; the table is unchanged." if publishes else ""
         return Verdict(
             word="refused" if publishes else "failed",
             tone=Tone.BAD,
@@ -164,18 +164,18 @@ def verdict(report: AuditReport) -> Verdict:
 
 
 def by_gravity(results: Iterable[CheckResult]) -> list[CheckResult]:
-    """Return results with what a reader must see first in front; order is kept among equals."""
+    """Return results with the most serious first; order is kept among equals."""
     return sorted(results, key=lambda each: BY_GRAVITY.index(each.outcome))
 
 
 def tally_text(outcomes: Mapping[Outcome, int]) -> str:
-    """Return `1 failed, 9 passed`, or `none` where there is nothing to count."""
+    """Return `1 failed, 9 passed`, or `none` if there is nothing to count."""
     parts = (f"{number_text(outcomes[o])} {o}" for o in BY_GRAVITY if outcomes.get(o))
     return ", ".join(parts) or "none"
 
 
 def meaning(check: Check) -> str:
-    """Return what a check demands, as one line; its SQL stays as it was written."""
+    """Return what a check requires, as one line; its SQL stays as it was written."""
     rows = f"rows where {' '.join(check.where.split())}" if check.where else "every row"
     before = {
         CheckKind.EXPECT: f"{rows}: ",
@@ -200,22 +200,22 @@ def result_text(result: CheckResult) -> str:
 
 
 def observed_text(result: CheckResult, most: int = 200) -> str:
-    """Return what an aggregate or an expectation found; long numbers with their commas."""
+    """Return the value of an aggregate or an expectation; long numbers with their commas."""
     text = "nothing" if result.observed is None else result.observed
     digits = text.isascii() and text.isdecimal() and len(text) < 19  # noqa: PLR2004  a long
     return number_text(int(text)) if digits else line_text(text, most)
 
 
 def allowed_text(check: Check) -> str:
-    """Return how many bad rows a check allows."""
+    """Return the number of bad rows that a check allows."""
     if check.budget.share is not None:
         return f"up to {check.budget} of the rows"
     return f"up to {number_text(check.budget.rows)}" if check.budget.rows else "none"
 
 
 def fate_text(fate: Fate, *, published: bool) -> str:
-    """Return what became of the input's rows, or would have where nothing was published."""
-    came = f"{count_text(fate.input, 'row')} came in"
+    """Return the outcome of the input's rows, or the would-be one if nothing was published."""
+    came = count_text(fate.input, "input row")
     left_out = [
         (fate.quarantined, "quarantined"),
         (fate.dropped, "dropped"),
@@ -223,12 +223,12 @@ def fate_text(fate: Fate, *, published: bool) -> str:
     parts = [f"{number_text(rows)} {word}" for rows, word in left_out if rows]
     if not published:
         would = f"; {' and '.join(parts)} by the checks" if parts else ""
-        return f"{came}, none was published{would}"
+        return f"{came}, none published{would}"
     return f"{came}: {', '.join([f'{number_text(fate.published)} published', *parts])}"
 
 
 def place_text(row: FailedRow) -> str:
-    """Return where a bad row is, "" where that is not known; rows count from 0."""
+    """Return where a bad row is; "" if that is unknown; rows count from 0."""
     parts = [line_text(row.file)] if row.file else []
     if row.row is not None:
         parts.append(f"row {row.row}")
@@ -252,7 +252,7 @@ def sample_text(row: FailedRow, *, values: int = 6, most: int = 60) -> str:
 def share_text(share: float) -> str:
     """Return `0.004%`, with two significant digits, never rounded to none or all."""
     percent = share * 100
-    if 0 < percent < 0.01:  # noqa: PLR2004  smaller shares say nothing
+    if 0 < percent < 0.01:  # noqa: PLR2004  smaller shares mean nothing
         return "<0.01%"
     if 99.99 < percent < 100:  # noqa: PLR2004  likewise
         return ">99.99%"
@@ -273,7 +273,7 @@ def _passed_text(report: AuditReport) -> str:
     if report.keys:
         parts.insert(0, "Keys are unique and not null")
     if not report.checks:
-        parts.append("no further check was asked for" if parts else "No check was asked for")
+        parts.append("no further check was requested" if parts else "No check was requested")
     text = "; ".join(parts)
     return text[:1].upper() + text[1:]
 
@@ -289,9 +289,9 @@ def _remarks(report: AuditReport) -> Iterator[str]:
 
 
 def _named(results: Iterable[CheckResult], outcome: Outcome) -> str:
-    """Return `2 checks failed: a, b`; rows that were taken out are said as such."""
+    """Return `2 checks failed: a, b`; for excluded rows, `2 checks dropped rows: a, b`."""
     names = tuple(line_text(r.check.name, _NAME) for r in results if r.outcome is outcome)
-    verbs = {Outcome.QUARANTINED: "quarantined rows", Outcome.DROPPED: "left rows out"}
+    verbs = {Outcome.QUARANTINED: "quarantined rows", Outcome.DROPPED: "dropped rows"}
     verb = verbs.get(outcome, outcome.value)
     return f"{count_text(len(names), 'check')} {verb}: {listing(names, limit=_NAMED_AT_MOST)}"
 
@@ -303,7 +303,7 @@ def _arguments(arguments: Mapping[str, object]) -> str:
 
 
 def _sampled(result: CheckResult) -> str:
-    """Return how much of the rows was looked at, where that was not all of them."""
+    """Return the share of the rows that was checked, if it was not all of them."""
     if result.fraction >= 1.0:
         return ""
     return f", in a sample of {share_text(result.fraction)}"

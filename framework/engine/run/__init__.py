@@ -1,1 +1,1 @@
-"""One run: what it works with, its lease and pending instant, and how it ends."""
+"""One run: its context, its lease and pending instant, and how it ends."""

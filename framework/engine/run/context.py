@@ -1,4 +1,4 @@
-"""What a run works with: one frozen value that every step of both pipelines takes.
+"""The context of a run: one frozen value that every step of both pipelines takes.
 
 Arrow's own allocator keeps freed memory, more the longer a run takes: 40 MB in a driver of 200 at
 100,000 files. So a run returns it between its steps.
@@ -27,16 +27,16 @@ from framework.plan.load import InputRequest
 __all__ = ["SECONDS", "Committed", "InputReader", "PinnedInput", "RunContext", "lean_arrow"]
 
 SECONDS: Final = "seconds"
-"""Of a commit's audit: wall time from the first look at the source until the commit was written."""
+"""Entry of a commit's audit: wall time from the first read of the source to the commit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PinnedInput:
-    """An input that lies in Parquet files.
+    """An input in Parquet files.
 
     Attributes:
-        paths: absolute, in the order of the rows; none where there are no rows.
-        schema: the columns, None where the files have them.
+        paths: absolute, in the order of the rows; none if there are no rows.
+        schema: the columns; None if the files define them.
     """
 
     paths: tuple[str, ...]
@@ -44,7 +44,7 @@ class PinnedInput:
 
 
 class InputReader(Protocol):
-    """Reads what only an engine of queries can: other formats, options, SQL."""
+    """Reads what only a query engine can read: other formats, options, SQL."""
 
     def stage(self, request: InputRequest, folder: str) -> PinnedInput:
         """Write the rows of a request as Parquet files into a new local folder."""
@@ -53,19 +53,19 @@ class InputReader(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
-    """What a run works with.
+    """The context of a run.
 
     Attributes:
-        plan: what is to be done.
+        plan: the plan.
         storage: the table's.
         tasks: run the work.
-        reader: None where only plain Parquet can be loaded.
-        checker: None where no check can be made.
+        reader: None if only plain Parquet can be loaded.
+        checker: None if no check can run.
         events: receive progress, notes and reports.
         clock: the time.
         figures: whether the gate reports figures of each column, which costs a scan of all of them.
         views: report which files make up the table.
-        begun: when the run began to look at its source, of `time.monotonic`.
+        begun: when the run started to read its source, of `time.monotonic`.
     """
 
     plan: Plan
@@ -80,7 +80,7 @@ class RunContext:
     begun: float = field(default_factory=time.monotonic)
 
     def timed(self, audited: AuditedFiles) -> AuditedFiles:
-        """Return the files with what the commit says of how long the run took until now."""
+        """Return the files with the run's wall time until now added to the proof."""
         seconds = round(time.monotonic() - self.begun, 1)
         return replace(audited, proof={**audited.proof, SECONDS: seconds})
 
@@ -95,9 +95,9 @@ class Committed:
 
 @contextmanager
 def lean_arrow() -> Iterator[None]:
-    """Within the block, let Arrow allocate as the system does; at its end give back what is free.
+    """Within the block, let Arrow use the system's allocator; at its end return free memory.
 
-    Holds for the whole process; what was allocated before stays where it is.
+    Applies to the whole process; earlier allocations stay where they are.
     """
     before, lean = pa.default_memory_pool(), pa.system_memory_pool()
     pa.set_memory_pool(lean)

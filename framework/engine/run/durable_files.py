@@ -1,4 +1,4 @@
-"""Storing many files durably: a sync waits for the disk, so several wait at a time."""
+"""Durable storage of many files: a sync waits for the disk, so several wait at a time."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _INLINE_FILES: Final = 8
 
 
 class FileStore:
-    """Creates files and sums them up; a context manager, all files are durable on a clean exit.
+    """Creates files and computes their checksums; all are durable after a clean exit.
 
-    The first few files are stored at once, in order; a task of few files starts no thread.
+    The first few files are stored at once, in order; a task with few files starts no thread.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -42,7 +42,7 @@ class FileStore:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Wait for all files; raise the first error of one, unless there is another already."""
+        """Wait for all files; raise the first error of one, unless another is being raised."""
         try:
             while self._waiting and error is None:
                 self._wait_for_one()

@@ -1,4 +1,4 @@
-"""The gate's checks as stages ask for them: understood before anything is written, made after."""
+"""The gate's checks as stages use them: validated before anything is written, run after."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ __all__ = [
 
 
 CHECK_NOT_RUN: Final = "audit/check-not-run"
-"""Condition of a gate that could not be run: no verdict."""
+"""Condition of a gate that could not run: no verdict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
-    """What came in: `rows` of the source or the input, and what was taken out of them."""
+    """The input of a run: `rows` of the source or the input, and the excluded ones."""
 
     rows: int
     screened: Screened = NOTHING
 
     @property
     def fate(self) -> Fate:
-        """What became of the rows."""
+        """The outcome of the rows."""
         return Fate(
             input=self.rows,
             published=self.rows - self.screened.rows,
@@ -59,7 +59,7 @@ class Intake:
 
 
 def understand_checks(ctx: RunContext, quality: Quality, schema: pa.Schema) -> None:
-    """Refuse checks that cannot be made on rows of a schema, and a schema that breaks the contract.
+    """Raise for checks that cannot run on rows of a schema, and a schema that breaks the contract.
 
     Raises:
         NotYetBuiltError: `quality/needs-spark`.
@@ -75,7 +75,7 @@ def understand_checks(ctx: RunContext, quality: Quality, schema: pa.Schema) -> N
 
 
 def inspect_rows(run: RunState, quality: Quality, intake: Intake, rows: WrittenRows) -> Inspection:
-    """Return the results of all checks on the written rows; reads nothing where there are none.
+    """Return the results of all checks on the written rows; reads nothing if there are none.
 
     Raises:
         TaskError: `audit/check-not-run`.
@@ -98,7 +98,7 @@ def inspect_rows(run: RunState, quality: Quality, intake: Intake, rows: WrittenR
 def report_passed(
     run: RunState, intake: Intake, audited: AuditedFiles, inspection: Inspection
 ) -> None:
-    """Report that the gate lets the files through."""
+    """Report that the gate has passed the files."""
     report = replace(
         _report(run, inspection.results),
         keys={k: value for k, value in audited.proof.items() if k not in inspection.committed},
@@ -109,7 +109,7 @@ def report_passed(
 
 
 def report_refusal(run: RunState, error: FrameworkError) -> None:
-    """Report that the gate refuses, or could not be run, and why."""
+    """Report that the gate refused, or could not run, and why."""
     refusal, results = error.as_json(), tuple[CheckResult, ...]()
     if isinstance(error, AuditFailedError):
         results = tuple(each for each in error.results if isinstance(each, CheckResult))
@@ -118,7 +118,7 @@ def report_refusal(run: RunState, error: FrameworkError) -> None:
 
 
 def needed_checker(ctx: RunContext) -> Checker:
-    """Return who makes checks.
+    """Return the checker.
 
     Raises:
         NotYetBuiltError: `quality/needs-spark`.
@@ -126,7 +126,7 @@ def needed_checker(ctx: RunContext) -> Checker:
     if ctx.checker is None:
         raise NotYetBuiltError(
             "quality/needs-spark",
-            "checks are made by Spark, and by it rows are quarantined",
+            "checks and quarantining rows need Spark",
             where=Where(table=ctx.storage.location),
             remedy="Run it with a Spark session, without --in-process.",
         )
@@ -134,7 +134,7 @@ def needed_checker(ctx: RunContext) -> Checker:
 
 
 def _report(run: RunState, results: tuple[CheckResult, ...]) -> AuditReport:
-    """Return what is common to all reports of a run."""
+    """Return the fields common to all reports of a run."""
     ctx, transaction = run.ctx, run.transaction
     load = ctx.plan.load
     moment = datetime.fromtimestamp(ctx.clock.now_ms() / 1000, tz=UTC)
@@ -153,7 +153,7 @@ def _report(run: RunState, results: tuple[CheckResult, ...]) -> AuditReport:
 def _committed(
     run: RunState, quality: Quality, intake: Intake, results: tuple[CheckResult, ...]
 ) -> dict[str, object]:
-    """Return what the commit says of checks and of excluded rows."""
+    """Return the commit's record of checks and of excluded rows."""
     if not quality.checks and not intake.screened.rows:
         return {}
     summary = commit_summary(replace(_report(run, results), fate=intake.fate))

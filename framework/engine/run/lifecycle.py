@@ -1,4 +1,4 @@
-"""How a run begins, ends, is interrupted, and what a dead one leaves to the next."""
+"""The lifecycle of a run: start, end, interruption, and recovery by the next run."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _ROUNDS = 64
 
 @unique
 class Interruption(StrEnum):
-    """How far an interrupted run came.
+    """How far an interrupted run got.
 
-    `UNTOUCHED` left nothing, `RESUMABLE` left files that nobody sees, `PUBLISHED` left a whole
-    table, perhaps with leftovers beside it; `UNKNOWN` could not be looked up.
+    `UNTOUCHED` left nothing, `RESUMABLE` left files that no reader sees, `PUBLISHED` left a
+    complete table, perhaps with leftovers beside it; `UNKNOWN` could not be determined.
     """
 
     UNTOUCHED = "untouched"
@@ -38,28 +38,30 @@ class Interruption(StrEnum):
     UNKNOWN = "unknown"
 
     def sentence(self, spec: str) -> str:
-        """Return what it means and what to do next, for the user of a spec."""
+        """Return its meaning and the next step, for the user of a spec."""
         run = f"`run-pipeline run {spec}`"
         match self:
             case Interruption.UNTOUCHED:
-                return f"Nothing was published and nothing is left; begin again with {run}."
+                return f"Nothing was published and nothing is left; start again with {run}."
             case Interruption.RESUMABLE:
                 return f"Nothing was published; {run} resumes it, or starts over with --fresh."
             case Interruption.PUBLISHED:
-                return f"The table was published and is whole; {run} finishes what is left to do."
+                return (
+                    f"The table was published and is complete; {run} finishes the remaining steps."
+                )
             case Interruption.UNKNOWN:
-                return f"What it left could not be read; see `run-pipeline status {spec}`."
+                return f"Its leftovers could not be read; see `run-pipeline status {spec}`."
 
 
 @contextmanager
 def lifecycle(ctx: RunContext) -> Iterator[RunState]:
-    """Give the block a run that is ended as the block ends.
+    """Provide the block with a run that ends with the block.
 
     A refusal of the gate is reported before it is raised, and folders that were made above the
-    table go where nothing was published.
+    table are removed if nothing was published.
 
     Raises:
-        LeaseHeldError: instead of an `EngineError` that the loss of the lease brought about.
+        LeaseHeldError: instead of an `EngineError` caused by the loss of the lease.
     """
     run, parents = RunState(ctx), missing_parents(ctx.plan.target.location)
     try:
@@ -82,7 +84,7 @@ def lifecycle(ctx: RunContext) -> Iterator[RunState]:
 
 
 def interruption(location: str, completed: Sequence[str]) -> Interruption:
-    """Return what lies at a table's location after an interruption.
+    """Return the state of a table's location after an interruption.
 
     `completed` are the instants that were completed before the run.
     """
@@ -98,13 +100,13 @@ def interruption(location: str, completed: Sequence[str]) -> Interruption:
 
 
 def recover(run: RunState, stage: Recover | None) -> None:
-    """Roll back or finish everything that earlier runs left, under a lease of its own.
+    """Roll back or finish everything that earlier runs left, under a separate lease.
 
-    Does nothing without a stage, and keeps everything where the run is to be resumed.
+    Does nothing without a stage, and keeps everything if the run is to be resumed.
 
     Raises:
-        LeaseHeldError: a run is alive after all.
-        CommitConflictError: it published while we looked; the next run finds it done.
+        LeaseHeldError: a run is still alive.
+        CommitConflictError: it published meanwhile; the next run finds it done.
     """
     if stage is None:
         return

@@ -1,4 +1,4 @@
-"""The rows that a run quarantined: named just before its commit, removed where there is none."""
+"""The rows that a run quarantined: named just before its commit, removed if there is none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BOOTSTRAP: Final = "bootstrap"
 
 
 def quarantine_place(ctx: RunContext, intent: Intent) -> str:
-    """Return where a run gathers rows, after what earlier ones left is gone; "" where none are.
+    """Return where a run collects rows, after removing earlier leftovers; "" if it collects none.
 
     Raises:
         PlanError: `quarantine/of-another-table`.
@@ -39,10 +39,10 @@ def quarantine_place(ctx: RunContext, intent: Intent) -> str:
 
 
 def name_quarantined_rows(ctx: RunContext, intent: Intent, screened: Screened) -> None:
-    """Give the rows that were quarantined their name; does nothing where there are none.
+    """Name the rows that were quarantined; does nothing if there are none.
 
     Raises:
-        StorageError, CorruptFileError, PlanError: as of `name_batch`; nothing is to be published.
+        StorageError, CorruptFileError, PlanError: see `name_batch`; nothing may be published.
     """
     quality, load = ctx.plan.target.quality, ctx.plan.load
     if quality.quarantine is None or not screened.quarantined:
@@ -62,7 +62,7 @@ def name_quarantined_rows(ctx: RunContext, intent: Intent, screened: Screened) -
 
 
 def withdraw_quarantined_rows(ctx: RunContext, intent: Intent) -> None:
-    """Remove what a run quarantined that publishes nothing; what stays is swept by the next run."""
+    """Remove the rows that an unpublished run quarantined; the next run sweeps any rest."""
     location = ctx.plan.target.quality.quarantine
     if location is not None:
         with suppress(FrameworkError):

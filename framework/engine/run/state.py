@@ -1,4 +1,4 @@
-"""One run between its begin and its end: its lease, its pending instant, its stages."""
+"""One run from start to end: its lease, its pending instant, its stages."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ T = TypeVar("T")
 
 @dataclass
 class StageReport:
-    """What a stage reports when it has ended: `summary`, one line for people."""
+    """The report of a finished stage: `summary`, one line for people."""
 
     summary: str = ""
 
 
 class RunState:
-    """One run between its begin and its end.
+    """One run from start to end.
 
     Attributes:
-        ctx: what the run works with.
-        transaction: the pending instant, None until it stands on the timeline.
-        seconds: time of each stage that has ended, by its name.
+        ctx: the context of the run.
+        transaction: the pending instant; None until it is on the timeline.
+        seconds: time of each finished stage, by its name.
     """
 
     def __init__(self, ctx: RunContext) -> None:
@@ -50,7 +50,7 @@ class RunState:
 
     @contextmanager
     def stage(self, stage: Stage) -> Iterator[StageReport]:
-        """Report the begin and, where the block does not fail, the end of a stage."""
+        """Report the start and, unless the block fails, the end of a stage."""
         name, begun, report = stage_name(stage), time.monotonic(), StageReport()
         files, rows = getattr(stage, "files", 0), getattr(stage, "rows", 0)
         self.ctx.events(StageStarted(stage=name, files=files, rows=rows))
@@ -67,12 +67,12 @@ class RunState:
         *,
         resumes: str | None = None,
     ) -> tuple[Transaction, T]:
-        """Take the lease, renew it from now on, and make the pending instant.
+        """Take the lease, keep renewing it, and create the pending instant.
 
         Args:
-            new_intent: makes the intent for a write id; not called where a resumed run has one.
-            prepare: is given the transaction before the pending instant is made.
-            resumes: write id to resume, None for a new one.
+            new_intent: makes the intent for a write id; not called if a resumed run has one.
+            prepare: called with the transaction before the pending instant is created.
+            resumes: write id to resume; None for a new one.
 
         Returns:
             The transaction, and what `prepare` returned.
@@ -92,13 +92,13 @@ class RunState:
         return transaction, prepared
 
     def stop_renewal(self) -> None:
-        """Renew the lease no more; done again it changes nothing."""
+        """Stop renewing the lease; idempotent."""
         self._renewal.close()
 
     def abandon(self) -> errors.LeaseHeldError | None:
-        """Roll back and give the lease back; return the loss of the lease, if it is lost.
+        """Roll back and release the lease; return the loss of the lease, if it is lost.
 
-        Best effort: what cannot be undone now is undone by the next run.
+        Best effort: the next run undoes the rest.
         """
         self.stop_renewal()
         if self._lease is None:
@@ -116,7 +116,7 @@ class RunState:
         return lost
 
     def leave(self) -> None:
-        """End a run that was interrupted: its files stay for the next one."""
+        """End an interrupted run: its files stay for the next one."""
         self.stop_renewal()
         if self._lease is not None:
             with suppress(errors.FrameworkError):
@@ -127,7 +127,7 @@ def _undo(ctx: RunContext, lease: Lease) -> None:
     """Roll back what the run with this lease made.
 
     Raises:
-        LeaseHeldError: it has lost its lease.
+        LeaseHeldError: the lease is lost.
     """
     require(ctx.storage, lease)
     pending = find_pending(ctx.storage)
@@ -140,9 +140,9 @@ def _undo(ctx: RunContext, lease: Lease) -> None:
 
 
 def _drop(ctx: RunContext, lease: Lease) -> None:
-    """Delete the folder that a run without a lease has made again, unless it is in use.
+    """Delete the folder that a run without a lease has recreated, unless it is in use.
 
-    Another process may resume the run, or may have to.
+    Another process may resume the run, or need to.
     """
     write_id = lease.owner.write_id
     holder, pending = current_lease(ctx.storage), find_pending(ctx.storage)

@@ -1,4 +1,4 @@
-"""One test of a spec: what it was given, what came out, and whether that is what it expects."""
+"""The result of one test of a spec, compared with what the test expects."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ _NAN: Final = "NaN"
 
 _WORDS: Final = {None: "null", True: "true", False: "false"}
 NO_ROWS: Final = pa.table({})
-"""Rows of nothing: nobody knows their columns."""
+"""No rows, of unknown columns."""
 _CHOSEN: Final = ("null-keys", "taken-keys", "duplicate-keys")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """How rows differ from what is expected of them.
+    """How rows differ from the expected ones.
 
     Attributes:
         what: which rows, such as `written`.
         columns: those that were compared.
-        missing: expected rows that are not there, each as often as it is missing.
-        unexpected: rows that nobody expects, likewise.
-        matched: expected rows that are there.
+        missing: expected rows that were not found, each as often as it is missing.
+        unexpected: rows that were not expected, likewise.
+        matched: number of expected rows that were found.
     """
 
     what: str
@@ -72,13 +72,13 @@ class Difference:
 def compare(
     what: str, expected: SpecTestRows, found: pa.Table, faults: list[Fault]
 ) -> Difference | None:
-    """Return how rows differ from those expected, None where they do not.
+    """Return how rows differ from those expected; None if they do not.
 
     The columns are those that an expected row names; without any, all. Faults of the expected rows
     themselves are added to `faults`, and then nothing is compared.
     """
     before = len(faults)
-    # Without columns nothing was made: rows that are expected are missing, whatever they hold.
+    # Without columns nothing was written: all expected rows are missing, whatever they hold.
     wanted: Sequence[Mapping[str, Any]] = expected.rows
     if found.num_columns:
         wanted = fitted_rows(expected, found.schema, faults)
@@ -104,7 +104,7 @@ def compare(
 def _counted(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], texts: dict[Hashable, Row]
 ) -> Counter[Hashable]:
-    """Return how often each row comes; `texts` gets how it is shown."""
+    """Return how often each row occurs; its text is added to `texts`."""
     counted: Counter[Hashable] = Counter()
     for row in rows:
         values = [row.get(name) for name in columns]
@@ -115,7 +115,7 @@ def _counted(
 
 
 def _key(value: Any) -> Hashable:
-    """Return what equal values have in common: of maps whatever their order, NaN like NaN."""
+    """Return a key that equal values share: maps in any order, NaN like NaN."""
     if isinstance(value, float) and math.isnan(value):
         return _NAN
     if isinstance(value, Mapping):
@@ -130,7 +130,7 @@ def _key(value: Any) -> Hashable:
 
 
 def text_of(value: Any) -> str:
-    """Return a value as a spec would have it; text that could be taken for more is quoted."""
+    """Return a value as a spec would have it; ambiguous text is quoted."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name}: {text_of(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list):
@@ -141,7 +141,7 @@ def text_of(value: Any) -> str:
 
 
 def _scalar_text(value: Any) -> str:
-    """Return a value that holds no other."""
+    """Return the text of a value that contains no other."""
     if isinstance(value, str):
         is_plain = value == value.strip() and value not in _WORDS.values() and value
         return value if is_plain else repr(value)
@@ -156,7 +156,7 @@ def _scalar_text(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A gate that let nothing through: in its words, by which checks, and for which rows."""
+    """A refusal by the gate: its words, the checks, and the rows."""
 
     words: str
     names: tuple[str, ...]
@@ -164,7 +164,7 @@ class Refusal:
 
 
 def refusing_names(error: AuditFailedError) -> tuple[str, ...]:
-    """Return the checks that refused a run, sorted; else what did, such as `duplicate-keys`."""
+    """Return the checks that refused a run, sorted; else the reason, such as `duplicate-keys`."""
     kind = error.condition.partition("/")[2]
     if kind == "checks-failed":
         results = (each for each in error.results if isinstance(each, CheckResult))
@@ -174,7 +174,7 @@ def refusing_names(error: AuditFailedError) -> tuple[str, ...]:
 
 
 def refused_rows(error: AuditFailedError, rule: KeyRule, rows: pa.Table) -> pa.Table:
-    """Return those of the input's rows whose keys the gate refused; none for other refusals."""
+    """Return the input's rows whose keys the gate refused; none for other refusals."""
     kind = error.condition.partition("/")[2]
     if kind not in _CHOSEN or not rows.num_rows or rule.is_automatic:
         return NO_ROWS
@@ -190,7 +190,7 @@ def refused_rows(error: AuditFailedError, rule: KeyRule, rows: pa.Table) -> pa.T
 
 
 def _scopes(rule: KeyRule, rows: pa.Table) -> Sequence[Any]:
-    """Return within what the key of each row must be unique."""
+    """Return the scope in which the key of each row must be unique."""
     if rule.scope is KeyScope.TABLE or not rule.partition:
         return [None] * rows.num_rows
     return list(partition_paths(rule, rows).to_pylist())
@@ -213,8 +213,8 @@ class Happened:
     """The result of a run.
 
     Attributes:
-        rows: by the names of what a test may expect; what no test asks for may be missing.
-        refusal: None where the run was not refused.
+        rows: by the names in a test's expectation; those that no test needs may be missing.
+        refusal: None if the run was not refused.
     """
 
     rows: Mapping[str, pa.Table]
@@ -222,23 +222,23 @@ class Happened:
 
 
 def reasons(test: SpecTest, happened: Happened) -> Iterator[str]:
-    """Yield why the run is not what the test expects, apart from its rows."""
+    """Yield how the run differs from what the test expects, apart from its rows."""
     refusal, names = happened.refusal, test.refused_by
     if refusal is None:
         if test.is_refusal:
             by = f" by {_listed(names)}" if names else ""
-            yield f"the run should be refused{by}, and was not"
+            yield f"the run should be refused{by}, but was not"
         return
     if not test.is_refusal:
         yield f"the run was refused: {refusal.words}"
     elif names is not None and Counter(names) != Counter(refusal.names):
-        yield f"the run should be refused by {_listed(names)}, and was by {_listed(refusal.names)}"
+        yield f"the run should be refused by {_listed(names)}, but was by {_listed(refusal.names)}"
 
 
 def differences(test: SpecTest, happened: Happened, faults: list[Fault]) -> Iterator[Difference]:
-    """Yield what differs of each list of rows that the test expects.
+    """Yield the differences of each list of rows that the test expects.
 
-    A run that is refused or not, against what is expected, is decided by that alone. Faults of the
+    Yields nothing if the run was refused against expectation, or not refused. Faults of the
     expected rows are added to `faults`.
     """
     if (happened.refusal is not None) != test.is_refusal:
@@ -250,13 +250,12 @@ def differences(test: SpecTest, happened: Happened, faults: list[Fault]) -> Iter
 
 
 def _listed(names: tuple[str, ...]) -> str:
-    """Return names for people."""
     return ", ".join(f"`{name}`" for name in names)
 
 
 @unique
 class SpecTestOutcome(StrEnum):
-    """`FAILED` is another result than expected; with an `ERROR` there is no result."""
+    """`FAILED` is a result other than expected; with an `ERROR` there is no result."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -270,10 +269,10 @@ class SpecTestResult:
     Attributes:
         name: of the test.
         seconds: wall time.
-        reasons: what is not as expected, one sentence each, besides rows.
-        differences: rows that are not as expected.
-        error: why there is no result, None where there is one.
-        folder: where its files are kept, None where they are not.
+        reasons: differences other than rows, one sentence each.
+        differences: differences of rows.
+        error: why there is no result; None if there is one.
+        folder: where its files are kept; None if they are not.
     """
 
     name: str

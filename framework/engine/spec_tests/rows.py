@@ -1,4 +1,4 @@
-"""Rows of a test: typed, with every fault in them, and written to files."""
+"""Rows of a test: typed, with all their faults, and written to files."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _NONE: Final[Mapping[str, pa.DataType]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadySpecTest:
-    """A test that can be run.
+    """A test that is ready to run.
 
     Attributes:
         test: as the spec has it.
-        before: rows that the table has before; None without any, when there is no table.
-        given: rows that come in.
-        folders: columns of `given` that are not in files, but in the names of folders.
+        before: the table's rows before the run; None if there is no table.
+        given: the input rows.
+        folders: columns of `given` that are in names of folders, not in files.
     """
 
     test: SpecTest
@@ -49,7 +49,7 @@ class ReadySpecTest:
 
 
 def made_ready(test: SpecTest, faults: list[Fault]) -> ReadySpecTest:
-    """Return a test with its rows typed; what is wrong with them is added to `faults`."""
+    """Return a test with its rows typed; their faults are added to `faults`."""
     columns = test.given.columns
     shared = test.same_columns
     given = rows_as_arrow(test.given, faults, beside=test.before if shared else None)
@@ -68,10 +68,10 @@ def made_ready(test: SpecTest, faults: list[Fault]) -> ReadySpecTest:
 def with_lent_types(
     ready: ReadySpecTest, lent: Mapping[str, pa.DataType], faults: list[Fault], *, has_all: bool
 ) -> ReadySpecTest:
-    """Return a test whose rows before have the types of what the run loads.
+    """Return a test whose rows before have the types of the run's input.
 
-    A type that the spec says stays. With `has_all` the rows have every column that is loaded. What
-    is wrong with the rows is added to `faults`.
+    A type in the spec takes precedence. With `has_all` the rows have every loaded column. Faults
+    of the rows are added to `faults`.
     """
     if ready.test.before is None or ready.before is None or not lent:
         return ready
@@ -80,7 +80,7 @@ def with_lent_types(
 
 
 def write_file(rows: pa.Table, folder: str) -> str:
-    """Write rows into a new file of a folder, which is made, and return its path; none as none."""
+    """Write rows, if any, into a new file of a folder, creating the folder; return its path."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     path = f"{folder}/{_NAME}"
     if rows.num_rows:
@@ -91,9 +91,9 @@ def write_file(rows: pa.Table, folder: str) -> str:
 def write_partitions(
     rows: pa.Table, folder: str, fields: Sequence[PartitionField], layout: SourceLayout
 ) -> None:
-    """Write rows into one file for each partition, whose folder says the partition's values.
+    """Write rows into one file per partition, in a folder that encodes the partition's values.
 
-    The files do not have the partition columns; one that the rows do not have is null.
+    The files lack the partition columns; one that the rows lack is null.
     """
     Path(folder).mkdir(parents=True, exist_ok=True)
     if layout is SourceLayout.NONE:
@@ -126,11 +126,11 @@ def rows_as_arrow(
     lent: Mapping[str, pa.DataType] = _NONE,
     has_all_lent: bool = False,
 ) -> pa.Table:
-    """Return rows that come in, or that a table has; what is wrong with them is added to `faults`.
+    """Return input rows, or those of a table; their faults are added to `faults`.
 
-    The columns are those that the spec has types for, and then those that the rows name; one that
-    a row leaves out is null. A type that the spec does not say is the one in `lent`, else that of
-    the values, with those of `beside`. With `has_all_lent` the rows have all columns of it.
+    The columns are those that the spec has types for, then those that the rows name; one that a row
+    omits is null. A type that the spec lacks is the one in `lent`, else that of the values, with
+    those of `beside`. With `has_all_lent` the rows have all columns of it.
     """
     columns = given.columns or RowColumns()
     known = {**columns.further, **columns.types}
@@ -151,9 +151,9 @@ def rows_as_arrow(
 def fitted_rows(
     expected: SpecTestRows, schema: pa.Schema, faults: list[Fault]
 ) -> list[dict[str, Any]]:
-    """Return expected rows in the types of the rows that they are compared with, by column.
+    """Return expected rows in the types of the rows to compare them with, by column.
 
-    Every row has every column that one of them names; what it leaves out is None.
+    Every row has every column that one of them names; an omitted one is None.
     """
     named = list(dict.fromkeys(name for row in expected.rows for name in row))
     columns: list[list[Any]] = []
@@ -193,7 +193,7 @@ def _fitted(rows: SpecTestRows, name: str, kind: pa.DataType, faults: list[Fault
 def _inferred(
     rows: SpecTestRows, beside: SpecTestRows | None, name: str, faults: list[Fault]
 ) -> pa.DataType:
-    """Return the type of a column that nobody says; that of nulls where it has none."""
+    """Return the type of an undeclared column; the null type if it has none."""
     values = [row.get(name) for row in rows.rows]
     try:
         own = inferred(values)
@@ -208,14 +208,14 @@ def _inferred(
                 condition="tests/mixed-types",
                 key_path=f"{rows.path}[{other}].{name}",
                 message=f"column '{name}': {error.message}",
-                remedy="Say its type in `source.schema` or `table.columns`, or write one type.",
+                remedy="Declare its type in `source.schema` or `table.columns`, or use one type.",
             )
         )
         return pa.null()
 
 
 def _in_common(values: Sequence[Any], own: pa.DataType) -> pa.DataType:
-    """Return the type of all values, or `own` where they have none in common."""
+    """Return the common type of all values, or `own` if there is none."""
     try:
         return inferred(values)
     except UnfitError:
@@ -223,7 +223,7 @@ def _in_common(values: Sequence[Any], own: pa.DataType) -> pa.DataType:
 
 
 def _note_unknown(rows: SpecTestRows, columns: RowColumns, faults: list[Fault]) -> None:
-    """Add a fault for each column that the spec does not have."""
+    """Add a fault for each column that the spec lacks."""
     known = {**columns.types, **columns.further}
     for number, row in enumerate(rows.rows):
         for name in row:
@@ -233,14 +233,13 @@ def _note_unknown(rows: SpecTestRows, columns: RowColumns, faults: list[Fault]) 
 
 
 def _note_missing(rows: SpecTestRows, name: str, there: Sequence[str], faults: list[Fault]) -> None:
-    """Add a fault for a column that the rows to compare with do not have."""
+    """Add a fault for a column that the rows to compare with lack."""
     number = next(at for at, row in enumerate(rows.rows) if name in row)
     known = dict.fromkeys(each for each in there if not each.startswith("_"))
     faults.append(_unknown(f"{rows.path}[{number}].{name}", name, "the run", known))
 
 
 def _unknown(path: str, name: str, said_by: str, known: Mapping[str, object]) -> Fault:
-    """Return the fault of a column that is not there."""
     return Fault(
         condition="tests/unknown-column",
         key_path=path,

@@ -50,17 +50,17 @@ _WORDS: Final = {
 
 
 def arrow_type(text: str) -> pa.DataType:
-    """Return the type that a text means: a normal one, or one of Spark's own.
+    """Return the type of a text: a normal one, or one of Spark's own.
 
     Raises:
-        ValueError: no table can have it.
+        ValueError: no table can have such a type.
     """
     words = _TOKEN.findall(text)[::-1]
     return _type(words)
 
 
 def type_text(kind: pa.DataType) -> str:
-    """Return the name of a type for people: Spark SQL's where it has one."""
+    """Return the name of a type for people: Spark SQL's if it has one."""
     if pa.types.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"
     if pa.types.is_timestamp(kind):
@@ -69,7 +69,7 @@ def type_text(kind: pa.DataType) -> str:
 
 
 def _type(words: list[str]) -> pa.DataType:
-    """Return the type that comes next; `words` are reversed, and what is read is taken off."""
+    """Return the next type; `words` are reversed, and the read ones are removed."""
     name = words.pop()
     if name in _PLAIN:
         return _PLAIN[name]
@@ -107,7 +107,7 @@ def _fields(words: list[str]) -> list[pa.Field]:
 
 
 class UnfitError(Exception):
-    """A value has no place in a type; caught and reported as a fault within this package."""
+    """A value does not fit a type; caught and reported as a fault within this package."""
 
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(message)
@@ -118,11 +118,12 @@ class UnfitError(Exception):
 def fitted(value: Any, kind: pa.DataType) -> Any:
     """Return a value of YAML as Python's value of an Arrow type; null stays None.
 
-    Text is read as days and times (UTC where it has no offset), and a number as a number of any
-    kind that holds it; nothing is rounded but binary fractions of 32 bits, and no text is a number.
+    Text is parsed as days and times (UTC if it has no offset), and a number as a number of any
+    kind that can hold it; nothing is rounded but binary fractions of 32 bits, and text is never a
+    number.
 
     Raises:
-        UnfitError: it is no value of the type.
+        UnfitError: it is not a value of the type.
     """
     if value is None:
         return None
@@ -133,7 +134,7 @@ def fitted(value: Any, kind: pa.DataType) -> Any:
 
 
 def inferred(values: Iterable[Any]) -> pa.DataType:
-    """Return the type that values have by themselves: bigint, double, boolean, string, nested.
+    """Return the type of values by themselves: bigint, double, boolean, string, nested.
 
     Raises:
         UnfitError: they have no type in common.
@@ -155,9 +156,9 @@ def inferred(values: Iterable[Any]) -> pa.DataType:
 
 
 def _unfit(value: object, kind: pa.DataType, remedy: str = "") -> UnfitError:
-    """Return the error for a value that is none of the type."""
+    """Return the error for a value that does not fit the type."""
     shown = f"`{value}`" if isinstance(value, str | int | float) else _WORDS.get(type(value), "it")
-    return UnfitError(f"{shown[:_DIGITS]} is no {type_text(kind)}", remedy)
+    return UnfitError(f"{shown[:_DIGITS]} is not a value of {type_text(kind)}", remedy)
 
 
 def _boolean(value: Any, kind: pa.DataType) -> bool:
@@ -172,12 +173,12 @@ def _integer(value: Any, kind: pa.DataType) -> int:
         raise _unfit(value, kind, _unquoted(value, _WHOLE))
     number, bits = int(value), kind.bit_width - 1
     if not -(2**bits) <= number < 2**bits:
-        raise UnfitError(f"`{value}` is outside of {type_text(kind)}")
+        raise UnfitError(f"`{value}` is out of range for {type_text(kind)}")
     return number
 
 
 def _unquoted(value: object, pattern: re.Pattern[str]) -> str:
-    """Return what to do about a number in quotes."""
+    """Return what to do about a quoted number."""
     return "Write it without quotes." if pattern.fullmatch(str(value)) else ""
 
 
@@ -188,7 +189,7 @@ def _float(value: Any, kind: pa.DataType) -> float:
         raise _unfit(value, kind, _unquoted(value, _WHOLE))
     number = float(pa.scalar(float(value), kind).as_py())
     if isinf(number) and not isinf(value):
-        raise UnfitError(f"`{value}` is outside of {type_text(kind)}")
+        raise UnfitError(f"`{value}` is out of range for {type_text(kind)}")
     if isinstance(value, int) and number != value:
         raise UnfitError(f"`{value}` would be rounded to {type_text(kind)}")
     return number
@@ -204,7 +205,7 @@ def _decimal(value: Any, kind: pa.DataType) -> Decimal:
     exponent = int(number.normalize().as_tuple().exponent)
     whole = max(number.adjusted() + 1, 0) if number else 0
     if -exponent > kind.scale or whole > kind.precision - kind.scale:
-        raise UnfitError(f"`{value}` has no room in {type_text(kind)}")
+        raise UnfitError(f"`{value}` does not fit into {type_text(kind)}")
     return number
 
 

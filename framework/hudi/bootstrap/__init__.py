@@ -1,1 +1,1 @@
-"""Source files and what stands for them: inventory, skeletons, full files, index."""
+"""Source files and their counterparts in the table: inventory, skeletons, full files, index."""

@@ -1,8 +1,8 @@
-"""Which files a source has: folders first, then one partition after the other.
+"""Discovery of a source's files: folders first, then partition by partition.
 
-Names are hidden by the rule of Spark's own file index, so that a query on the folder and we see
-the same files. Partition folders are found without looking into them; then each is listed once, in
-order. At most one partition's names are held at a time (all of them where there are no partitions).
+Names are hidden by the rule of Spark's own file index, so that we see the same files as a query on
+the folder. Partition folders are found without listing them; then each is listed once, in order.
+At most one partition's names are held at a time (all names if there are no partitions).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from framework.hudi.table.partition_path import PartitionValue
 __all__ = ["Ignored", "SourceFile", "check_folder_values", "discover", "is_hidden"]
 
 _SAMPLES: Final = 10
-_DEEPEST: Final = 32  # a system follows 40 links at most
+_DEEPEST: Final = 32  # a system follows at most 40 links
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,16 +44,16 @@ class SourceFile:
 
 @dataclass(slots=True)
 class Ignored:
-    """Files and folders that were passed over, counted while `discover` runs.
+    """Counter of the files and folders that `discover` ignores.
 
-    A hidden folder counts once, whatever is in it. `samples` are a few of the paths.
+    A hidden folder counts once, regardless of its contents. `samples` are a few of the paths.
     """
 
     count: int = 0
     samples: list[str] = field(default_factory=list)
 
     def add(self, path: str) -> None:
-        """Count one more."""
+        """Count one path."""
         self.count += 1
         if len(self.samples) < _SAMPLES:
             self.samples.append(path)
@@ -76,11 +76,11 @@ def discover(storage: Storage, levels: int, ignored: Ignored) -> Iterator[Source
 
     Args:
         storage: opened at the source root; links to files and folders are followed.
-        levels: folder levels that make a partition; 0 where all files are one partition.
-        ignored: counts what is passed over.
+        levels: folder levels of a partition; 0 if all files are one partition.
+        ignored: counts ignored files and folders.
 
     Raises:
-        PlanError: `source/missing` when the root is not a folder; `source/file-beside-partitions`
+        PlanError: `source/missing` if the root is not a folder; `source/file-beside-partitions`
             for a data file above or below the partition level; `source/too-deep`.
     """
     root = storage.stat("")
@@ -147,17 +147,16 @@ def _files_below(
 
 
 def _file(partition: str, entry: Entry) -> SourceFile:
-    """Return the entry as a file of the partition."""
     return SourceFile(
         partition_path=partition, path=entry.path, size=entry.size, mtime_ns=entry.mtime_ns
     )
 
 
 def _misplaced(storage: Storage, entry: Entry, side: str) -> PlanError:
-    """Return the error for a data file that is in no partition."""
+    """Return the error for a data file outside partitions."""
     return PlanError(
         "source/file-beside-partitions",
-        f"a data file lies {side} the partition folders",
+        f"a data file is {side} the partition folders",
         where=Where(file=f"{storage.location}/{entry.path}"),
         remedy="Declare one column in `partition_by` for each folder level, or move the file away.",
     )
@@ -168,16 +167,16 @@ def check_folder_values(
 ) -> None:
     """Compare each partition column that the file has with its folder's value.
 
-    Costs a read of these columns; their bytes are few, since they hold one value.
+    Reads these columns, which are small since they hold one value.
 
     Args:
         source: the open file.
         schema: the table's Arrow schema.
-        values: typed values of the folder; None stands for null and, in text, for nothing.
+        values: typed values of the folder; None means null or, for text, an empty string.
         partition_path: the folder, for errors.
 
     Raises:
-        CorruptFileError: `source/value-is-not-its-folders`, or as of `SourceReader.batches`.
+        CorruptFileError: `source/value-is-not-its-folders`, or as in `SourceReader.batches`.
     """
     for name, value in values.items():
         if source.lacks(name):
@@ -190,8 +189,8 @@ def check_folder_values(
                     f"column '{name}' has other values than its folder's {value!r}"
                     f" in row group {group}",
                     where=Where(file=source.file, partition=partition_path),
-                    remedy="Correct the file or move its rows to their folders; or leave the"
-                    " partition out with `mode: skip`.",
+                    remedy="Correct the file or move its rows to their folders; or exclude the"
+                    " partition with `mode: skip`.",
                 )
 
 

@@ -1,4 +1,4 @@
-"""What proves that a source file is the one that was adopted: its facts and its footer's hash.
+"""Fingerprints, which prove that a source file is unchanged: its facts and its footer's hash.
 
 One read of the file's last 64 KiB serves both the fingerprint and the Parquet metadata.
 """
@@ -36,10 +36,10 @@ class Footer:
     Attributes:
         metadata: `pyarrow.parquet.FileMetaData`.
         length: bytes of the Thrift structure, without the eight bytes that follow it.
-        sha256: of these bytes, lower-case hexadecimal.
+        sha256: hash of these bytes, lower-case hexadecimal.
         row_groups: rows of each row group, in file order.
-        traits: what codecs, encodings, types and days show, each with the first column that has it;
-            empty where the footer was known.
+        traits: traits of codecs, encodings, types and days, each with its first column; empty if
+            the footer was known.
     """
 
     metadata: Any
@@ -51,14 +51,14 @@ class Footer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fingerprint:
-    """What is remembered of one source file (reliability.md, section 5.F).
+    """The recorded identity of one source file (reliability.md, section 5.F).
 
     Attributes:
         path: relative to the source root.
         size: bytes.
         mtime_ns: last modification, nanoseconds since the epoch.
-        footer_length: as in `Footer`.
-        footer_sha256: likewise.
+        footer_length: `length` of `Footer`.
+        footer_sha256: `sha256` of `Footer`.
         rows: rows of the file.
         row_groups: rows of each row group, in file order.
         schema_hash: as in `framework.hudi.bootstrap.source_schema.SchemaFacts`.
@@ -79,7 +79,7 @@ class Fingerprint:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Fingerprint:
-        """Return what `as_json` wrote.
+        """Return the fingerprint that `as_json` wrote.
 
         Raises:
             CorruptFileError: `source/bad-fingerprint`.
@@ -96,14 +96,14 @@ class Fingerprint:
 def read_footer(stream: Any, size: int, file: str, known: Fingerprint | None = None) -> Footer:
     """Return the footer of the Parquet file in `stream`.
 
-    Costs one read of at most 64 KiB, a second one where the footer is larger, and a walk through
-    the footer unless it is the one that is known.
+    Costs one read of at most 64 KiB, a second one if the footer is larger, and a parse of the
+    footer unless it matches `known`.
 
     Args:
-        stream: a `pyarrow.NativeFile`; its position is moved.
+        stream: a `pyarrow.NativeFile`; its position changes.
         size: bytes of the file.
         file: its full location, for errors.
-        known: what an earlier reading of the file found.
+        known: the fingerprint from an earlier read of the file.
 
     Raises:
         CorruptFileError: `source/zero-bytes`, `source/not-parquet`, `source/truncated`,
@@ -120,9 +120,7 @@ def read_footer(stream: Any, size: int, file: str, known: Fingerprint | None = N
     try:
         metadata = pq.ParquetFile(pa.BufferReader(tail)).metadata
     except pa.ArrowNotImplementedError as error:
-        raise _bad(
-            "not-supported", f"the footer has what no reader of ours knows: {error}", file, start
-        ) from error
+        raise _bad("not-supported", f"the footer is not supported: {error}", file, start) from error
     except UNREADABLE as error:
         raise _bad("corrupt-footer", f"the footer cannot be read: {error}", file, start) from error
     digest = hashlib.sha256(raw).hexdigest()
@@ -136,12 +134,12 @@ def read_footer(stream: Any, size: int, file: str, known: Fingerprint | None = N
 
 
 def drift(expected: Fingerprint, what: str, root: str) -> SourceDriftError:
-    """Return the error for a source file below `root` that is no longer what it was."""
+    """Return the error for a source file below `root` that has changed."""
     return SourceDriftError(
         "source/drift",
         f"the source file changed since it was fingerprinted: {what}",
         where=Where(file=f"{root}/{expected.path}"),
-        remedy="Stop whatever writes into the source, then run the same command again.",
+        remedy="Stop all writers to the source, then run the same command again.",
     )
 
 
@@ -152,7 +150,7 @@ def _read(stream: Any, start: int, stop: int) -> Any:
 
 
 def _footer_length(tail: Any, size: int, file: str, stream: Any) -> int:
-    """Return the length that the last eight bytes say, having checked magic and bounds."""
+    """Return the footer length from the last eight bytes, after checking magic and bounds."""
     end = bytes(memoryview(tail)[-_TRAILER_BYTES:])
     if size < _SMALLEST or end[4:] != _MAGIC:
         raise _no_magic(end[4:], file, size, bytes(memoryview(_read(stream, 0, min(4, size)))))
@@ -163,18 +161,18 @@ def _footer_length(tail: Any, size: int, file: str, stream: Any) -> int:
 
 
 def _no_magic(end: bytes, file: str, size: int, head: bytes) -> FrameworkError:
-    """Return the error for a file that does not end as Parquet does."""
+    """Return the error for a file that does not end as a Parquet file."""
     if end == _ENCRYPTED:
         return _bad("encrypted", "the Parquet footer is encrypted", file, size - 4)
     if head == _MAGIC:
-        return _bad("truncated", "the Parquet file has no end; it was cut", file, size)
+        return _bad("truncated", "the Parquet file is truncated: its end is missing", file, size)
     return _bad("not-parquet", "the file is not Parquet", file, 0)
 
 
 def _facts(raw: bytes, rows: int, start: int, file: str) -> FooterFacts:
-    """Return what the footer says, having checked that its data can be read.
+    """Return the footer's facts, after checking that its data can be read.
 
-    `start` is where the footer begins in its file, and so where all data must end.
+    `start` is the footer's offset in its file, before which all data must end.
     """
     try:
         facts = read_facts(raw)
@@ -183,11 +181,11 @@ def _facts(raw: bytes, rows: int, start: int, file: str) -> FooterFacts:
     if facts.is_encrypted:
         raise _bad("encrypted", "columns of the file are encrypted", file, start)
     if facts.is_elsewhere:
-        raise _bad("data-elsewhere", "the file's columns lie in other files", file, start)
+        raise _bad("data-elsewhere", "the file's columns are in other files", file, start)
     if sum(facts.row_groups) != rows or min(facts.row_groups, default=0) < 0:
-        raise _bad("corrupt-footer", "row groups and file differ in rows", file, start)
+        raise _bad("corrupt-footer", "the row counts of row groups and file differ", file, start)
     if facts.data_end > start:
-        raise _bad("truncated", "the footer points past itself; bytes are gone", file, start)
+        raise _bad("truncated", "the footer points past itself; data is missing", file, start)
     return facts
 
 

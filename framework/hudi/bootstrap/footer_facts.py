@@ -1,8 +1,8 @@
-"""What a Parquet footer says of its row groups, read from its Thrift bytes.
+"""Facts of a Parquet footer's row groups, parsed from its Thrift bytes.
 
-Arrow's own view of a column chunk ends the process, without an exception, where the chunk is
-encrypted or its statistics were damaged. So of a footer that may be bad nothing is asked of Arrow
-but the schema. Structs are in Thrift's compact protocol; field ids are those of `parquet.thrift`.
+Arrow's own view of a column chunk crashes the process, without an exception, if the chunk is
+encrypted or its statistics are damaged. So Arrow reads only the schema of an untrusted footer.
+Structs are in Thrift's compact protocol; field ids are those of `parquet.thrift`.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _SIZES: Final = {_BYTE: 1, 7: 8, 13: 16}  # of a byte, a double, a UUID
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaElement:
-    """One node of a file's schema, by the numbers of `parquet.thrift`; None where it is not set.
+    """One node of a file's schema, in the numbers of `parquet.thrift`; None if not set.
 
     Attributes:
-        name: without the names above it.
-        children: 0 of a leaf, and of a group without fields.
-        kind: physical type; None of a group.
-        length: bytes of a value of a type of fixed length.
+        name: without its parents' names.
+        children: 0 for a leaf and for a group without fields.
+        kind: physical type; None for a group.
+        length: bytes of a value of a fixed-length type.
         repetition: 0 required, 1 optional, 2 repeated.
         converted: converted type.
-        logical: which member of the union of logical types is set.
+        logical: the member of the union of logical types that is set.
         precision: digits of a decimal.
     """
 
@@ -48,19 +48,19 @@ class SchemaElement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FooterFacts:
-    """What is needed before a file is read.
+    """The facts needed before a file is read.
 
     Attributes:
         row_groups: rows of each row group, in file order.
         data_end: offset of the first byte after all column chunks; 0 without any.
-        is_encrypted: whether some column is, while the footer is not.
-        is_elsewhere: whether the data of some column lie in another file.
-        created_by: who wrote the file, as the writer put it; "" where it did not.
+        is_encrypted: whether some column is encrypted although the footer is not.
+        is_elsewhere: whether the data of some column is in another file.
+        created_by: the writer's name for itself; "" if absent.
         schema: the nodes of the schema, depth first, the root first.
-        codecs: each codec to the place of the first leaf column that has a chunk of it.
-        encodings: likewise of encodings of pages.
-        least: by place of a leaf column the least value of its chunks whose statistics give one of
-            four or eight bytes, as a signed number; of use for columns of such numbers alone.
+        codecs: each codec with the position of the first leaf column that uses it.
+        encodings: likewise for page encodings.
+        least: by position of a leaf column, the least value in the statistics of its chunks, as a
+            signed number of four or eight bytes; meaningful only for columns of such numbers.
     """
 
     row_groups: tuple[int, ...]
@@ -75,12 +75,12 @@ class FooterFacts:
 
 
 def read_facts(raw: bytes) -> FooterFacts:
-    """Return what the structure in `raw` says; bytes that follow it are not looked at.
+    """Return the facts of the structure in `raw`; trailing bytes are ignored.
 
-    Costs a step for each value of the footer.
+    The cost is linear in the number of footer values.
 
     Raises:
-        ValueError: the bytes are no such structure.
+        ValueError: the bytes are not such a structure.
     """
     try:
         found, _ = _struct(raw, 0, _FILE)
@@ -116,7 +116,7 @@ def _least(groups: Sequence[Mapping[int, Any]]) -> dict[int, int]:
 
 
 def _used(groups: Sequence[Mapping[int, Any]]) -> tuple[dict[int, int], dict[int, int]]:
-    """Return codecs and encodings, each with the first leaf column that uses it."""
+    """Return codecs and encodings, each with its first leaf column."""
     codecs: dict[int, int] = {}
     encodings: dict[int, int] = {}
     for group in groups:
@@ -130,7 +130,7 @@ def _used(groups: Sequence[Mapping[int, Any]]) -> tuple[dict[int, int], dict[int
 
 
 def _element(found: Mapping[int, Any]) -> SchemaElement:
-    """Return one node of the schema; a decimal's digits stand at one of two places."""
+    """Return one node of the schema; a decimal's digits are in one of two fields."""
     logical, precision = found.get(_LOGICAL, (None, None))
     return SchemaElement(
         name=found.get(_NAME, ""),
@@ -145,13 +145,13 @@ def _element(found: Mapping[int, Any]) -> SchemaElement:
 
 
 def _end(column: Mapping[int, int]) -> int:
-    """Return where the chunk ends: its first page is that of the dictionary, if there is one."""
+    """Return the end of the chunk; its first page is the dictionary page, if there is one."""
     first, dictionary = column.get(_DATA_PAGE, 0), column.get(_DICTIONARY_PAGE, 0)
     return (dictionary if 0 < dictionary < first else first) + column.get(_COMPRESSED_SIZE, 0)
 
 
 def _struct(raw: bytes, at: int, wanted: Mapping[int, _Reader]) -> tuple[dict[int, Any], int]:
-    """Return the wanted fields of the struct at `at`, by id, and where it ends."""
+    """Return the wanted fields of the struct at `at`, by id, and its end."""
     found: dict[int, Any] = {}
     field = 0
     while head := raw[at]:
@@ -174,7 +174,7 @@ def _structs(wanted: Mapping[int, _Reader]) -> _Reader:
     def read(raw: bytes, at: int) -> tuple[list[dict[int, Any]], int]:
         count, kind, at = _list_head(raw, at)
         if kind != _STRUCT and count:
-            raise ValueError("a list of other values stands where structs belong")
+            raise ValueError("a list of other values is in place of structs")
         found = []
         for _ in range(count):
             value, at = _struct(raw, at, wanted)
@@ -185,18 +185,17 @@ def _structs(wanted: Mapping[int, _Reader]) -> _Reader:
 
 
 def _text(raw: bytes, at: int) -> tuple[bool, int]:
-    """Step over bytes or text; that they are there is the value."""
+    """Skip bytes or text; return True for their presence."""
     return True, _skip(raw, at, _BINARY, 0)
 
 
 def _bytes(raw: bytes, at: int) -> tuple[bytes, int]:
-    """Return bytes."""
     size, at = _unsigned(raw, at)
     return raw[at : at + size], at + size
 
 
 def _name(raw: bytes, at: int) -> tuple[str, int]:
-    """Return text, whatever its bytes are."""
+    """Return text; invalid bytes are replaced."""
     size, at = _unsigned(raw, at)
     return bytes(raw[at : at + size]).decode(errors="replace"), at + size
 
@@ -205,7 +204,7 @@ def _integers(raw: bytes, at: int) -> tuple[list[int], int]:
     """Return a list of numbers."""
     count, kind, at = _list_head(raw, at)
     if count and not _BYTE < kind <= _I64:
-        raise ValueError("a list of other values stands where numbers belong")
+        raise ValueError("a list of other values is in place of numbers")
     found = []
     for _ in range(count):
         value, at = _integer(raw, at)
@@ -214,7 +213,7 @@ def _integers(raw: bytes, at: int) -> tuple[list[int], int]:
 
 
 def _logical(raw: bytes, at: int) -> tuple[tuple[int | None, int | None], int]:
-    """Return which logical type is set, and the digits where it is a decimal."""
+    """Return the logical type that is set, and its digits if it is a decimal."""
     kind = precision = None
     field = 0
     while head := raw[at]:
@@ -233,18 +232,18 @@ def _logical(raw: bytes, at: int) -> tuple[tuple[int | None, int | None], int]:
 
 
 def _there(raw: bytes, at: int) -> tuple[bool, int]:
-    """Step over a struct likewise."""
+    """Skip a struct; return True for its presence."""
     return True, _skip(raw, at, _STRUCT, 0)
 
 
 def _integer(raw: bytes, at: int) -> tuple[int, int]:
-    """Return the signed number at `at`, and where it ends."""
+    """Return the signed number at `at`, and its end."""
     value, at = _unsigned(raw, at)
     return (value >> 1) ^ -(value & 1), at
 
 
 def _unsigned(raw: bytes, at: int) -> tuple[int, int]:
-    """Return the unsigned number at `at`, and where it ends."""
+    """Return the unsigned number at `at`, and its end."""
     value = raw[at]
     if value < _MORE:
         return value, at + 1
@@ -260,7 +259,7 @@ def _unsigned(raw: bytes, at: int) -> tuple[int, int]:
 
 
 def _list_head(raw: bytes, at: int) -> tuple[int, int, int]:
-    """Return count and kind of a list's items, and where the first one begins."""
+    """Return count and kind of a list's items, and the offset of the first."""
     head = raw[at]
     count, kind = head >> 4, head & _NIBBLE
     if count < _NIBBLE:
@@ -270,7 +269,7 @@ def _list_head(raw: bytes, at: int) -> tuple[int, int, int]:
 
 
 def _skip(raw: bytes, at: int, kind: int, depth: int) -> int:
-    """Return where the value of this kind at `at` ends."""
+    """Return the end of the value of this kind at `at`."""
     if kind in _BOOLEANS:
         return at
     if _BYTE < kind <= _I64:
@@ -284,7 +283,7 @@ def _skip(raw: bytes, at: int, kind: int, depth: int) -> int:
 
 
 def _skip_other(raw: bytes, at: int, kind: int, depth: int) -> int:
-    """Return where a value of a rarer kind, or one that holds others, ends."""
+    """Return the end of a value of a rarer or nested kind."""
     if depth > _DEEPEST:
         raise ValueError("it is nested too deep")
     if kind == _STRUCT:
@@ -300,12 +299,12 @@ def _skip_other(raw: bytes, at: int, kind: int, depth: int) -> int:
         kinds = raw[at] if count else 0
         return _skip_pairs(raw, at + 1, (count, kinds >> 4, kinds & _NIBBLE), depth)
     if kind not in _SIZES:
-        raise ValueError(f"it holds a value of kind {kind}, which Thrift has none of")
+        raise ValueError(f"it contains a value of kind {kind}, which does not exist in Thrift")
     return at + _SIZES[kind]
 
 
 def _skip_items(raw: bytes, at: int, items: tuple[int, int], depth: int) -> int:
-    """Return where so many items of one kind end; each takes a byte at least."""
+    """Return the end of `items` (count, kind); each takes at least a byte."""
     count, kind = items
     if kind in _BOOLEANS:
         return at + count
@@ -315,7 +314,7 @@ def _skip_items(raw: bytes, at: int, items: tuple[int, int], depth: int) -> int:
 
 
 def _skip_pairs(raw: bytes, at: int, pairs: tuple[int, int, int], depth: int) -> int:
-    """Return where so many keys and values end; `at` is behind the byte of their kinds."""
+    """Return the end of key-value pairs; `at` is after the byte of their kinds."""
     count, key, value = pairs
     if not count:
         return at - 1

@@ -1,8 +1,8 @@
-"""The bootstrap index: which source file stands behind which skeleton (format sheet, 4.4 to 4.6).
+"""The bootstrap index, which maps skeletons to source files (format sheet, 4.4 to 4.6).
 
-Two HFiles, both needed: one value per partition with all its files, and one value per file. Hudi's
-readers only seek forward, so both must be in strict order of the bytes of their whole keys, in
-which partitions stand differently:
+It is two HFiles, both required: one value per partition with all its files, and one value per file.
+Hudi's readers only seek forward, so both must be in strict byte order of their whole keys, which
+orders partitions differently:
 
     partitions file      fileids file
     part=p=1             part=p=1-2;fileid=…
@@ -64,13 +64,13 @@ def write_index(
         partitions_out: see `BOOTSTRAP_PARTITIONS_INDEX`; left open.
         fileids_out: see `BOOTSTRAP_FILEIDS_INDEX`; left open.
         base_uri: full URI of the source's base folder.
-        groups: asked once for each order: "partition" sorts by `partition_key`, "fileid" by
+        groups: called once for each order: "partition" sorts by `partition_key`, "fileid" by
             `fileids_key` of the partition. Each partition once; files in any order.
         created_ms: time of creation, milliseconds since the epoch, UTC.
 
     Raises:
-        CorruptFileError: `hfile/key-order`: groups out of order, or a partition or file id twice.
-        PlanError: `bootstrap/partition-name` as of `fileids_key`.
+        CorruptFileError: `hfile/key-order` for groups out of order, or a repeated partition or id.
+        PlanError: `bootstrap/partition-name`, as in `fileids_key`.
     """
     partitions = HFileWriter(partitions_out)
     keys = 0
@@ -90,12 +90,12 @@ def write_index(
 
 
 class BootstrapIndex:
-    """An open index; each question reads only the blocks that hold the answer.
+    """An open index; each lookup reads only the blocks it needs.
 
     Also a context manager that closes both files.
 
     Attributes:
-        base_uri: the source's base folder, as the index names it.
+        base_uri: the source's base folder, as recorded in the index.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -112,11 +112,11 @@ class BootstrapIndex:
 
     @classmethod
     def open(cls, storage: Storage) -> BootstrapIndex | None:
-        """Open the index of a table, None where it has none.
+        """Open the index of a table; return None if it has none.
 
         Raises:
-            CorruptFileError: `bootstrap-index/half` when one of the two files is missing (Hudi
-                would silently read nulls), or as of `HFileReader`.
+            CorruptFileError: `bootstrap-index/half` if one of the two files is missing (Hudi would
+                silently read nulls), or as in `HFileReader`.
         """
         both = (BOOTSTRAP_PARTITIONS_INDEX, BOOTSTRAP_FILEIDS_INDEX)
         missing = [path for path in both if storage.stat(path) is None]
@@ -127,7 +127,7 @@ class BootstrapIndex:
                 "bootstrap-index/half",
                 "one of the two files of the bootstrap index is missing",
                 where=_place(storage, missing[0]),
-                remedy="Restore the file from a copy, or begin the table anew.",
+                remedy="Restore the file from a copy, or recreate the table.",
             )
         return cls(storage)
 
@@ -137,13 +137,13 @@ class BootstrapIndex:
             yield partition_of_key(key, self._partitions_place)
 
     def mappings(self, partition_path: str) -> dict[str, FileMapping]:
-        """Return a partition's files by file id, empty where it is not indexed."""
+        """Return a partition's files by file id; empty if it is not indexed."""
         value = self._partitions.get(partition_key(partition_path))
         place = replace(self._partitions_place, partition=partition_path)
         return {} if value is None else decode_partition(value, place)
 
     def mapping(self, partition_path: str, file_id: str) -> FileMapping | None:
-        """Return the file of one skeleton, None where it is not indexed."""
+        """Return the source file of one skeleton, None if it is not indexed."""
         value = self._fileids.get(fileids_key(partition_path, file_id))
         place = replace(self._fileids_place, partition=partition_path)
         return None if value is None else decode_file(file_id, value, place)
@@ -160,7 +160,6 @@ class BootstrapIndex:
         self.close()
 
     def _reader(self, storage: Storage, path: str) -> HFileReader:
-        """Open one of the two files."""
         source = storage.open_input(path)
         self._files.append(source)
         return HFileReader(source, file=_place(storage, path).file or path)
@@ -171,13 +170,13 @@ class BootstrapIndex:
         base = read_container(info, where=self._partitions_place).get("bootstrapBasePath")
         if not isinstance(base, str):
             raise CorruptFileError(
-                "bootstrap-index/corrupt", "the index names no base", where=self._partitions_place
+                "bootstrap-index/corrupt", "the index has no base", where=self._partitions_place
             )
         return base
 
 
 def _place(storage: Storage, path: str) -> Where:
-    """Return where a file of the index lies, for errors."""
+    """Return the location of an index file, for errors."""
     return Where(file=f"{storage.location}/{path}")
 
 

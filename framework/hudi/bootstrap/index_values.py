@@ -1,8 +1,8 @@
 """The bootstrap index's keys and values as bytes, and back.
 
-A value is a whole Avro container of one record (`index_schemas`). An index has one value per file,
-and every value holds the same dozen of nullable fields, so they are encoded here by hand: a field
-is the number of its branch (0 null, 1 set) and the value. A test holds the result against fastavro.
+A value is a whole Avro container of one record. An index has one value per file, and every value
+holds the same dozen nullable fields, so they are encoded by hand here: a field is the number of its
+branch (0 null, 1 set) and the value. A test compares the result with fastavro.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PARTITION_PREFIX: Final = b"part="
 _FILE_ID_MARK: Final = b";fileid="
 _NULL, _SET = zigzag(0), zigzag(1)
 _VERSION: Final = _SET + zigzag(1)
-# isDir false, blockReplication 1, blockSize 128 MiB: readers want numbers and use none of them.
+# isDir false, blockReplication 1, blockSize 128 MiB: readers require these but do not use them.
 _MIDDLE: Final = _SET + b"\x00" + _SET + zigzag(1) + _SET + zigzag(128 * 1024 * 1024)
 _PATH: Final = _VERSION + _SET + _VERSION + _SET  # the status, its path, the path's text
 _PERMISSION_TO_SYMLINK: Final = _NULL * 4
@@ -99,10 +99,10 @@ _FILE: Final = ContainerFormat(FILE_PARTITION_INFO)
 
 
 class FileMapping(NamedTuple):
-    """Which source file stands behind a skeleton.
+    """The source file of a skeleton.
 
     Attributes:
-        file_id: of the skeleton's file group.
+        file_id: id of the skeleton's file group.
         uri: full URI of the source file.
         size: true size of the source file in bytes; Hudi reads no further.
         mtime_ms: its modification time, milliseconds since the epoch, UTC.
@@ -119,8 +119,8 @@ class IndexGroup:
     """One partition's skeletons.
 
     Attributes:
-        partition_path: the table's path of the partition; "" where there are none.
-        source_partition: the folder below the source's base that holds its files.
+        partition_path: the table's path of the partition; "" if unpartitioned.
+        source_partition: the folder of its files below the source's base.
         files: in any order, each file id once, at least one.
     """
 
@@ -130,17 +130,17 @@ class IndexGroup:
 
 
 def partition_key(partition_path: str) -> bytes:
-    """Return a partition's key, by whose bytes the partitions file is sorted."""
+    """Return a partition's key; the partitions file is sorted by its bytes."""
     return _PARTITION_PREFIX + partition_path.encode()
 
 
 def fileids_key(partition_path: str, file_id: str = "") -> bytes:
-    """Return a file's key; without a file id what sorts a whole partition in the fileids file.
+    """Return a file's key; without a file id, a partition's sort key in the fileids file.
 
     `p=10` comes before `p=1` there, since `0` is below `;`.
 
     Raises:
-        PlanError: `bootstrap/partition-name` for a path that reads like the end of a key.
+        PlanError: `bootstrap/partition-name` for a path that contains `;fileid=`.
     """
     key = partition_key(partition_path)
     if _FILE_ID_MARK in key:
@@ -157,10 +157,10 @@ def partition_of_key(key: bytes, place: Where) -> str:
     """Return the partition path of a key of the partitions file.
 
     Raises:
-        CorruptFileError: `bootstrap-index/corrupt`: another kind of key.
+        CorruptFileError: `bootstrap-index/corrupt` for another kind of key.
     """
     if not key.startswith(_PARTITION_PREFIX):
-        raise _corrupt(f"the key {key!r} names no partition", place)
+        raise _corrupt(f"the key {key!r} is not a partition's", place)
     try:
         return key[len(_PARTITION_PREFIX) :].decode()
     except UnicodeDecodeError as error:
@@ -192,7 +192,7 @@ def encode_partition(group: IndexGroup) -> bytes:
     ]
     for file in group.files:
         parts += (_text(file.file_id), _status(file))
-    # The map is one block of entries, and an empty one.
+    # The map is one block of entries, then an empty block.
     parts.append(_NULL)
     return _PARTITION.seal(b"".join(parts))
 
@@ -208,7 +208,7 @@ def encode_file_values(group: IndexGroup) -> Iterator[bytes]:
 def decode_partition(value: bytes, place: Where) -> dict[str, FileMapping]:
     """Return a partition's files by file id.
 
-    A value of ours is read as it was written, in half of the time; others by their schema.
+    Our values are parsed directly, in half the time; others by their schema.
 
     Raises:
         CorruptFileError: `bootstrap-index/corrupt` or one of `read_container`.
@@ -228,7 +228,7 @@ def _own_files(datum: bytes) -> dict[str, FileMapping]:
     """Return the files of a datum of `encode_partition`.
 
     Raises:
-        ValueError: it is none of those.
+        ValueError: `encode_partition` did not make it.
     """
     _, at = _read_text(datum, _after(datum, 0, _VERSION + _SET))
     _, at = _read_text(datum, _after(datum, at, _SET))
@@ -245,23 +245,23 @@ def _own_files(datum: bytes) -> dict[str, FileMapping]:
             raise ValueError("a number below zero")
         files[file_id] = FileMapping(file_id, uri, size >> 1, mtime_ms >> 1)
     if datum[at:] != _NULL:
-        raise ValueError("something follows the files")
+        raise ValueError("there are bytes after the files")
     return files
 
 
 def _after(datum: bytes, at: int, expected: bytes) -> int:
-    """Return the place behind some bytes, which must be there."""
+    """Return the offset after `expected`, which must be at `at`."""
     if not datum.startswith(expected, at):
-        raise ValueError(f"byte {at} is another one")
+        raise ValueError(f"byte {at} differs")
     return at + len(expected)
 
 
 def _read_text(datum: bytes, at: int) -> tuple[str, int]:
-    """Return a string with its length before it, and the place behind it."""
+    """Return a length-prefixed string and the offset after it."""
     size, at = read_uvarint(datum, at)
     end = at + (size >> 1)
     if size & 1 or end > len(datum):
-        raise ValueError("a string is cut")
+        raise ValueError("a string is truncated")
     return datum[at:end].decode(), end
 
 
@@ -271,7 +271,6 @@ def decode_file(file_id: str, value: bytes, place: Where) -> FileMapping:
 
 
 def _mapping(file_id: str, status: Any, place: Where) -> FileMapping:
-    """Return the mapping of one `HoodieFileStatus`."""
     path = status.get("path") if isinstance(status, dict) else None
     uri = path.get("uri") if isinstance(path, dict) else None
     size = status.get("length") if isinstance(status, dict) else None
@@ -284,7 +283,6 @@ def _mapping(file_id: str, status: Any, place: Where) -> FileMapping:
 
 
 def _status(file: FileMapping) -> bytes:
-    """Return a `HoodieFileStatus`."""
     mtime = _SET + zigzag(file.mtime_ms)
     return b"".join(
         (
@@ -301,13 +299,13 @@ def _status(file: FileMapping) -> bytes:
 
 
 def _text(text: str) -> bytes:
-    """Return a string with its length before it."""
+    """Return a length-prefixed string."""
     data = text.encode()
     return zigzag(len(data)) + data
 
 
 def _corrupt(what: str, place: Where) -> CorruptFileError:
-    """The error for an index whose content is wrong."""
+    """Return the error for an index with invalid content."""
     return CorruptFileError(
-        "bootstrap-index/corrupt", what, where=place, remedy="Begin the table anew."
+        "bootstrap-index/corrupt", what, where=place, remedy="Recreate the table."
     )

@@ -1,7 +1,8 @@
 """The sorted list of source files with their fingerprints, as one Arrow IPC file.
 
-A file's place in it, from 0, is its *number*: part of names, sequence numbers and journals, and so
-frozen for a run. Batches have a fixed number of rows, so any range can be read without the rest.
+A file's position in it, from 0, is its *number*. It is part of names, sequence numbers and
+journals, and therefore frozen for a run. Batches have a fixed number of rows, so any range can be
+read without the rest.
 """
 
 from __future__ import annotations
@@ -54,14 +55,14 @@ values of `SourceTrait`.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InventoryHandle:
-    """Where an inventory lies, and its totals.
+    """The location of an inventory, and its totals.
 
     Attributes:
         path: full location of the file, readable by every task.
-        sha256: of the file's bytes; two inventories of an unchanged source are equal.
-        files: how many source files.
-        rows: rows in all of them.
-        bytes: sizes of all of them.
+        sha256: hash of the file's bytes; inventories of an unchanged source are equal.
+        files: number of source files.
+        rows: total rows.
+        bytes: total size.
     """
 
     path: str
@@ -81,7 +82,7 @@ class InventoryFile:
 
 
 class InventoryWriter:
-    """Writes an inventory from tables that arrive in order; numbers are given here."""
+    """Writer of an inventory from tables in sorted order; it assigns the numbers."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._hashing = _HashingOutput(out)
@@ -92,7 +93,7 @@ class InventoryWriter:
         self._files = self._rows = self._bytes = 0
 
     def add(self, files: Any) -> Any:
-        """Append a table of all columns but `number`; return it with its numbers."""
+        """Append a table with all columns except `number`; return it with its numbers."""
         numbers = range(self._files, self._files + files.num_rows)
         numbered = files.add_column(0, "number", pa.array(numbers, pa.int64()))
         numbered = numbered.cast(INVENTORY_SCHEMA)
@@ -106,7 +107,7 @@ class InventoryWriter:
         return numbered
 
     def finish(self, path: str) -> InventoryHandle:
-        """Write what is left and return the handle of the file, which is at `path`."""
+        """Write the rest and return the handle of the file, which is at `path`."""
         self._flush(self._waiting_rows)
         self._writer.close()
         return InventoryHandle(
@@ -129,7 +130,7 @@ class InventoryWriter:
 
 
 class _HashingOutput:
-    """A binary output that hashes what passes."""
+    """A binary output that hashes the bytes written to it."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out
@@ -137,15 +138,15 @@ class _HashingOutput:
         self.closed = False
 
     def write(self, data: bytes) -> int:
-        """Pass on and hash."""
+        """Hash and write `data`."""
         self.sha256.update(data)
         return self._out.write(data)
 
     def flush(self) -> None:
-        """Nothing waits here."""
+        """Do nothing: nothing is buffered."""
 
     def close(self) -> None:
-        """Leave the output below open; who opened it closes it."""
+        """Leave the underlying output open for its owner."""
         self.closed = True
 
 

@@ -38,7 +38,7 @@ __all__ = [
 
 
 SAMPLE_ROWS: Final = 1 << 15
-"""Rows that are looked at; keys compress no better with more of them in a page."""
+"""Rows in the sample; keys compress no better with more of them in a page."""
 
 _TOLD: Final = frozenset({MetaField.RECORD_KEY.value, MetaField.COMMIT_SEQNO.value})
 
@@ -49,12 +49,12 @@ _WINDOW: Final = 8
 def sample_keys(
     source: SourceReader, rule: KeyRule, values: Mapping[str, PartitionValue], key_schema: Any
 ) -> tuple[int, int]:
-    """Return rows that were looked at, and bytes of their keys and sequence numbers.
+    """Return the sampled rows, and the bytes of their keys and sequence numbers.
 
-    Reads the key columns of the first row group that has rows; of a file without rows it is (0, 0).
+    Reads the key columns of the first row group that has rows; (0, 0) for a file without rows.
 
     Raises:
-        CorruptFileError: as of `SourceReader.batches`.
+        CorruptFileError: as in `SourceReader.batches`.
     """
     group = next(source.row_groups(), None)
     if group is None:
@@ -72,11 +72,11 @@ def sample_keys(
 
 
 class KeyScan:
-    """Looks at the keys of one file, batch by batch; keys are of columns, not automatic.
+    """Scan of one file's keys, batch by batch; keys are from columns, not automatic.
 
     Attributes:
-        injective: whether composite texts so far can be taken apart in one way only; else hashes of
-            values say nothing about them.
+        injective: whether composite texts so far split in only one way; if not, hashes of values
+            are not valid for them.
     """
 
     def __init__(self, rule: KeyRule, values: Mapping[str, PartitionValue]) -> None:
@@ -88,11 +88,11 @@ class KeyScan:
 
     @property
     def increasing(self) -> bool:
-        """Whether all keys so far are there and increase from row to row."""
+        """Whether all keys so far are not null and increase from row to row."""
         return self._order.increasing and not self._nulls
 
     def add(self, batch: Any) -> None:
-        """Take in a batch of key columns with at least one row.
+        """Add a batch of key columns with at least one row.
 
         Raises:
             CorruptFileError: `key/not-utf8`.
@@ -107,19 +107,19 @@ class KeyScan:
             self.injective = self.injective and is_injective(self._rule, batch, self._values)
 
     def facts(self) -> KeyFacts:
-        """Return what is known after the last batch; least and greatest text are not."""
+        """Return the facts after the last batch, without least and greatest text."""
         return key_facts(self._rows, self._nulls, self._order)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BloomChoice:
-    """Which bloom filter each file gets.
+    """The choice of each file's bloom filter.
 
     Attributes:
         kind: a value of `BloomKind`.
-        expected_keys: keys to dimension for; a file with fewer rows gets a filter for its rows.
-            0 always means the file's rows, at most `max_keys`.
-        fpp: share of absent keys that a full filter reports as present.
+        expected_keys: keys to size the filter for; a file with fewer rows gets a filter for its
+            rows. 0 always means the file's rows, at most `max_keys`.
+        fpp: false-positive rate of a full filter.
         max_keys: keys of one file after which its filter does not grow.
     """
 
@@ -129,7 +129,7 @@ class BloomChoice:
     max_keys: int = 4_000_000
 
     def spec(self, rows: int) -> BloomSpec | None:
-        """Return the filter for a file of `rows` rows, None where there is to be none."""
+        """Return the filter for a file of `rows` rows, None if it gets none."""
         if self.kind == BloomKind.NONE:
             return None
         most = max(1, min(rows, self.max_keys))
@@ -144,18 +144,18 @@ class BloomChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyFacts:
-    """What is known of the keys of one file.
+    """The facts of one file's keys.
 
     Attributes:
-        rows: how many keys, null ones included.
-        null_keys: rows whose key is null or, where Hudi refuses that, empty.
-        min_key: least text by UTF-8 bytes; None without rows, or where no texts were made.
-        max_key: greatest text likewise.
+        rows: number of keys, including null ones.
+        null_keys: rows whose key is null or, if Hudi refuses that, empty.
+        min_key: least text by UTF-8 bytes; None without rows, or if no texts were made.
+        max_key: greatest text, likewise.
         order_first: first key as order-preserving bytes; None unless `increasing` and with rows.
-        order_last: last key likewise.
+        order_last: last key, likewise.
         increasing: whether keys strictly increase in typed order from row to row.
-        injective: whether different keys surely have different texts; looked into only as long
-            as keys increase.
+        injective: whether different keys are sure to have different texts; checked only while
+            keys increase.
     """
 
     rows: int
@@ -169,7 +169,7 @@ class KeyFacts:
 
 
 class KeyPass:
-    """Makes the keys of one file, batch by batch, and gathers what is known of them.
+    """Builder of one file's keys, batch by batch, and of their facts.
 
     `hashes` holds one uint64 array per batch, in order: equal keys have equal hashes.
     """
@@ -181,7 +181,7 @@ class KeyPass:
         bloom: BloomSpec | None,
         numbers: RowNumbers,
     ) -> None:
-        """Begin a file; `numbers` are of use where keys are automatic."""
+        """Start a file; `numbers` are used only for automatic keys."""
         self._rule = rule
         self._values = values
         self._numbers = numbers
@@ -206,14 +206,14 @@ class KeyPass:
         return keys
 
     def _numbered(self, batch: Any) -> Any:
-        """Return the automatic keys of a batch, of which only the number of rows counts."""
+        """Return the automatic keys of a batch, of which only the number of rows is used."""
         keys = self._numbers.texts(self._rows, batch.num_rows)
         if len(keys):
             self._order.extend(self._numbers.order(self._rows, len(keys)))
         return keys
 
     def _of_columns(self, batch: Any) -> Any:
-        """Return the keys that a batch's columns make."""
+        """Return the keys made from a batch's columns."""
         check_text(batch, self._rows)
         self._nulls += null_rows(self._rule, batch, self._values).size
         keys = record_keys(self._rule, batch, self._values)
@@ -226,7 +226,7 @@ class KeyPass:
         return keys
 
     def facts(self) -> KeyFacts:
-        """Return what is known after the last batch."""
+        """Return the facts after the last batch."""
         low, high = self._bounds or (None, None)
         return key_facts(self._rows, self._nulls, self._order, (low, high))
 
@@ -237,7 +237,7 @@ class KeyPass:
         return np.concatenate([np.empty(0, np.uint64), *self.hashes])
 
     def bloom_footer(self) -> str | None:
-        """Return the text of the bloom filter's footer, None where there is to be none."""
+        """Return the text of the bloom filter's footer, None if there is no filter."""
         return self._builder.footer() if self._builder else None
 
     def _note_bounds(self, keys: Any) -> None:
@@ -255,7 +255,7 @@ def key_facts(
     order: FollowedOrder,
     bounds: tuple[str | None, str | None] = (None, None),
 ) -> KeyFacts:
-    """Return what is known of a file's keys; `bounds` are the least and the greatest text."""
+    """Return the facts of a file's keys; `bounds` are the least and the greatest text."""
     ordered = order.increasing and null_keys == 0
     return KeyFacts(
         rows=rows,
@@ -270,12 +270,12 @@ def key_facts(
 
 
 def key_columns(schema: Any, rule: KeyRule) -> Any:
-    """Return the part of an Arrow schema that keys are made of; path-only columns are absent."""
+    """Return the key columns of an Arrow schema; path-only columns are absent."""
     return pa.schema([schema.field(name) for name in rule.record_key if name in schema.names])
 
 
 def check_text(batch: Any, before: int) -> None:
-    """Refuse text that is no UTF-8: each reader would put something else in its place.
+    """Refuse text that is not UTF-8, since each reader would replace it differently.
 
     `before` rows of the file came before the batch.
 
@@ -292,13 +292,12 @@ def check_text(batch: Any, before: int) -> None:
             row = next((at for at, value in enumerate(values) if _is_bad(value)), 0)
             raise CorruptFileError(
                 "key/not-utf8",
-                f"key column '{name}' holds text that is not UTF-8 in row {before + row}",
+                f"key column '{name}' contains text that is not UTF-8 in row {before + row}",
                 remedy="Correct the file, choose another key column, or skip its partition.",
             ) from error
 
 
 def _is_bad(value: bytes | None) -> bool:
-    """Return whether bytes are no UTF-8."""
     try:
         (value or b"").decode()
     except UnicodeDecodeError:
@@ -307,10 +306,10 @@ def _is_bad(value: bytes | None) -> bool:
 
 
 def _bounds_of(keys: Any, label: int) -> tuple[str, str]:
-    """Return the least and the greatest of some keys (at least one) by their bytes.
+    """Return the least and the greatest of at least one key, in byte order.
 
-    All keys begin with the same `label` bytes. The eight bytes that follow, taken as one number,
-    leave few keys to compare as text, where all keys are that long.
+    All keys start with the same `label` bytes. If all keys are long enough, comparing the next
+    eight bytes as one number leaves few keys to compare as text.
     """
     _, offsets_buffer, data = keys.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int32)[keys.offset :][: len(keys) + 1]

@@ -1,10 +1,10 @@
 """Pages of sequence numbers, `<instant>_<number>_<row>`, in Parquet's DELTA_BYTE_ARRAY.
 
-Rows count up, so a value shares with the one before it all but its last digit and the zeros that
-end it. Only a page's first value depends on the file; the rest depends on the first row alone, is
-made once and reused for every file. A shorter page is a cut of the longer one.
+Rows count up, so a value shares with the previous one all but its last digit and trailing zeros.
+Only a page's first value depends on the file. The rest depends only on the first row, so it is
+built once and reused for every file. A shorter page is a cut of the longer one.
 
-A page is: lengths of shared prefixes, lengths of suffixes (both DELTA_BINARY_PACKED), suffixes.
+A page has lengths of shared prefixes, lengths of suffixes (both DELTA_BINARY_PACKED), suffixes.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _TWO_NUMBERS: Final = struct.Struct(">QQ")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowNumbers:
-    """What automatic keys, and all sequence numbers, of one file begin with.
+    """The start of one file's automatic keys and sequence numbers.
 
     Attributes:
         instant: requested time of the commit that writes the file.
-        number: the file's place in the sorted list of the commit's input, from 0.
+        number: the file's position in the sorted list of the commit's input, from 0.
     """
 
     instant: str
@@ -43,7 +43,7 @@ class RowNumbers:
         return f"{self.instant}_{self.number}_"
 
     def texts(self, start: int, rows: int) -> pa.Array:
-        """Return `<instant>_<number>_<row>` for so many rows from `start`, at most 2**24."""
+        """Return `<instant>_<number>_<row>` for `rows` rows (at most 2**24) from `start`."""
         parts = [pa.array([], pa.string())]
         at, end = start, start + rows
         while at < end:
@@ -58,7 +58,7 @@ class RowNumbers:
         return _TWO_NUMBERS.pack(self.number, row)
 
     def order(self, start: int, rows: int) -> OrderedKeys:
-        """Return the order of so many automatic keys, at least one, from row `start`."""
+        """Return the order of `rows` (at least one) automatic keys from row `start`."""
         return OrderedKeys(
             first=self.ordered(start),
             last=self.ordered(start + rows - 1),
@@ -68,7 +68,7 @@ class RowNumbers:
 
 
 def _numbered(prefix: bytes, start: int, stop: int, width: int) -> pa.Array:
-    """Return the texts of a prefix and each number from `start` to before `stop`.
+    """Return the prefix followed by each number from `start` to `stop` (exclusive).
 
     All numbers have `width` digits, so the texts are the rows of a matrix of bytes.
     """
@@ -96,12 +96,12 @@ _PAGES_KEPT: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class PackedNumbers:
-    """A column of numbers, packed; neighbours differ by less than 64.
+    """A packed column of numbers; adjacent numbers differ by less than 64.
 
     Attributes:
         first: the first number.
-        blocks: all packed blocks, one after the other.
-        ends: bytes of `blocks` up to and with each block.
+        blocks: all packed blocks, concatenated.
+        ends: end offset of each block in `blocks`.
     """
 
     first: int
@@ -110,12 +110,12 @@ class PackedNumbers:
 
     @classmethod
     def of(cls, values: np.ndarray) -> PackedNumbers:
-        """Pack numbers, at least one."""
+        """Pack at least one number."""
         blocks, ends = _pack(np.diff(values.astype(np.int64)))
         return cls(int(values[0]), blocks, ends)
 
     def cut(self, count: int) -> bytes:
-        """Return the stream of the first `count` numbers, at least one."""
+        """Return the stream of the first `count` (at least one) numbers."""
         head = _HEAD + uvarint(count) + zigzag(self.first)
         whole, rest = divmod(count - 1, _BLOCK)
         start = int(self.ends[whole - 1]) if whole else 0
@@ -132,7 +132,7 @@ class PackedNumbers:
 
 
 def _pack(deltas: np.ndarray) -> tuple[bytes, np.ndarray]:
-    """Return the blocks of differences, and the bytes up to and with each."""
+    """Return the blocks of differences, and the end offset of each."""
     count = -(-deltas.size // _BLOCK)
     if not count:
         return b"", np.empty(0, np.int64)
@@ -142,7 +142,7 @@ def _pack(deltas: np.ndarray) -> tuple[bytes, np.ndarray]:
     least = padded.reshape(count, _BLOCK).min(axis=1)
     above = (padded.reshape(count, _BLOCK) - least[:, None]).reshape(count * _PARTS, _PART)
     widths = _bit_lengths(above.max(axis=1))
-    widths[-(-deltas.size // _PART) :] = 0  # readers take parts without numbers as absent
+    widths[-(-deltas.size // _PART) :] = 0  # readers expect no data for parts without numbers
     sizes = widths * (_PART // 8)
     lengths = 1 + _PARTS + sizes.reshape(count, _PARTS).sum(axis=1)
     ends = np.cumsum(lengths)
@@ -160,13 +160,13 @@ def _pack(deltas: np.ndarray) -> tuple[bytes, np.ndarray]:
 
 
 def _bit_lengths(values: np.ndarray) -> np.ndarray:
-    """Return how many bits each number, from 0, takes."""
+    """Return the number of bits of each non-negative number."""
     lengths: np.ndarray = np.frexp(values.astype(np.float64))[1].astype(np.int64)
     return lengths
 
 
 def _zigzag_bytes(values: np.ndarray) -> np.ndarray:
-    """Return small signed numbers as the one byte that their variable-length form has."""
+    """Return small signed numbers in their one-byte variable-length form."""
     if values.size and (values.min() < -_ONE_BYTE or values.max() >= _ONE_BYTE):
         raise ValueError("a difference does not fit one byte")
     found: np.ndarray = ((values << 1) ^ (values >> 63)).astype(np.uint8)
@@ -209,7 +209,7 @@ class _CommonPage:
 
 @lru_cache(maxsize=_PAGES_KEPT)
 def _common_page(start: int, prefix_length: int) -> _CommonPage:
-    """Return what pages have in common whose rows begin at `start`; about 800 KB."""
+    """Return the common part of pages whose rows start at `start`; about 800 KB."""
     rows = np.arange(start, start + PAGE_ROWS)
     digits = np.ones(PAGE_ROWS, np.uint8)
     suffixes = np.ones(PAGE_ROWS, np.uint8)
@@ -229,7 +229,7 @@ def _common_page(start: int, prefix_length: int) -> _CommonPage:
 
 
 def _last_digits(rows: np.ndarray, lengths: np.ndarray) -> bytes:
-    """Return the last digits of each row, so many as `lengths` says, one row after the other."""
+    """Return the last digits of each row, `lengths` of them, concatenated."""
     width = int(lengths.max())
     powers = 10 ** np.arange(width - 1, -1, -1)
     digits = (rows[:, None] // powers % 10 + ord("0")).astype(np.uint8)

@@ -1,7 +1,7 @@
 """The base file of one source file: a skeleton with its meta columns, or a full record file.
 
-Both are a pure function of the source's bytes, the rule and the target, row for row with the
-source: every attempt makes the same bytes. A skeleton also has the source's row groups.
+Both are a pure function of the source's bytes, the rule and the target, with the source's rows in
+order: every attempt makes the same bytes. A skeleton also has the source's row groups.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 SOURCE: Final = "lakestrap.source"
-"""The fingerprint of the source file, as `Fingerprint.as_json` writes it."""
+"""The fingerprint of the source file, as written by `Fingerprint.as_json`."""
 SKELETON_SCHEMA: Final = json.dumps(
     {
         "type": "record",
@@ -62,7 +62,7 @@ SKELETON_SCHEMA: Final = json.dumps(
 def file_id(source_path: str, mode: BootstrapMode) -> str:
     """Return the file id for a source file, given its path relative to the source root.
 
-    A skeleton's is a bare UUID, as Apache Hudi's own are; a full file's has the usual `-0`
+    A skeleton's id is a bare UUID, as Apache Hudi's are; a full file's has the usual `-0`
     (format sheet, section 3.1).
     """
     name = str(uuid5(NAMESPACE_URL, f"lakestrap:{source_path}"))
@@ -70,14 +70,14 @@ def file_id(source_path: str, mode: BootstrapMode) -> str:
 
 
 def base_file_name(identity: str, number: int, instant: str) -> str:
-    """Return the base file's name; the write token holds the file's number in the inventory."""
+    """Return the base file's name; the write token contains the file's inventory number."""
     return str(BaseFileName(file_id=identity, write_token=f"{number}-0-0", instant=instant))
 
 
 def key_footers(keys: KeyPass, bloom: BloomSpec | None, avro_schema: str) -> dict[str, str]:
-    """Return the entries that Apache Hudi's writers look for, also for a file without rows.
+    """Return the footer entries that Apache Hudi's writers read, also for a file without rows.
 
-    A file without keys has no least and greatest key; it still has an (empty) bloom filter.
+    A file without keys has no least and greatest key, but still an (empty) bloom filter.
     """
     facts = keys.facts()
     found = {"parquet.avro.schema": avro_schema, "writer.model.name": "avro"}
@@ -91,18 +91,18 @@ def key_footers(keys: KeyPass, bloom: BloomSpec | None, avro_schema: str) -> dic
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseFileTarget:
-    """Which base file is written, and by which rule.
+    """The base file to write, and its rule.
 
     Attributes:
         instant: requested time of the commit.
-        number: the source file's place in the inventory.
-        partition_path: Hudi's, and the source's.
-        file_id: names the file group.
+        number: the source file's position in the inventory.
+        partition_path: the same in Hudi and in the source.
+        file_id: identifies the file group.
         name: file name of the base file.
-        rule: how rows get their key.
+        rule: rule of the rows' keys.
         values: typed values of the partition's folder.
         key_schema: Arrow fields of the key columns, in the table's types.
-        bloom: the filter to make.
+        bloom: the bloom filter to build.
     """
 
     instant: str
@@ -117,17 +117,17 @@ class BaseFileTarget:
 
     @property
     def numbers(self) -> RowNumbers:
-        """What sequence numbers, and automatic keys, begin with."""
+        """The start of sequence numbers and automatic keys."""
         return RowNumbers(instant=self.instant, number=self.number)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenBaseFile:
-    """A base file's bytes and what is known of its keys.
+    """A base file's bytes and the facts of its keys.
 
     Attributes:
         data: the whole file.
-        facts: about the keys, compared with what the bytes hold.
+        facts: facts of the keys, verified against the bytes.
         hashes: one uint64 per row, in order.
     """
 
@@ -137,9 +137,9 @@ class WrittenBaseFile:
 
 
 def write_skeleton(source: SourceReader, target: BaseFileTarget) -> WrittenBaseFile:
-    """Return the skeleton of `source`; its keys were read back and compared.
+    """Return the skeleton of `source`, after verifying its keys by reading them back.
 
-    Holds in memory the skeleton's bytes, eight bytes per row, and one row group's keys.
+    Holds the skeleton's bytes, eight bytes per row, and one row group's keys in memory.
 
     Raises:
         CorruptFileError: `source/corrupt-data`, `bootstrap/read-back-differs`.
@@ -176,19 +176,19 @@ def write_full_record(
     *,
     gone: np.ndarray = _NONE,
 ) -> WrittenBaseFile:
-    """Return the full base file of `source`; its keys were read back and compared.
+    """Return the full base file of `source`, after verifying its keys by reading them back.
 
-    Row groups are those of the source, without the rows that are gone; one that has none left is
-    left out, but for the first. Holds in memory the file's bytes, eight bytes per row, and
-    one row group.
+    Row groups are those of the source, without the rows in `gone`; a group without rows is omitted
+    unless it is the first. Holds the file's bytes, eight bytes per row, and one row group in
+    memory.
 
     Args:
-        source: where the rows are from.
+        source: the file that contains the rows.
         target: names and rule.
-        schema: the table's Arrow schema without meta columns; columns are cast to it, those that
-            only the folder has are filled from it, absent ones are null.
+        schema: the table's Arrow schema without meta columns; columns are cast to it, columns from
+            the folder are filled, absent ones are null.
         avro_schema: the same with meta columns, for the footer.
-        gone: places of rows that are not written, ascending.
+        gone: positions of rows to omit, ascending.
 
     Raises:
         CorruptFileError: `source/corrupt-data`, `source/value-does-not-fit`,
@@ -215,7 +215,7 @@ def write_full_record(
 
 
 def _without(batches: Sequence[Any], before: int, gone: np.ndarray) -> Iterator[Any]:
-    """Yield batches, of which `before` rows of the file come first, without the rows at `gone`."""
+    """Yield batches without the rows at `gone`; `before` rows of the file precede them."""
     for batch in batches:
         end = before + batch.num_rows
         first, last = np.searchsorted(gone, [before, end]).tolist()
@@ -226,7 +226,7 @@ def _without(batches: Sequence[Any], before: int, gone: np.ndarray) -> Iterator[
 
 
 class _Writing:
-    """Makes one full file in memory, row group by row group."""
+    """Builder of one full file in memory, row group by row group."""
 
     def __init__(self, target: BaseFileTarget, schema: Any) -> None:
         self._constants = (target.instant, target.partition_path, target.name)
@@ -256,7 +256,7 @@ class _Writing:
 
 
 def _filled(batch: Any, source: SourceReader, target: BaseFileTarget) -> Any:
-    """Return the batch with the folder's values in the columns that the file leaves to it."""
+    """Return the batch with the folder's values in columns that the file lacks."""
     for name, value in target.values.items():
         at = batch.schema.get_field_index(name)
         if source.lacks(name) and at >= 0:

@@ -1,9 +1,9 @@
 """The bytes of a skeleton: a Parquet file of the five meta columns.
 
-Only the keys are new information, so only they go through a general Parquet writer, one column
-wide. Three columns are one value each: a dictionary page and one run. Sequence numbers count up
-(`seqno_pages`). Their pages are put around those of the keys, and one footer describes them all.
-There are no statistics: whoever prunes by key reads the footer's `hoodie_min_record_key`.
+Only the keys are new information, so only they go through a general Parquet writer of one column.
+Three columns have one value each: a dictionary page and one run. Sequence numbers count up
+(`seqno_pages`). Their pages are placed around those of the keys, and one footer describes them all.
+There are no statistics: key pruning uses the footer's `hoodie_min_record_key`.
 
     row group: commit time | sequence number | record key | partition path | file name
 """
@@ -69,10 +69,10 @@ _SCHEMA: Final = list_of(1, "struct", [binary(4, b"HoodieRecordKey") + i32(1, 5)
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """One column of one row group: its pages, and what the footer says of them.
+    """One column of one row group: its pages and their description in the footer.
 
-    `uncompressed` counts page headers too; `dictionary` is the size of the dictionary page, 0
-    where there is none.
+    `uncompressed` includes page headers; `dictionary` is the size of the dictionary page, 0
+    without one.
     """
 
     data: Any
@@ -83,7 +83,7 @@ class _Chunk:
 
 
 class SkeletonBytes:
-    """Makes one skeleton in memory, row group by row group."""
+    """Builder of one skeleton in memory, row group by row group."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class SkeletonBytes:
         name: str,
         numbers_are_keys: bool = False,
     ) -> None:
-        """Begin a file; with `numbers_are_keys` the keys that come are its sequence numbers."""
+        """Start a file; with `numbers_are_keys`, the keys equal its sequence numbers."""
         self._numbers_are_keys = numbers_are_keys
         self._time, self._partition, self._name = (
             _dictionary_page(text.encode()) for text in (numbers.instant, partition_path, name)
@@ -107,7 +107,7 @@ class SkeletonBytes:
         )
 
     def add_row_group(self, keys: Sequence[Any]) -> None:
-        """Write the keys, given as string arrays without nulls, as one row group; at least one."""
+        """Write at least one key as a row group; `keys` are string arrays without nulls."""
         column = pa.chunked_array(keys, pa.string())
         if not self._numbers_are_keys:
             self._writer.write_table(
@@ -116,7 +116,7 @@ class SkeletonBytes:
         self._rows.append(len(column))
 
     def finish(self, footers: Mapping[str, str]) -> bytes:
-        """Close the file with these key-values and return its bytes, with a seal."""
+        """Close the file with these key-values and return its sealed bytes."""
         self._writer.close()
         keys = self._sink.getvalue()
         metadata = self._metadata[0]
@@ -144,13 +144,12 @@ class SkeletonBytes:
 
 
 def _dictionary_page(value: bytes) -> bytes:
-    """Return a page with one value."""
     body = len(value).to_bytes(4, "little") + value
     return _page(_DICTIONARY_PAGE, len(body), body, struct(3, i32(1, 1) + i32(1, _PLAIN)))
 
 
 def _constant(dictionary: bytes, rows: int) -> _Chunk:
-    """Return a column that repeats its dictionary's one value."""
+    """Return a column that repeats its dictionary's single value."""
     run = uvarint(rows << 1)
     body = _levels(rows) + b"\1" + run + b"\0"
     data = dictionary + _data_page(rows, len(body), body, _RLE_DICTIONARY)
@@ -173,13 +172,13 @@ def _counted(prefix: str, start: int, rows: int) -> _Chunk:
 
 
 def _key_chunk(file: Any, column: Any) -> _Chunk:
-    """Return the pages of a column that the general writer made."""
+    """Return the pages of a column written by the general writer."""
     data = file.slice(column.data_page_offset, column.total_compressed_size)
     return _Chunk(data, column.total_uncompressed_size, _ZSTD, (_RLE, _DELTA_BYTE_ARRAY))
 
 
 def _levels(rows: int) -> bytes:
-    """Return definition levels that say that no row is null."""
+    """Return definition levels for rows without nulls."""
     run = uvarint(rows << 1) + b"\1"
     return len(run).to_bytes(4, "little") + run
 
@@ -191,9 +190,9 @@ def _data_page(rows: int, uncompressed: int, body: bytes, encoding: int) -> byte
 
 
 def _page(kind: int, uncompressed: int, body: bytes, header: bytes) -> bytes:
-    """Return a page: its header with a checksum of the body, then the body as it is.
+    """Return a page: its header with a checksum of the body, then the unchanged body.
 
-    `header` begins with the step from the checksum's field, whose number is signed.
+    `header` starts with the step from the checksum's field, which is signed.
     """
     crc = int.from_bytes(zlib.crc32(body).to_bytes(4), signed=True)
     sizes = i32(1, uncompressed) + i32(1, len(body)) + i32(1, crc)
@@ -201,7 +200,7 @@ def _page(kind: int, uncompressed: int, body: bytes, header: bytes) -> bytes:
 
 
 def _row_group(chunks: Sequence[_Chunk], rows: int, at: int, ordinal: int) -> bytes:
-    """Return the footer's fields of a row group that begins at `at`."""
+    """Return the footer's fields of a row group that starts at `at`."""
     columns = []
     start = at
     for name, chunk in zip(META_COLUMNS, chunks, strict=True):
@@ -218,7 +217,7 @@ def _row_group(chunks: Sequence[_Chunk], rows: int, at: int, ordinal: int) -> by
 
 
 def _column(name: str, chunk: _Chunk, rows: int, at: int) -> bytes:
-    """Return the footer's fields of a column whose pages begin at `at`."""
+    """Return the footer's fields of a column whose pages start at `at`."""
     fields = (
         i32(1, _BYTE_ARRAY)
         + list_of(1, "i32", [zigzag(code) for code in chunk.encodings])

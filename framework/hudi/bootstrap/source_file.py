@@ -1,4 +1,4 @@
-"""Reading one fingerprinted source file: it must still be the one that was fingerprinted."""
+"""Reading one fingerprinted source file, which must not have changed since."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _BATCH_ROWS: Final = 1 << 17
 
 
 class SourceReader:
-    """An open source file; made by `open_source`.
+    """An open source file, as returned by `open_source`.
 
     Attributes:
-        fingerprint: what was compared with it.
+        fingerprint: the fingerprint it matches.
         file: its full location, for errors.
     """
 
@@ -43,11 +43,11 @@ class SourceReader:
         self.file = file
 
     def row_groups(self) -> Iterator[int]:
-        """Yield the places of the row groups that have rows, in file order."""
+        """Yield the numbers of the row groups that have rows, in file order."""
         return (at for at, rows in enumerate(self.fingerprint.row_groups) if rows)
 
     def schema_for_keys(self, schema: Any, values: Mapping[str, object]) -> Any:
-        """Return `schema` without the columns that this file leaves to its folder's `values`."""
+        """Return `schema` without the columns that this file takes from its folder's `values`."""
         return pa.schema([f for f in schema if f.name in self._names or f.name not in values])
 
     def lacks(self, name: str) -> bool:
@@ -55,11 +55,10 @@ class SourceReader:
         return name not in self._names
 
     def bounds(self, name: str) -> tuple[Any, Any]:
-        """Return the least and the greatest value of a plain column by the footer's statistics.
+        """Return the least and greatest value of a plain column, from the footer's statistics.
 
-        They are of the file's own type and calendar, and bounds no key can be proven by: writers
-        may widen them.
-        (None, None) where they are not there for each row group, or cannot be read.
+        They have the file's own type and calendar, and prove nothing about keys, since writers may
+        widen them. (None, None) if a row group lacks them or they cannot be read.
         """
         metadata = self._parquet.metadata
         at = next(n for n in range(metadata.num_columns) if metadata.schema.column(n).path == name)
@@ -76,8 +75,8 @@ class SourceReader:
     def batches(self, group: int, schema: Any) -> Iterator[Any]:
         """Yield one row group's rows as record batches of `schema`.
 
-        Columns that the file lacks are null. Each batch has at least one row; of an empty schema
-        only the number of rows is of use. Days of Spark's old calendar come as Gregorian ones.
+        Columns that the file lacks are null. Each batch has at least one row; with an empty schema,
+        only the number of rows is meaningful. Days of Spark's old calendar become Gregorian ones.
 
         Raises:
             CorruptFileError: `source/corrupt-data`, `source/value-does-not-fit`,
@@ -97,12 +96,12 @@ class SourceReader:
             raise self._corrupt(f"row group {group} cannot be read: {error}") from error
 
     def check_pages(self) -> None:
-        """Decode all columns of all row groups, and compare the checksums that pages have.
+        """Decode all columns of all row groups, and verify page checksums where present.
 
         Reads the whole file; holds one batch.
 
         Raises:
-            CorruptFileError: as of `batches`.
+            CorruptFileError: as in `batches`.
         """
         for group in self.row_groups():
             for _ in self.batches(group, self._parquet.schema_arrow):
@@ -112,7 +111,7 @@ class SourceReader:
         """Yield some columns of one row group.
 
         Raises:
-            ValueError: it has another number of rows than the footer says.
+            ValueError: its number of rows differs from the footer.
             Exception: others of `UNREADABLE`.
         """
         expected, found = self.fingerprint.row_groups[group], 0
@@ -135,16 +134,16 @@ class SourceReader:
         return pa.RecordBatch.from_arrays(arrays, names=schema.names)
 
     def _misfit(self, message: str, _row: int) -> CorruptFileError:
-        """Return the error for a value that the table's type does not hold."""
+        """Return the error for a value that does not fit the table's type."""
         return CorruptFileError(
             "source/value-does-not-fit",
             message,
             where=Where(file=self.file),
-            remedy="Correct the file, or leave its partition out with `mode: skip`.",
+            remedy="Correct the file, or exclude its partition with `mode: skip`.",
         )
 
     def _corrupt(self, message: str) -> CorruptFileError:
-        """Return the error for pages that cannot be used."""
+        """Return the error for unreadable pages."""
         return CorruptFileError(
             "source/corrupt-data",
             message,
@@ -155,9 +154,9 @@ class SourceReader:
 
 @contextmanager
 def open_source(storage: Storage, fingerprint: Fingerprint) -> Iterator[SourceReader]:
-    """Open a source file, having compared its size and footer with its fingerprint.
+    """Open a source file after comparing its size and footer with its fingerprint.
 
-    A `CorruptFileError` of the block that names no file gets the name of this one.
+    A `CorruptFileError` raised in the block without a file name gets this file's name.
 
     Raises:
         SourceDriftError: `source/drift`.
@@ -174,7 +173,7 @@ def open_source(storage: Storage, fingerprint: Fingerprint) -> Iterator[SourceRe
         except CorruptFileError as error:
             raise drift(fingerprint, error.message, storage.location) from error
         if footer.sha256 != fingerprint.footer_sha256:
-            raise drift(fingerprint, "its footer is another", storage.location)
+            raise drift(fingerprint, "its footer differs", storage.location)
         reader = SourceReader(stream, footer.metadata, fingerprint, file)
         try:
             yield reader
@@ -185,29 +184,29 @@ def open_source(storage: Storage, fingerprint: Fingerprint) -> Iterator[SourceRe
 
 
 def _opened(storage: Storage, fingerprint: Fingerprint) -> Any:
-    """Return the file's stream; one that is gone, or a folder now, is drift."""
+    """Return the file's stream; a missing file, or a folder instead, is drift."""
     try:
         return storage.open_input(fingerprint.path)
     except StorageError as error:
         entry = storage.stat(fingerprint.path)
         if entry is None or error.condition == "storage/not-found":
-            raise drift(fingerprint, "it is gone", storage.location) from error
+            raise drift(fingerprint, "it is missing", storage.location) from error
         if entry.is_folder:
             raise drift(fingerprint, "it is a folder", storage.location) from error
         raise
 
 
 def check_unchanged(storage: Storage, fingerprint: Fingerprint) -> None:
-    """Compare size and modification time; costs one look at the folder's entry.
+    """Compare size and modification time; costs one `stat`.
 
     Raises:
         SourceDriftError: `source/drift`.
     """
     entry = storage.stat(fingerprint.path)
     if entry is None:
-        raise drift(fingerprint, "it is gone", storage.location)
+        raise drift(fingerprint, "it is missing", storage.location)
     if entry.size != fingerprint.size:
         what = f"it has {entry.size} bytes, not {fingerprint.size}"
         raise drift(fingerprint, what, storage.location)
     if entry.mtime_ns != fingerprint.mtime_ns:
-        raise drift(fingerprint, "its modification time is another", storage.location)
+        raise drift(fingerprint, "its modification time differs", storage.location)

@@ -1,7 +1,7 @@
-"""What a source file's schema says: the Arrow schema, its hash, and what readers stumble on.
+"""Facts of a source file's schema: the Arrow schema, its hash, and traits that limit readers.
 
 The Parquet schema is the authority; an `ARROW:schema` entry in the footer is ignored.
-Files of one writer share one schema, so the facts are kept by the schema's text.
+Files of one writer share one schema, so the facts are cached by the schema's text.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _HASH_DIGITS: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaFacts:
-    """What is known of all files with one schema.
+    """The facts of all files with one schema.
 
     Attributes:
         schema: the Arrow schema of the Parquet schema.
         hash: 16 hexadecimal digits over names, types and nullability, in order.
-        traits: sorted; `missing_columns` is never among them, since it takes two schemas.
+        traits: sorted; never includes `missing_columns`, which takes two schemas.
     """
 
     schema: Any
@@ -50,7 +50,7 @@ class SchemaFacts:
 
 
 class SchemaCache:
-    """Schema facts by footer; each distinct schema is looked at once."""
+    """Cache of schema facts; each distinct schema is analysed once."""
 
     def __init__(self) -> None:
         self._known: dict[str, SchemaFacts] = {}
@@ -67,7 +67,7 @@ class SchemaCache:
 
 
 def schema_hash(schema: Any) -> str:
-    """Return the hash of an Arrow schema, the same in every process."""
+    """Return the hash of an Arrow schema, which is equal in every process."""
     fields = [[field.name, str(field.type), field.nullable] for field in schema]
     text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:_HASH_DIGITS]
@@ -97,7 +97,7 @@ def partition_type(kind: PartitionType) -> Any:
 
 
 def with_partition_columns(schema: Any, fields: Sequence[PartitionField]) -> Any:
-    """Return the table's schema: the files' columns, then partition columns only paths have."""
+    """Return the table's schema: the files' columns, then partition columns only in paths."""
     for field in fields:
         if field.name not in schema.names:
             schema = schema.append(pa.field(field.name, partition_type(field.type)))
@@ -105,7 +105,7 @@ def with_partition_columns(schema: Any, fields: Sequence[PartitionField]) -> Any
 
 
 def _traits(metadata: Any) -> tuple[SourceTrait, ...]:
-    """Return the traits that the Parquet schema shows."""
+    """Return the traits visible in the Parquet schema."""
     schema = metadata.schema
     found: set[SourceTrait] = set()
     for index in range(metadata.num_columns):

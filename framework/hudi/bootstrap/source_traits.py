@@ -1,6 +1,6 @@
-"""What in a source file some reader or writer stumbles on, as its footer shows it.
+"""Traits of a source file that limit some reader or writer, from its footer.
 
-Numbers are those of `parquet.thrift`. What each engine makes of a trait is in
+Numbers are those of `parquet.thrift`. Each engine's support for a trait is in
 `framework.plan.readers.source_formats`.
 """
 
@@ -27,7 +27,7 @@ _GROUPED_LOGICAL: Final = frozenset({2, 3})  # MAP, LIST
 _LIST, _DECIMAL, _JSON, _INTERVAL = 3, 5, 19, 21  # converted types; the first two logical as well
 _LOGICAL_JSON: Final = 12
 _LONG_DIGITS: Final = 18
-_MOST_DIGITS: Final = 76  # of Arrow; a damaged footer may say a billion
+_MOST_DIGITS: Final = 76  # of Arrow; a damaged footer may claim a billion
 _CODECS: Final = {3: SourceTrait.LZO, 4: SourceTrait.BROTLI, 5: SourceTrait.LZ4}
 _LAST_CODEC: Final = 7  # LZ4_RAW
 _ENCODINGS: Final = {9: SourceTrait.BYTE_STREAM_SPLIT}
@@ -38,10 +38,10 @@ _HADOOP_WRITER: Final = "parquet-mr"
 
 
 def format_traits(facts: FooterFacts) -> dict[SourceTrait, str]:
-    """Return what codecs, encodings and types show, each with the first column that has it.
+    """Return the traits of codecs, encodings and types, each with its first column.
 
-    Columns are dotted paths. LZ4 counts unless parquet-mr wrote the file: of all writers it alone
-    frames the blocks as readers in Java expect.
+    Columns are dotted paths. LZ4 counts unless parquet-mr wrote the file, the only writer that
+    frames blocks as Java readers expect.
     """
     found: dict[SourceTrait, str] = {}
     leaves = []
@@ -60,14 +60,14 @@ def format_traits(facts: FooterFacts) -> dict[SourceTrait, str]:
 
 
 def calendar_traits(metadata: Any, facts: FooterFacts) -> dict[SourceTrait, str]:
-    """Return what a footer shows of the calendar of days, with the first column that has it.
+    """Return the calendar trait of a footer, if any, with its first column.
 
-    Either days are of Spark's old calendar; or the file does not say which calendar they are of,
-    and the least one, by the statistics, is so early that it matters. INT96 has no statistics.
+    Either days are in Spark's old calendar, or the file does not name its calendar and its least
+    day, by the statistics, is early enough to matter. INT96 has no statistics.
 
     Args:
-        metadata: `pyarrow.parquet.FileMetaData`; of its columns no more than the schema is asked.
-        facts: of the same footer.
+        metadata: `pyarrow.parquet.FileMetaData`; only its schema and key-values are read.
+        facts: facts of the same footer.
     """
     has_days, has_int96 = calendar.legacy_marks(metadata.metadata)
     early = {} if calendar.is_marked(metadata.metadata) else facts.least
@@ -87,9 +87,9 @@ def calendar_traits(metadata: Any, facts: FooterFacts) -> dict[SourceTrait, str]
 
 
 def _first_safe(element: SchemaElement, schema: Any, place: int) -> int | None:
-    """Return the first value of a column of days that means the same in both calendars.
+    """Return the first value of a date column that is equal in both calendars.
 
-    None for other columns; timestamps without a time zone are such, and those in nanoseconds.
+    None for other columns, including timestamps without a time zone or in nanoseconds.
     """
     if element.kind == _INT32 and _DATE in {element.logical, element.converted}:
         return calendar.FIRST_SAFE_DAY
@@ -102,7 +102,7 @@ def _first_safe(element: SchemaElement, schema: Any, place: int) -> int | None:
 
 @dataclass(slots=True, kw_only=True)
 class _Node:
-    """A node of the schema with its place in it; `path` is dotted, without the root."""
+    """A node of the schema with its position; `path` is dotted, without the root."""
 
     element: SchemaElement
     path: str
@@ -111,14 +111,14 @@ class _Node:
 
 
 def _nodes(schema: Sequence[SchemaElement]) -> list[_Node]:
-    """Return all nodes but the root, depth first, joined to their parents."""
+    """Return all nodes except the root, depth first, linked to their parents."""
     found: list[_Node] = []
     open_groups: list[tuple[_Node | None, int]] = [(None, schema[0].children)] if schema else []
     for element in schema[1:]:
         while open_groups and open_groups[-1][1] == 0:
             open_groups.pop()
         if not open_groups:
-            break  # more nodes than the groups say; pyarrow does not look at them either
+            break  # more nodes than the groups declare; pyarrow ignores them too
         parent, left = open_groups[-1]
         open_groups[-1] = (parent, left - 1)
         path = f"{parent.path}.{element.name}" if parent else element.name
@@ -132,7 +132,7 @@ def _nodes(schema: Sequence[SchemaElement]) -> list[_Node]:
 
 
 def _type_traits(element: SchemaElement) -> Iterator[SourceTrait]:
-    """Yield what the type of one node shows."""
+    """Yield the traits of one node's type."""
     logical = element.logical or 0
     if logical > _LAST_LOGICAL:
         yield SourceTrait.UNKNOWN_TYPE
@@ -149,7 +149,7 @@ def _type_traits(element: SchemaElement) -> Iterator[SourceTrait]:
 
 
 def _decimal_traits(element: SchemaElement) -> Iterator[SourceTrait]:
-    """Yield how a decimal is stored, unless as Avro's fixed type of the same digits."""
+    """Yield the trait of a decimal's storage, unless it is Avro's fixed type of its digits."""
     digits = element.precision or 0
     if element.kind in {_INT32, _INT64}:
         yield SourceTrait.DECIMAL_INTEGER
@@ -161,13 +161,13 @@ def _decimal_traits(element: SchemaElement) -> Iterator[SourceTrait]:
 
 
 def _fixed_bytes(digits: int) -> int:
-    """Return the bytes of the smallest signed number that holds this number of digits."""
+    """Return the bytes of the smallest signed type that holds this number of digits."""
     most = 10 ** min(max(digits, 0), _MOST_DIGITS) - 1
     return (int(most).bit_length() + 8) // 8
 
 
 def _list_traits(node: _Node) -> Iterator[SourceTrait]:
-    """Yield whether a node is repeated by itself, or a list whose inner names are unusual."""
+    """Yield the traits of a bare repeated node, or of a list with unusual inner names."""
     parent = node.parent.element if node.parent else None
     in_group = parent is not None and (
         parent.converted in _GROUPED or parent.logical in _GROUPED_LOGICAL
@@ -184,7 +184,7 @@ def _list_traits(node: _Node) -> Iterator[SourceTrait]:
 
 
 def _codec_trait(codec: int, *, framed: bool) -> SourceTrait | None:
-    """Return the trait of chunks of this codec."""
+    """Return the trait of a codec, None if every reader supports it."""
     trait = _CODECS.get(codec)
     if trait is SourceTrait.LZ4 and framed:
         return None
@@ -192,6 +192,6 @@ def _codec_trait(codec: int, *, framed: bool) -> SourceTrait | None:
 
 
 def _encoding_trait(encoding: int) -> SourceTrait | None:
-    """Return the trait of chunks with pages of this encoding."""
+    """Return the trait of a page encoding, None if every reader supports it."""
     unknown = encoding > _LAST_ENCODING
     return SourceTrait.UNKNOWN_ENCODING if unknown else _ENCODINGS.get(encoding)

@@ -1,12 +1,12 @@
-"""Avro object container files that hold exactly one record, as Hudi's metadata has them.
+"""Avro object container files with exactly one record, as in Hudi's metadata.
 
-Written with the null codec and a constant sync marker, so that equal records are equal bytes.
-Header and schema are prepared once per schema; `ContainerFormat.seal` takes a datum that is already
-encoded, for callers that write hundreds of thousands.
+Written with the null codec and a constant sync marker, so that equal records give equal bytes.
+Header and schema are prepared once per schema; `ContainerFormat.seal` takes an encoded datum, for
+callers that write hundreds of thousands.
 
-What is read may come from anywhere, so the header is checked before a record is decoded: bounded
-schema, no recursion in it, no items without bytes (a count of 2^60 of them would need none), one
-record, known codec, both sync markers.
+Input is untrusted, so the header is checked before a record is decoded: bounded schema, no
+recursion, no items of zero bytes (a block could then claim 2^60 of them), one record, known codec,
+both sync markers.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ _PRIMITIVES: Final = {
 }
 
 AVRO_MAGIC: Final = b"Obj\x01"
-"""What every container begins with, and no JSON does."""
+"""The first bytes of every container; no JSON starts with them."""
 _SYNC_SIZE: Final = 16
 _MOST_METADATA: Final = 64
 AVRO_FAULTS: Final = (ValueError, EOFError, IndexError, KeyError, TypeError, OverflowError)
-"""What decoding raises for bytes that are not of the schema."""
+"""Errors that decoding raises for bytes that do not fit the schema."""
 
 
 def check_schema(text: str) -> Any:
-    """Return the schema that `text` holds, once it is known to be harmless.
+    """Parse a schema and check that it is safe to decode with.
 
     Raises:
         ValueError: over 1 MiB, nested deeper than 100, a type inside itself, or arrays whose items
-            take no bytes, of which a block may count 2^60.
+            take no bytes, of which a block may claim 2^60.
     """
     if len(text) > _MOST_BYTES:
         raise ValueError(f"a schema of {len(text)} characters")
@@ -74,13 +74,13 @@ def check_schema(text: str) -> Any:
 
 
 class _Sizes:
-    """The least number of bytes that values of each type take."""
+    """Computes the minimum size in bytes of each type's values."""
 
     def __init__(self) -> None:
         self._named: dict[str, int | None] = {}  # by full name; None while its fields are read
 
     def least(self, schema: Any, namespace: str, depth: int) -> int:
-        """Return the least bytes of a value of `schema`, which stands inside `namespace`."""
+        """Return the minimum size of a value of `schema`, which is inside `namespace`."""
         if depth > _MOST_DEPTH:
             raise ValueError("a schema that is nested too deep")
         if isinstance(schema, list):
@@ -89,19 +89,19 @@ class _Sizes:
             return self._least_complex(schema, namespace, depth)
         if isinstance(schema, str):
             return self._least_named(schema, namespace)
-        raise ValueError(f"{schema!r} is no type")
+        raise ValueError(f"{schema!r} is not a type")
 
     def _least_named(self, name: str, namespace: str) -> int:
-        """Return the least bytes of a primitive, or of a type defined before."""
+        """Return the minimum size of a primitive or of a type defined earlier."""
         if name in _PRIMITIVES:
             return _PRIMITIVES[name]
         size = self._named.get(_full_name(name, namespace))
         if size is None:
-            raise ValueError(f"the type {name} is not known, or inside itself")
+            raise ValueError(f"the type {name} is unknown, or inside itself")
         return size
 
     def _least_complex(self, schema: dict[str, Any], namespace: str, depth: int) -> int:
-        """Return the least bytes of a type that is written out, or of a primitive with hints."""
+        """Return the minimum size of a complex type, or of a primitive with attributes."""
         kind = schema.get("type")
         if kind in ("array", "map"):
             item = schema.get("items" if kind == "array" else "values")
@@ -119,7 +119,7 @@ class _Sizes:
         return size
 
     def _least_of(self, schema: dict[str, Any], namespace: str, depth: int) -> int:
-        """Return the least bytes of a named type's value."""
+        """Return the minimum size of a named type's value."""
         if schema["type"] == "enum":
             return 1
         if schema["type"] == "fixed":
@@ -139,7 +139,7 @@ def _full_name(name: str, namespace: str) -> str:
 
 
 class ContainerFormat:
-    """The container of one schema: its header as bytes, and how a record is encoded."""
+    """The container format of one schema: its header as bytes and its record encoding."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         text = json.dumps(schema, separators=(",", ":"))
@@ -159,11 +159,11 @@ class ContainerFormat:
         return self.seal(datum.getvalue())
 
     def seal(self, datum: bytes) -> bytes:
-        """Return the container of one record that is encoded already."""
+        """Return the container of one encoded record."""
         return b"".join((self._head, zigzag(len(datum)), datum, self._sync))
 
     def unseal(self, data: bytes) -> bytes | None:
-        """Return the encoded record in what `seal` returned, None for anything else.
+        """Return the encoded record of a container made by `seal`, None for any other.
 
         Raises:
             ValueError: the record's length cannot be read.
@@ -181,11 +181,11 @@ def write_container(schema: Mapping[str, Any], record: Mapping[str, Any]) -> byt
 
 
 def read_container(data: bytes, *, where: Where | None = None) -> dict[str, Any]:
-    """Return the one record of a container, by the schema in it.
+    """Return the one record of a container, decoded by its own schema.
 
     Args:
         data: the whole container.
-        where: the place that errors speak of; its offset is that of the container.
+        where: the location for errors; its offset is that of the container.
 
     Raises:
         CorruptFileError: `avro/corrupt`, or `avro/codec` for a codec other than null.
@@ -217,7 +217,7 @@ def _open(data: bytes, place: Where) -> tuple[str, bytes]:
     count, at = _read_long(data, at + _SYNC_SIZE)
     size, at = _read_long(data, at)
     if count != 1 or size < 0:
-        raise ValueError(f"{count} records in a block of {size} bytes, where one belongs")
+        raise ValueError(f"{count} records in a block of {size} bytes, expected one")
     end = at + size
     if len(sync) != _SYNC_SIZE or data[end:] != sync:
         raise ValueError(f"no end mark after {size} bytes of the record")
@@ -225,13 +225,13 @@ def _open(data: bytes, place: Where) -> tuple[str, bytes]:
 
 
 def _metadata(data: bytes, at: int) -> tuple[dict[bytes, bytes], int]:
-    """Read the header's map; return it and the place after it."""
+    """Read the header's map; return it and the offset after it."""
     entries: dict[bytes, bytes] = {}
     while True:
         count, at = _read_long(data, at)
         if count == 0:
             return entries, at
-        if count < 0:  # a block that also says its size in bytes
+        if count < 0:  # a block that also has its size in bytes
             count = -count
             _, at = _read_long(data, at)
         if len(entries) + count > _MOST_METADATA:
@@ -242,30 +242,29 @@ def _metadata(data: bytes, at: int) -> tuple[dict[bytes, bytes], int]:
 
 
 def _read_bytes(data: bytes, at: int) -> tuple[bytes, int]:
-    """Read a sized string; return it and the place after it."""
+    """Read a length-prefixed string; return it and the offset after it."""
     size, at = _read_long(data, at)
     if not 0 <= size <= len(data) - at:
-        raise ValueError(f"a string of {size} bytes is cut")
+        raise ValueError(f"a string of {size} bytes is truncated")
     return data[at : at + size], at + size
 
 
 def _read_long(data: bytes, at: int) -> tuple[int, int]:
-    """Read a zigzag varint; return it and the place after it."""
+    """Read a zigzag varint; return it and the offset after it."""
     value, at = read_uvarint(data, at)
     return value >> 1 ^ -(value & 1), at
 
 
 def _sized(data: bytes) -> bytes:
-    """Return a string with its length before it."""
     return zigzag(len(data)) + data
 
 
 @lru_cache(maxsize=64)
 def parsed_schema(text: str) -> Any:
-    """Return fastavro's form of a schema; a table has few, and parsing costs more than reading.
+    """Return fastavro's form of a schema; cached, since parsing costs more than decoding.
 
     Raises:
-        ValueError: it is no schema, or one of those that `check_schema` refuses.
+        ValueError: not a schema, or one that `check_schema` refuses.
     """
     schema = check_schema(text)
     try:

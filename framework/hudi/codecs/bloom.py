@@ -1,12 +1,11 @@
-"""Bloom filters as Apache Hudi keeps them in Parquet footers: SIMPLE and DYNAMIC_V0.
+"""Bloom filters as in Apache Hudi's Parquet footers: SIMPLE and DYNAMIC_V0.
 
 Byte layout: format sheet, section 3.4. A SIMPLE filter is one Hadoop `BloomFilter`. A DYNAMIC_V0
-one is a header and rows, each a whole filter; a row is full after `expected_keys` keys, and once
-`max_keys` are reached no row is added and keys go to the present ones in turn. So the row of a key
-follows from the order of insertion, which therefore must be the order of the rows in the file.
+filter is a header and rows, each a whole filter. A row is full after `expected_keys` keys; once
+`max_keys` are reached no row is added, and keys go to the existing rows in turn. So a key's row
+depends on the order of insertion, which must therefore be the order of the rows in the file.
 
-Bits are gathered one per byte, which numpy scatters into fast, and packed when the filter is
-written.
+Bits are held one per byte, which numpy scatters into fast, and packed when the filter is written.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ __all__ = [
 ONE_FILTER: Final = struct.Struct(">iibi")
 """Header of one row: version, hash rounds, type of hash, bits."""
 ROWS: Final = struct.Struct(">iii")
-"""What a dynamic filter has behind its header: keys to a row, keys in the last row, rows."""
+"""Fields after a dynamic filter's header: keys per row, keys in the last row, rows."""
 VERSION: Final = -1
 MURMUR: Final = 1
 
@@ -54,7 +53,7 @@ _TYPE_CODES: Final = {BloomKind.SIMPLE: "SIMPLE", BloomKind.DYNAMIC: "DYNAMIC_V0
 
 
 class Positions:
-    """`abs(seed % bits)` by Java's signs, into memory that is reused."""
+    """`abs(seed % bits)` with Java's signs, into reused memory."""
 
     def __init__(self, bits: int) -> None:
         self._bits = np.uint32(bits)
@@ -63,7 +62,7 @@ class Positions:
         self._at = np.empty(BLOCK_KEYS, np.intp)
 
     def of(self, seeds: np.ndarray, base: np.ndarray | None = None) -> np.ndarray:
-        """Return the positions, `base` (uint32) added; valid until the next call."""
+        """Return the positions plus `base` (uint32); valid until the next call."""
         a, q, at = (
             self._absolute[: seeds.size],
             self._quotient[: seeds.size],
@@ -82,9 +81,9 @@ class Positions:
 
 
 def read_header(data: bytes, at: int) -> tuple[int, int]:
-    """Return rounds and bits of the filter that begins at `at`."""
+    """Return rounds and bits of the filter at `at`."""
     if len(data) < at + ONE_FILTER.size:
-        raise corrupt("is cut in a header", len(data))
+        raise corrupt("is truncated in a header", len(data))
     version, rounds, hash_type, bits = ONE_FILTER.unpack_from(data, at)
     if (version, hash_type) != (VERSION, MURMUR) or rounds < 1 or bits < 1:
         raise corrupt(
@@ -94,24 +93,24 @@ def read_header(data: bytes, at: int) -> tuple[int, int]:
 
 
 def corrupt(what: str, offset: int) -> CorruptFileError:
-    """The error for a filter whose bytes are wrong at `offset`."""
+    """Return the error for a filter whose bytes are wrong at `offset`."""
     return CorruptFileError("bloom/corrupt", f"the bloom filter {what} (byte {offset})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BloomSpec:
-    """What a filter is dimensioned for.
+    """The dimensions of a filter.
 
     Attributes:
-        kind: simple or dynamic; `none` has no filter, so no other method may be used.
+        kind: simple or dynamic; `none` has no filter, so nothing else may be used.
         expected_keys: keys of one row of the filter, at least 1.
-        fpp: share of absent keys that one full row reports as present, between 0 and 1.
-        max_keys: keys after which a dynamic filter stops to grow; not used by a simple one.
-        is_quick: whether it has two thirds of the hash rounds that Hudi would take, and a twentieth
-            more bits, at the same rate (ADR 0011). Readers take both numbers from the filter.
+        fpp: false-positive rate of one full row, between 0 and 1.
+        max_keys: keys after which a dynamic filter stops growing; unused by a simple one.
+        is_quick: whether it has two thirds of Hudi's hash rounds and a twentieth more bits, at the
+            same rate (ADR 0011). Readers take both numbers from the filter.
 
     Raises:
-        PlanError: `bloom/bad-size` when the numbers give no filter that Hudi can hold.
+        PlanError: `bloom/bad-size` if Hudi cannot hold a filter of these numbers.
     """
 
     kind: BloomKind = BloomKind.DYNAMIC
@@ -134,7 +133,7 @@ class BloomSpec:
             raise PlanError(
                 "bloom/bad-size",
                 f"a bloom filter of {self.max_keys} keys takes {self.most_text:,} bytes in the "
-                f"footer, where readers of Parquet take no more than {_TEXT_MAX:,}",
+                f"footer, but Parquet readers accept at most {_TEXT_MAX:,}",
                 remedy="Lower bloom.max_keys or raise bloom.false_positive_rate.",
             )
 
@@ -142,8 +141,8 @@ class BloomSpec:
     def bits(self) -> int:
         """Bits of one row.
 
-        As Hudi has it `ceil(n * (-ln p / (ln 2)^2))`, multiplied in its order; for k rounds, fewer
-        than its, `ceil(n * k / -ln(1 - p^(1/k)))`.
+        Hudi's number is `ceil(n * (-ln p / (ln 2)^2))`, multiplied in its order; for k rounds,
+        fewer than Hudi's, it is `ceil(n * k / -ln(1 - p^(1/k)))`.
         """
         if not self.is_quick:
             return self._usual_bits
@@ -152,7 +151,7 @@ class BloomSpec:
 
     @property
     def rounds(self) -> int:
-        """Hash rounds per key: as Hudi has it `ceil(ln 2 * bits / n)`, or two thirds of these."""
+        """Hash rounds per key: Hudi's `ceil(ln 2 * bits / n)`, or two thirds of it."""
         usual = math.ceil(math.log(2) * self._usual_bits / self.expected_keys)
         return -(-2 * usual // 3) if self.is_quick else usual
 
@@ -163,11 +162,11 @@ class BloomSpec:
 
     @property
     def most_text(self) -> int:
-        """Bytes of the footer's text when the filter holds `max_keys` keys or more."""
+        """Bytes of the footer's text for `max_keys` keys or more."""
         return self.text_bytes(self.max_keys)
 
     def text_bytes(self, keys: int) -> int:
-        """Return the bytes of the footer's text for a filter of so many keys."""
+        """Return the bytes of the footer's text for a filter of `keys` keys."""
         row = ONE_FILTER.size + -(-self.bits // 8)
         if self.kind is BloomKind.SIMPLE:
             return _base64_bytes(row)
@@ -182,7 +181,7 @@ class BloomSpec:
 
 
 class BloomBuilder:
-    """A filter that grows by batches of keys, in the order of the rows of the file.
+    """Builder of a filter from batches of keys, in the order of the file's rows.
 
     Raises:
         ValueError: a spec of kind `none`.
@@ -197,10 +196,10 @@ class BloomBuilder:
         self._positions = Positions(spec.bits)
 
     def add(self, keys: KeyColumn) -> np.ndarray:
-        """Add the keys; return their `hash64`, which costs nothing on top.
+        """Add the keys; return their `hash64` at no extra cost.
 
         Raises:
-            ValueError: as of `framework.hudi.codecs.murmur.key_words`.
+            ValueError: as in `framework.hudi.codecs.murmur.key_words`.
         """
         halves = np.empty((len(keys), 2), "<u4")
         rows = self._rows_of_next(len(keys))
@@ -224,13 +223,13 @@ class BloomBuilder:
         return base64.b64encode(self.serialize()).decode("ascii")
 
     def clear(self) -> None:
-        """Forget all keys but keep the memory, for the next file: saves its page faults."""
+        """Forget all keys but keep the memory for the next file, which saves page faults."""
         self._keys = 0
         self._bits = self._bits[:1]
         self._bits.fill(False)
 
     def _rows_of_next(self, count: int) -> np.ndarray | None:
-        """Return each new key's row, None where all go to row 0; adds the rows that are missing."""
+        """Return each new key's row, None if all go to row 0; adds missing rows."""
         per_row = self.spec.expected_keys
         if self.spec.kind is BloomKind.SIMPLE or self._keys + count <= per_row:
             return None
@@ -242,8 +241,7 @@ class BloomBuilder:
         limit = most * per_row
         until = (np.arange(1, most + 1) * per_row - self._keys).clip(0, count)
         rows = np.repeat(np.arange(most, dtype=np.uint32), np.diff(until, prepend=0))
-        # Hudi's first key past the end goes to row 0, and so does the second: its counter of turns
-        # starts only then.
+        # Hudi's first two keys past the end both go to row 0: its counter of turns starts late.
         past = self._keys + rows.size - limit
         one_turn = np.roll(np.arange(most, dtype=np.uint32), 1 - past)
         left = count - rows.size
@@ -253,7 +251,7 @@ class BloomBuilder:
         return np.concatenate([rows, turns])
 
     def _add_block(self, block: KeyWords, halves: np.ndarray, rows: np.ndarray | None) -> None:
-        """Set the bits of one block and keep its first two rounds in `halves`."""
+        """Set the bits of one block and store its first two rounds in `halves`."""
         flat = self._bits.reshape(-1)
         base = None if rows is None else rows * np.uint32(self.spec.bits)
         rounds = self.spec.rounds
@@ -268,7 +266,7 @@ class BloomBuilder:
 class HashedKeys:
     """A column of keys whose hashes and filter are made together.
 
-    Ask for the filter before the hashes: it leaves them behind for free.
+    Build the filter before reading the hashes: it yields them for free.
     """
 
     __slots__ = ("_hash64", "keys")
@@ -279,7 +277,7 @@ class HashedKeys:
 
     @classmethod
     def from_arrow(cls, keys: KeyColumn) -> HashedKeys:
-        """Return the hashable view of a string or binary column without nulls; no work yet."""
+        """Wrap a string or binary column without nulls; nothing is computed yet."""
         return cls(keys)
 
     @property
@@ -316,13 +314,13 @@ class BloomFilter:
 
     @property
     def false_positive_rate(self) -> float:
-        """Share of absent keys that it reports as present, by the bits that are set."""
+        """Share of absent keys that it reports as present, computed from the set bits."""
         shares = (np.bitwise_count(row).sum() / self.bits for row in self._rows)
         return 1 - math.prod(1 - float(share) ** self.rounds for share in shares)
 
     @classmethod
     def parse(cls, text: str, kind: BloomKind) -> BloomFilter:
-        """Read the text of a footer.
+        """Parse the text of a footer.
 
         Raises:
             CorruptFileError: `bloom/corrupt`; `where.offset` counts the decoded bytes.
@@ -336,14 +334,14 @@ class BloomFilter:
             read_header(data, 0)
             at = ONE_FILTER.size + ROWS.size
             if len(data) < at:
-                raise corrupt("is cut in its header", len(data))
+                raise corrupt("is truncated in its header", len(data))
             count = ROWS.unpack_from(data, ONE_FILTER.size)[2]
         return cls._of_rows(data, at, count)
 
     def might_contain(self, keys: KeyColumn) -> np.ndarray:
         """Return one bool per key: False is certain, True may be a false positive.
 
-        A first pass of a few rounds drops most absent keys; only the rest take all rounds.
+        A first pass of a few rounds drops most absent keys; only the rest get all rounds.
         """
         quick = min(self.rounds, _QUICK_ROUNDS)
         found = self._probe(keys, quick)
@@ -354,7 +352,7 @@ class BloomFilter:
 
     @classmethod
     def _of_rows(cls, data: bytes, at: int, count: int) -> BloomFilter:
-        """Read `count` equal rows that begin at `at` and end with the data."""
+        """Parse `count` equal rows from `at` to the end of the data."""
         rounds, bits = read_header(data, at)
         size = ONE_FILTER.size + (bits + 7) // 8
         if count < 1 or len(data) - at != count * size:
@@ -366,7 +364,7 @@ class BloomFilter:
         return cls(rounds, tuple(packed[:, ONE_FILTER.size :]), bits)
 
     def _probe(self, keys: KeyColumn, rounds: int) -> np.ndarray:
-        """Return per key whether one row has all bits of the first `rounds` rounds."""
+        """Return, per key, whether one row has all bits of the first `rounds` rounds."""
         found = np.empty(len(keys), np.bool_)
         positions = Positions(self.bits)
         for block in key_words(keys):
@@ -381,5 +379,5 @@ class BloomFilter:
 
 
 def _base64_bytes(size: int) -> int:
-    """Return how long so many bytes are as base64."""
+    """Return the base64 length of `size` bytes."""
     return 4 * -(-size // 3)

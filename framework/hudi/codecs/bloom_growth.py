@@ -1,4 +1,4 @@
-"""Adding a few keys to a bloom filter that a file has already."""
+"""Adding a few keys to a file's existing bloom filter."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from framework.vocabulary import BloomKind
 __all__ = ["grown"]
 
 _FULLEST: Final = 1.1
-"""A row takes a tenth more keys than it is for: of 1e-7 false positives that makes 3.3e-7."""
+"""A row takes a tenth more keys than its capacity: a rate of 1e-7 becomes 3.3e-7."""
 _ALIKE: Final = 0.01
 
 
 def grown(text: str, keys: KeyColumn, spec: BloomSpec) -> str | None:
     """Return the text of a dynamic filter's footer with more keys in its last row.
 
-    None where a filter must be made of all keys: that row would be too full, the filter is not what
-    `spec` makes (another rate, another kind), or it cannot be read.
+    None if the filter must be rebuilt from all keys: that row would be too full, the filter is not
+    of `spec` (another rate or kind), or it cannot be read.
 
     Args:
-        text: of the footer, as `BloomBuilder.footer` gives it.
+        text: of the footer, as returned by `BloomBuilder.footer`.
         keys: text without nulls.
-        spec: of the filter that all keys would get.
+        spec: of the filter that a rebuild would make.
     """
     try:
         data = bytearray(base64.b64decode(text, validate=True))
         rounds, bits = read_header(bytes(data[: ONE_FILTER.size]), 0)
         per_row, in_last, rows = ROWS.unpack_from(data, ONE_FILTER.size)
-    except (ValueError, struct.error, CorruptFileError):  # it is made anew, so nothing is lost
+    except (ValueError, struct.error, CorruptFileError):  # it is rebuilt, so nothing is lost
         return None
     size = ONE_FILTER.size + -(-bits // 8)
     begin = ONE_FILTER.size + ROWS.size
@@ -56,7 +56,7 @@ def grown(text: str, keys: KeyColumn, spec: BloomSpec) -> str | None:
 
 
 def _fits(spec: BloomSpec, per_row: int, rounds: int, bits: int) -> bool:
-    """Say whether a filter has the rate that `spec` asks for."""
+    """Return whether a filter has the rate of `spec`."""
     if spec.kind is not BloomKind.DYNAMIC or rounds != spec.rounds or per_row < 1:
         return False
     wanted = spec.bits / spec.expected_keys

@@ -1,7 +1,7 @@
 """Write HFiles, version 3, that HBase-based and native Hudi readers accept (format sheet, 5).
 
-One level of index, CRC32C checksums, no meta blocks. Streaming: memory holds one block and the
-index, some 100 bytes per block.
+One level of index, CRC32C checksums, no meta blocks. Writes are streamed: memory holds one block
+and the index, about 100 bytes per block.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _MVCC: Final = b"\x00"
 
 
 class HFileWriter:
-    """An HFile that grows by ascending keys; `out` is left open.
+    """Writer of an HFile in ascending key order; `out` is left open.
 
     Args:
-        out: written from its present place on, which must be the file's beginning; not read.
+        out: written from its current position, which must be the file's start; not read.
         compression: `gzip` or `none`, for every block.
-        block_size: bytes of entries, before compression, after which a block is closed.
+        block_size: bytes of uncompressed entries after which a block is closed.
     """
 
     def __init__(
@@ -52,8 +52,8 @@ class HFileWriter:
         """Add one entry.
 
         Raises:
-            CorruptFileError: `hfile/key-order` when `key` is not above the one before, in unsigned
-                byte order; `hfile/key-too-long` above 32,767 bytes. The file must be given up.
+            CorruptFileError: `hfile/key-order` if `key` is not greater than the previous one in
+                unsigned byte order; `hfile/key-too-long` above 32,767 bytes. Discard the file then.
         """
         if self._last_row is not None and key <= self._last_row:
             raise CorruptFileError(
@@ -74,13 +74,13 @@ class HFileWriter:
             self._close_block()
 
     def finish(self, file_info: Mapping[bytes, bytes]) -> None:
-        """Write what is buffered, the index, `file_info` beside the usual entries, the trailer."""
+        """Write the buffered block, the index, the file info with `file_info`, and the trailer."""
         if self._parts:
             self._close_block()
         load_on_open = self._offset
         index = b"".join(self._index)
         self._write(hfile_blocks.ROOT_INDEX, index)
-        self._write(hfile_blocks.ROOT_INDEX, b"")  # the index of meta blocks must exist
+        self._write(hfile_blocks.ROOT_INDEX, b"")  # an index of meta blocks must exist
         file_info_offset = self._offset
         self._write(hfile_blocks.FILE_INFO, encode_file_info({**self._usual_info(), **file_info}))
         trailer = Trailer(
@@ -99,7 +99,7 @@ class HFileWriter:
         self._out.write(encode_trailer(trailer))
 
     def _close_block(self) -> None:
-        """Write the buffered entries as a data block and note it in the index."""
+        """Write the buffered entries as a data block and add it to the index."""
         start = self._offset
         previous = -1 if self._last_block == NO_BLOCK else self._last_block
         size = self._write(hfile_blocks.DATA, b"".join(self._parts), previous)
@@ -121,7 +121,7 @@ class HFileWriter:
         return len(block)
 
     def _usual_info(self) -> dict[bytes, bytes]:
-        """Return the entries of file info that HBase's reader asks for."""
+        """Return the file info entries that HBase's reader requires."""
         entries = max(1, self._entries)
         return {
             b"KEY_VALUE_VERSION": (1).to_bytes(4, "big"),

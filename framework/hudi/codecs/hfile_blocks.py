@@ -13,7 +13,7 @@ index, file info, trailer. Each block is a 33-byte header, a payload that may be
     25      4     bytes per checksum
     29      4     header and payload on disk, without checksums
 
-Bytes that no HFile has are a `ValueError` here; the reader, which knows the place, turns it into a
+Invalid bytes raise a `ValueError` here; the reader, which knows the offset, turns it into a
 `CorruptFileError`.
 """
 
@@ -52,7 +52,7 @@ BYTES_PER_CHECKSUM: Final = 16 * 1024
 HEADER: Final = struct.Struct(">8siiqBii")
 # No column family, the latest timestamp, type Put.
 _KEY_SUFFIX: Final = b"\x00" + struct.pack(">q", 2**63 - 1) + b"\x04"
-_GZIP_LEVEL: Final = 3  # of 375 MB of repeated schemas: level 6 saves 10 % and takes twice as long
+_GZIP_LEVEL: Final = 3  # on 375 MB of repeated schemas, level 6 saves 10 % and takes twice as long
 
 
 @unique
@@ -77,10 +77,10 @@ class Header:
     """A block's header.
 
     Attributes:
-        magic: what kind of block this is.
+        magic: the kind of block.
         after_header: bytes of payload and checksums on disk.
         plain_size: bytes of the payload once decompressed.
-        checksum: how the block is covered.
+        checksum: type of the block's checksums.
         bytes_per_checksum: bytes that one checksum covers.
         covered: bytes of header and payload on disk.
     """
@@ -94,7 +94,7 @@ class Header:
 
     @classmethod
     def decode(cls, data: bytes) -> Header:
-        """Read and check the 33 bytes.
+        """Decode and check the 33 bytes.
 
         Raises:
             ValueError: sizes that contradict each other, or an unknown checksum type.
@@ -122,7 +122,7 @@ class Header:
 
 
 def encode_block(magic: bytes, payload: bytes, codec: Codec, previous: int = -1) -> bytes:
-    """Return a whole block: header, payload as `codec` has it, CRC32C checksums."""
+    """Return a whole block: header, payload compressed by `codec`, CRC32C checksums."""
     # mtime 0: the same entries give the same bytes.
     packed = gzip.compress(payload, _GZIP_LEVEL, mtime=0) if codec is Codec.GZIP else payload
     covered = HEADER.size + len(packed)
@@ -145,20 +145,20 @@ def decompress(payload: bytes, codec: Codec, plain_size: int) -> bytes:
     """Return the plain payload, which must have exactly `plain_size` bytes.
 
     Raises:
-        ValueError: another size, or bytes that are not one gzip member.
+        ValueError: another size, or not exactly one gzip member.
     """
     plain = payload
     if codec is Codec.GZIP:
         member = zlib.decompressobj(wbits=31)
         try:
-            # One byte more than promised is enough to see that there are too many.
+            # One byte more than declared is enough to detect too many.
             plain = member.decompress(payload, plain_size + 1)
         except zlib.error as error:
             raise ValueError(f"a block is not gzip: {error}") from error
         if not member.eof or member.unused_data:
             raise ValueError("a block's gzip does not end where the block ends")
     if len(plain) != plain_size:
-        raise ValueError(f"a block has {len(plain)} bytes where {plain_size} are promised")
+        raise ValueError(f"a block has {len(plain)} bytes, not the declared {plain_size}")
     return plain
 
 
@@ -168,7 +168,7 @@ def full_key(row: bytes) -> bytes:
 
 
 def encode_vlong(value: int) -> bytes:
-    """Return Hadoop's variable-length form of a number that is not negative."""
+    """Encode a non-negative number in Hadoop's variable-length form."""
     if value <= 127:  # noqa: PLR2004 - Hadoop's limit of the one-byte form
         return bytes([value])
     size = (value.bit_length() + 7) // 8
@@ -176,17 +176,17 @@ def encode_vlong(value: int) -> bytes:
 
 
 def decode_vlong(data: bytes, at: int) -> tuple[int, int]:
-    """Read one such number; return it and the place after it.
+    """Decode one such number; return it and the offset after it.
 
     Raises:
-        ValueError: a negative number, or the data ends too soon.
+        ValueError: the number is negative or truncated.
     """
     if at >= len(data):
-        raise ValueError("a number is cut")
+        raise ValueError("a number is truncated")
     first = data[at]
     if first <= 127:  # noqa: PLR2004 - Hadoop's limit of the one-byte form
         return first, at + 1
     size = 256 - 112 - first
     if not 1 <= size <= 8 or at + 1 + size > len(data):  # noqa: PLR2004 - bytes of a long
-        raise ValueError("a number is negative or cut")
+        raise ValueError("a number is negative or truncated")
     return int.from_bytes(data[at + 1 : at + 1 + size], "big"), at + 1 + size

@@ -1,6 +1,6 @@
-"""Read HFiles, version 3, made by us, by HBase, or by Apache Hudi's native writer.
+"""Read HFiles, version 3, written by us, by HBase, or by Apache Hudi's native writer.
 
-Every length is checked against the file before anything is allocated, and every block whose header
+Every length is checked against the file before memory is allocated, and every block whose header
 names a checksum type is verified. Memory holds the index and one block.
 """
 
@@ -25,10 +25,10 @@ _INDEX_ENTRY: Final = struct.Struct(">qi")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Block:
-    """One line of the index: the block's place, its size on disk, and a row.
+    """One index entry: the block's offset, its size on disk, and a row.
 
-    The row is at most the block's first and above the last of the block before: HBase may shorten
-    it, so it need not be in the file.
+    The row is at most the block's first row and above the last row of the previous block. HBase may
+    shorten it, so it need not be in the file.
     """
 
     offset: int
@@ -37,11 +37,11 @@ class _Block:
 
 
 class HFileReader:
-    """An open HFile; index and file info are read at once, data blocks when asked for.
+    """An open HFile; index and file info are read at once, data blocks on demand.
 
     Args:
         source: seekable and readable; left open.
-        file: the name that errors speak of.
+        file: the file name for errors.
 
     Raises:
         CorruptFileError: `hfile/corrupt`, here and from each method, with file and offset.
@@ -61,7 +61,7 @@ class HFileReader:
         self._index = self._read_index(index)
         _, info_at = self._block(meta_at, hfile_blocks.ROOT_INDEX)
         if info_at != self._trailer.file_info_offset:
-            raise self._corrupt("file info is not where the trailer says", info_at)
+            raise self._corrupt("file info is not at the offset in the trailer", info_at)
         info, _ = self._block(info_at, hfile_blocks.FILE_INFO)
         try:
             self.file_info = hfile_trailer.decode_file_info(info)
@@ -72,11 +72,11 @@ class HFileReader:
 
     @property
     def entries(self) -> int:
-        """Entries of the whole file, as its trailer says; a full `scan` checks it."""
+        """Number of entries according to the trailer; a full `scan` checks it."""
         return self._trailer.entries
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the value of `key`, None where there is none; reads one block at most."""
+        """Return the value of `key`, None if absent; reads at most one block."""
         place = bisect_right(self._rows, key) - 1
         if place < 0:
             return None
@@ -86,7 +86,7 @@ class HFileReader:
         return None
 
     def scan(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
-        """Yield the entries whose key begins with `prefix`, ascending.
+        """Yield the entries whose key starts with `prefix`, ascending.
 
         A scan without prefix that reaches the end also checks the number of entries.
         """
@@ -101,10 +101,10 @@ class HFileReader:
                 elif row > prefix:
                     return
         if not prefix and count != self.entries:
-            raise self._corrupt(f"{count} entries where the trailer says {self.entries}", self._end)
+            raise self._corrupt(f"{count} entries, but the trailer has {self.entries}", self._end)
 
     def _read_trailer(self) -> hfile_trailer.Trailer:
-        """Read the last 4096 bytes and refuse what is not supported."""
+        """Read the last 4096 bytes and refuse unsupported files."""
         if self._size < hfile_trailer.TRAILER_SIZE:
             raise self._corrupt(f"{self._size} bytes are less than a trailer", 0)
         start = self._size - hfile_trailer.TRAILER_SIZE
@@ -122,7 +122,7 @@ class HFileReader:
         return trailer
 
     def _read_index(self, payload: bytes) -> list[_Block]:
-        """Read the root index: blocks that do not overlap, with ascending rows."""
+        """Read the root index, whose blocks must not overlap and whose rows must ascend."""
         blocks: list[_Block] = []
         at, expected = 0, 0
         for _ in range(self._trailer.index_count):
@@ -136,16 +136,16 @@ class HFileReader:
             blocks.append(block)
         if at != len(payload) or expected > self._trailer.load_on_open_offset:
             raise self._corrupt(
-                f"the index has {len(payload)} bytes, of which {at} name blocks up to {expected}",
+                f"the index has {len(payload)} bytes, of which {at} list blocks up to {expected}",
                 self._trailer.load_on_open_offset,
             )
         return blocks
 
     def _index_entry(self, payload: bytes, at: int) -> tuple[_Block, int]:
-        """Read one line of the index; return it and the place after it."""
+        """Read one index entry; return it and the offset after it."""
         start = self._trailer.load_on_open_offset
         if at + _INDEX_ENTRY.size > len(payload):
-            raise self._corrupt("the index is cut", start)
+            raise self._corrupt("the index is truncated", start)
         offset, size = _INDEX_ENTRY.unpack_from(payload, at)
         try:
             length, at = hfile_blocks.decode_vlong(payload, at + _INDEX_ENTRY.size)
@@ -155,7 +155,7 @@ class HFileReader:
         # The native writer ends an index key after the row; HBase writes the whole cell key.
         row_end = _ROW_LENGTH + int.from_bytes(key[:_ROW_LENGTH], "big")
         if len(key) != length or row_end > length:
-            raise self._corrupt("a key of the index is cut", start)
+            raise self._corrupt("a key of the index is truncated", start)
         return _Block(offset=offset, size=size, row=key[_ROW_LENGTH:row_end]), at + length
 
     def _entries_of(self, place: int) -> Iterator[tuple[bytes, bytes]]:
@@ -174,9 +174,9 @@ class HFileReader:
             raise self._corrupt(f"the key {last!r} belongs to a later block", block.offset)
 
     def _entry(self, payload: bytes, at: int, block: _Block) -> tuple[bytes, int, int]:
-        """Return an entry's row, where its value begins, and where the next entry begins."""
+        """Return an entry's row and the offsets of its value and of the next entry."""
         if at + _ENTRY.size > len(payload):
-            raise self._corrupt(f"an entry is cut at byte {at} of the block", block.offset)
+            raise self._corrupt(f"an entry is truncated at byte {at} of the block", block.offset)
         key_size, value_size, row_size = _ENTRY.unpack_from(payload, at)
         row_at = at + _ENTRY.size
         value_at = at + _LENGTHS + key_size
@@ -187,19 +187,19 @@ class HFileReader:
         return payload[row_at : row_at + row_size], value_at, end
 
     def _data(self, place: int) -> bytes:
-        """Return the payload of a data block; the last one is kept."""
+        """Return the payload of a data block; the last one is cached."""
         if self._cached[0] != place:
             block = self._index[place]
             payload, end = self._block(block.offset, hfile_blocks.DATA)
             if end != block.offset + block.size:
-                raise self._corrupt("a block has not the size that the index says", block.offset)
+                raise self._corrupt("a block's size differs from the index", block.offset)
             self._cached = (place, payload)
         return self._cached[1]
 
     def _block(self, offset: int, magic: bytes) -> tuple[bytes, int]:
-        """Return the verified, plain payload of the block at `offset`, and where it ends."""
+        """Return the verified, decompressed payload of the block at `offset`, and its end."""
         if offset + hfile_blocks.HEADER.size > self._end:
-            raise self._corrupt("a block begins past the end", offset)
+            raise self._corrupt("a block starts past the end", offset)
         try:
             header = hfile_blocks.Header.decode(self._read(offset, hfile_blocks.HEADER.size))
             end = offset + hfile_blocks.HEADER.size + header.after_header
@@ -214,18 +214,18 @@ class HFileReader:
     def _check_header(
         self, header: hfile_blocks.Header, magic: bytes, offset: int, end: int
     ) -> None:
-        """Refuse another kind of block, a cut one, or one covered unlike its fellows."""
+        """Refuse another kind of block, a truncated one, or another checksum type."""
         if header.magic != magic:
-            raise self._corrupt(f"{header.magic!r} where {magic!r} belongs", offset)
+            raise self._corrupt(f"{header.magic!r} instead of {magic!r}", offset)
         if end > self._end:
-            raise self._corrupt(f"a block of {end - offset} bytes is cut", offset)
-        # A file has one type; else a flipped bit could switch the check off.
+            raise self._corrupt(f"a block of {end - offset} bytes is truncated", offset)
+        # A file has one type; otherwise a flipped bit could disable the check.
         self._checksum = header.checksum if self._checksum is None else self._checksum
         if header.checksum is not self._checksum:
             raise self._corrupt("a block has another checksum type than the index", offset)
 
     def _verify(self, header: hfile_blocks.Header, body: bytes, offset: int) -> None:
-        """Compare the checksums, where there are any."""
+        """Verify the checksums, if there are any."""
         if header.checksum is hfile_blocks.Checksum.NONE:
             return
         expected = hfile_blocks.checksums(
@@ -243,10 +243,10 @@ class HFileReader:
         return data
 
     def _corrupt(self, what: str, offset: int) -> CorruptFileError:
-        """The error for this file at `offset`."""
+        """Return the error for this file at `offset`."""
         return CorruptFileError(
             "hfile/corrupt",
             what,
             where=Where(file=self._file or None, offset=offset),
-            remedy="Restore the file from a copy, or begin the table anew.",
+            remedy="Restore the file from a copy, or recreate the table.",
         )

@@ -42,16 +42,16 @@ def encode_field(number: int, value: int | bytes) -> bytes:
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Read a varint, of which 64 bits count; return it and the place after it."""
+    """Read a varint, truncated to 64 bits; return it and the offset after it."""
     value, at = read_uvarint(data, at)
     return value & (2**64 - 1), at
 
 
 def sized_message(data: bytes, at: int) -> Iterator[tuple[int, int | bytes]]:
-    """Yield the fields of the message whose length stands at `at`."""
+    """Yield the fields of the message whose length is at `at`."""
     size, at = _read_varint(data, at)
     if at + size > len(data):
-        raise ValueError(f"a message of {size} bytes is cut")
+        raise ValueError(f"a message of {size} bytes is truncated")
     return fields_of(data[at : at + size])
 
 
@@ -72,17 +72,17 @@ def fields_of(message: bytes) -> Iterator[tuple[int, int | bytes]]:
         else:
             raise ValueError(f"a protobuf field has the unknown wire type {kind}")
         if at + size > len(message):
-            raise ValueError(f"a protobuf field of {size} bytes is cut")
+            raise ValueError(f"a protobuf field of {size} bytes is truncated")
         yield tag >> 3, message[at : at + size]
         at += size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trailer:
-    """What the last 4096 bytes say; the names follow HBase's message `FileTrailerProto`.
+    """The content of the last 4096 bytes; names follow HBase's message `FileTrailerProto`.
 
     Attributes:
-        first_data_block: `NO_BLOCK` in a file without entries; so is `last_data_block`, or 0.
+        first_data_block: `NO_BLOCK` in a file without entries; `last_data_block` is that or 0.
     """
 
     file_info_offset: int
@@ -99,7 +99,7 @@ class Trailer:
 
 
 def encode_file_info(entries: Mapping[bytes, bytes]) -> bytes:
-    """Return the payload of the file info block, sorted by key as HBase has it."""
+    """Return the payload of the file info block, sorted by key as in HBase."""
     pairs = (
         encode_field(1, key) + encode_field(2, value) for key, value in sorted(entries.items())
     )
@@ -108,10 +108,10 @@ def encode_file_info(entries: Mapping[bytes, bytes]) -> bytes:
 
 
 def decode_file_info(payload: bytes) -> dict[bytes, bytes]:
-    """Read the payload of a file info block.
+    """Decode the payload of a file info block.
 
     Raises:
-        ValueError: not such a payload.
+        ValueError: not a file info payload.
     """
     if payload[:4] != _PBUF:
         raise ValueError("file info has no PBUF mark")
@@ -145,7 +145,7 @@ def encode_trailer(trailer: Trailer) -> bytes:
 
 
 def decode_trailer(data: bytes) -> Trailer:
-    """Read the last 4096 bytes of a file.
+    """Decode the last 4096 bytes of a file.
 
     Raises:
         ValueError: not a trailer of version 3, an encrypted file, or fields missing.

@@ -1,7 +1,7 @@
 r"""Java's `Properties` text, as `load` reads and `store` writes it.
 
-What Java stores is plain ASCII: other characters become `\uXXXX`, in UTF-16, so two for those above
-U+FFFF. What others wrote is read by Java as Latin-1; decode files that way before `parse`.
+Java stores plain ASCII: other characters become `\uXXXX` in UTF-16, so two escapes above U+FFFF.
+Java reads all files as Latin-1; decode files that way before `parse`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SPECIAL: Final = {
 
 
 def parse(text: str) -> dict[str, str]:
-    r"""Return the entries of a properties text; of a key that occurs twice the last one counts.
+    r"""Return the entries of a properties text; for a repeated key, the last one counts.
 
     Raises:
         CorruptFileError: `properties/bad-escape` for a `\u` without four hexadecimal digits.
@@ -45,7 +45,7 @@ def parse(text: str) -> dict[str, str]:
 
 
 def parse_pairs(text: str) -> list[tuple[str, str]]:
-    """Return the entries in their order, with keys that occur twice; raises as `parse`."""
+    """Return the entries in their order, including repeated keys; raises as `parse`."""
     pairs = []
     for line in _logical_lines(text):
         key = _KEY.match(line)
@@ -57,11 +57,11 @@ def parse_pairs(text: str) -> list[tuple[str, str]]:
 
 
 def render(pairs: Mapping[str, str], comments: Iterable[str] = ()) -> str:
-    """Return the text that Java's `store` would write, without its comment of the date.
+    """Return the text that Java's `store` writes, without its date comment.
 
     Args:
         pairs: entries, written in their order.
-        comments: lines for the head, without `#` and without line ends.
+        comments: lines for the head, without `#` and line ends.
     """
     lines = [f"#{''.join(map(_ascii, comment))}" for comment in comments]
     lines += [f"{_escape_key(key)}={_escape_value(value)}" for key, value in pairs.items()]
@@ -69,11 +69,10 @@ def render(pairs: Mapping[str, str], comments: Iterable[str] = ()) -> str:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Yield the lines that hold an entry; a line that ends in a backslash continues in the next.
+    """Yield the logical lines with an entry; a trailing backslash continues a line.
 
-    Java's corners: a comment does not continue, but what follows a line of one backslash may be
-    one; a backslash that ends the text is dropped, and what is left is an entry even if it is
-    empty.
+    Java's corner cases: a comment does not continue, but the line after a lone backslash may be a
+    comment; a backslash at the end of the text is dropped, and the rest is an entry even if empty.
     """
     line, goes_on = "", False
     for natural in _LINE_END.split(text):
@@ -107,7 +106,7 @@ def _unescape(text: str) -> str:
 
 
 def _meaning(escape: re.Match[str]) -> str:
-    """Return what one escape stands for; an unknown one stands for its character."""
+    """Return the character of one escape; an unknown escape is its own character."""
     digits, character = escape.group(1, 2)
     if digits is None:
         return _MEANINGS.get(character, character)
@@ -130,7 +129,7 @@ def _escape_value(value: str) -> str:
 
 
 def _ascii(character: str) -> str:
-    """Return the character, or its UTF-16 units as escapes where it is not printable ASCII."""
+    """Return a printable ASCII character as is, others as escaped UTF-16 units."""
     if " " <= character <= "~":
         return character
     units = character.encode("utf-16-be", "surrogatepass")

@@ -1,8 +1,8 @@
-"""Blocks of a log file: how they lie one after the other (format sheet, section 6.2).
+"""Layout of a log file's blocks (format sheet, section 6.2).
 
-A block says its length before and after its content, so a reader finds the next one behind a torn
-or foreign stretch by looking for the magic. Whoever appends puts whole blocks behind whatever is
-there; a torn tail is skipped by every reader and repaired by none.
+A block has its length before and after its content, so a reader finds the next block after a torn
+or foreign stretch by searching for the magic. Writers append whole blocks after any existing bytes;
+every reader skips a torn tail, and none repairs it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WINDOW: Final = 1 << 20
 
 @unique
 class BlockKind(IntEnum):
-    """What a block holds; the number is the one in the file."""
+    """The content type of a block; the number is the one in the file."""
 
     COMMAND = 0
     DELETE = 1
@@ -58,12 +58,12 @@ class HeaderKey(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogBlock:
-    """One block as it lies in a file; its content is read apart.
+    """One block of a file; its content is read separately.
 
     Attributes:
-        kind: what it holds. `CORRUPT` stands for a stretch that is no block; then `header` is empty
+        kind: its content type. `CORRUPT` is a stretch that is not a block; then `header` is empty
             and the content is the whole stretch.
-        header: texts by name; names of later releases stay plain numbers.
+        header: texts by name; names from later releases are plain numbers.
         start: offset of the content's first byte.
         size: bytes of content.
     """
@@ -98,11 +98,11 @@ def read_blocks(source: Any, *, where: Where | None = None) -> Iterator[LogBlock
 
     Args:
         source: an open file with `size()` and `read_at(size, offset)`.
-        where: the place that errors speak of.
+        where: the location for errors.
 
     Raises:
-        CorruptFileError: `log/block` for a block that is whole but cannot be understood: an unknown
-            format or kind, or entries that do not fit.
+        CorruptFileError: `log/block` for a whole block that cannot be parsed: an unknown format or
+            kind, or entries that do not fit.
     """
     reader = _Reader(source, where or Where())
     at = 0
@@ -130,7 +130,7 @@ class _Reader:
         self.size: int = source.size()
 
     def end_of_block(self, at: int) -> int | None:
-        """Return where the block at `at` ends, None unless both of its lengths agree."""
+        """Return the end of the block at `at`, None unless its two lengths agree."""
         head = len(MAGIC) + _LENGTH.size
         data = self._read(at, head)
         if len(data) < head or not data.startswith(MAGIC):
@@ -146,7 +146,7 @@ class _Reader:
         return end if MAGIC.startswith(follows) else None  # a tail may be torn inside the magic
 
     def next_magic(self, at: int) -> int:
-        """Return where the next magic begins, the end of the file where there is none."""
+        """Return the offset of the next magic, or the end of the file without one."""
         while at < self.size:
             data = self._read(at, _WINDOW)
             found = data.find(MAGIC)
@@ -160,7 +160,7 @@ class _Reader:
         at += len(MAGIC) + _LENGTH.size
         form, number = _TWO_INTS.unpack(self._read(at, _TWO_INTS.size))
         if form != _FORMAT:
-            raise self._fault(at, f"a log block of format {form}, where {_FORMAT} is known")
+            raise self._fault(at, f"a log block of format {form}; only {_FORMAT} is known")
         try:
             kind = BlockKind(number)
         except ValueError as error:
@@ -175,7 +175,7 @@ class _Reader:
         return LogBlock(kind=kind, header=MappingProxyType(header), start=at, size=size)
 
     def _entries(self, at: int, end: int) -> tuple[dict[int, str], int]:
-        """Read a header or footer; return it and the place after it."""
+        """Read a header or footer; return it and the offset after it."""
         found: dict[int, str] = {}
         at = self._within(at, _INT.size, end)
         (count,) = _INT.unpack(self._read(at - _INT.size, _INT.size))
@@ -192,9 +192,9 @@ class _Reader:
         return found, at
 
     def _within(self, at: int, size: int, end: int) -> int:
-        """Return the offset after `size` bytes, which must lie before the closing length."""
+        """Return the offset after `size` bytes, which must be before the closing length."""
         if size < 0 or at + size > end - _LENGTH.size:
-            raise self._fault(at, f"{size} bytes are said to follow, but the block ends before")
+            raise self._fault(at, f"{size} bytes should follow, but the block ends earlier")
         return at + size
 
     def _read(self, at: int, size: int) -> bytes:
@@ -207,7 +207,7 @@ class _Reader:
 
 
 def _encode_entries(entries: Mapping[HeaderKey, str]) -> bytes:
-    """Return a header or footer."""
+    """Encode a header or footer."""
     parts = [_INT.pack(len(entries))]
     for key, text in sorted(entries.items()):
         data = text.encode()

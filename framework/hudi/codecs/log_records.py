@@ -1,8 +1,8 @@
 """Contents of data and delete blocks (format sheet, sections 6.3 and 6.4).
 
-Data blocks in Avro are read, as Apache Hudi writes them; ours are Parquet and need no codec here.
-Delete blocks are written with the ordering value 0 in an `IntWrapper`, which every release takes
-for "always deletes", and read with all of theirs.
+Avro data blocks, as Apache Hudi writes them, are read; ours are Parquet and need no codec here.
+Delete blocks are written with the ordering value 0 in an `IntWrapper`, which every release reads
+as "always deletes"; when reading, every ordering value is supported.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _NAMESPACE: Final = "org.apache.hudi.avro.model"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletedRecord:
-    """One record that a delete block names.
+    """One record of a delete block.
 
     Attributes:
-        record_key: its key, None where the writer left it out.
-        partition_path: its partition, None likewise.
-        wrapper: name of the Avro record around the ordering value, `null` where there is none.
-        ordering: the value inside; `ALWAYS` deletes whatever the row's own value is.
+        record_key: its key, None if the writer omitted it.
+        partition_path: its partition, None if the writer omitted it.
+        wrapper: name of the Avro record around the ordering value, `null` if there is none.
+        ordering: the ordering value; `ALWAYS` deletes regardless of the row's value.
     """
 
     record_key: str | None
@@ -50,7 +50,7 @@ class DeletedRecord:
 
     @property
     def is_unconditional(self) -> bool:
-        """Whether it deletes whatever the row's ordering value is."""
+        """Whether it deletes regardless of the row's ordering value."""
         return (self.wrapper, self.ordering) == ALWAYS or self.wrapper == "null"
 
 
@@ -58,14 +58,13 @@ ALWAYS: Final = ("IntWrapper", 0)
 
 
 def _wrapper(name: str, kind: Any) -> dict[str, Any]:
-    """Return the schema of one wrapper record."""
     fields = [{"name": "value", "type": kind}]
     return {"type": "record", "name": name, "namespace": _NAMESPACE, "fields": fields}
 
 
 _DECIMAL: Final = {"type": "bytes", "logicalType": "decimal", "precision": 30, "scale": 15}
 _MICROS: Final = {"type": "long", "logicalType": "timestamp-micros"}
-# In the order of the branches in the file.
+# In the order of the union's branches in the file.
 _WRAPPERS: Final = (
     _wrapper("BooleanWrapper", "boolean"),
     _wrapper("IntWrapper", "int"),
@@ -120,7 +119,7 @@ def encode_deletes(records: Iterable[tuple[str, str]]) -> bytes:
 
 
 def decode_deletes(content: bytes, *, where: Where | None = None) -> tuple[DeletedRecord, ...]:
-    """Return what a delete block names, in its order.
+    """Return the records of a delete block in its order.
 
     Raises:
         UnsupportedTableError: `log/delete-version`; releases before 0.14 wrote Java objects.
@@ -143,12 +142,12 @@ def decode_deletes(content: bytes, *, where: Where | None = None) -> tuple[Delet
 def decode_records(
     content: bytes, schema: str, *, where: Where | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the records of an Avro data block, in its order, meta columns included.
+    """Yield the records of an Avro data block in its order, including meta columns.
 
     Args:
-        content: of the block.
+        content: the block's content.
         schema: Avro schema as JSON, from the block's header.
-        where: the place that errors speak of.
+        where: the location for errors.
 
     Raises:
         UnsupportedTableError: `log/data-version`.
@@ -174,7 +173,6 @@ def decode_records(
 
 
 def _deleted(fields: dict[str, Any]) -> DeletedRecord:
-    """Return one decoded entry."""
     ordering = fields["orderingVal"]
     name, value = ("null", None) if ordering is None else (ordering[0], ordering[1]["value"])
     return DeletedRecord(
@@ -186,25 +184,25 @@ def _deleted(fields: dict[str, Any]) -> DeletedRecord:
 
 
 def _int(source: io.BytesIO, place: Where) -> int:
-    """Read a number of four bytes."""
+    """Read a four-byte integer."""
     data = source.read(_INT.size)
     if len(data) < _INT.size:
-        raise corrupt_content("the content of a log block is cut", place)
+        raise corrupt_content("the content of a log block is truncated", place)
     (value,) = _INT.unpack(data)
     return int(value)
 
 
 def corrupt_content(message: str, place: Where) -> CorruptFileError:
-    """Return the error for a content that is whole but wrong."""
+    """Return the error for a complete block with invalid content."""
     remedy = "Let Apache Hudi read or compact the file group, or restore the file."
     return CorruptFileError("log/content", message, where=place, remedy=remedy)
 
 
 def _unsupported(condition: str, version: int, place: Where) -> UnsupportedTableError:
-    """Return the error for a content of another version."""
+    """Return the error for content of an unsupported version."""
     return UnsupportedTableError(
         f"log/{condition}",
-        f"a log block's content is of version {version}; version {_VERSION} is read",
+        f"a log block's content is of version {version}; only version {_VERSION} is supported",
         where=place,
         remedy="Let Apache Hudi compact the file group.",
     )

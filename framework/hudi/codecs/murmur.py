@@ -1,14 +1,15 @@
-"""Apache Hudi's MurmurHash over whole columns of keys, with numpy and no loop per key.
+"""Apache Hudi's MurmurHash over whole columns of keys, in numpy without a loop per key.
 
 The hash is Hadoop's "MurmurHash type 1" (format sheet, section 3.4): MurmurHash2 of 32 bits whose
 tail is taken from the end of the key, last byte lowest, each byte *sign-extended*; so keys with
 bytes above 0x7F do not follow the reference MurmurHash2. Bloom filters chain it: the result of one
 round is the seed of the next.
 
-A round multiplies and xors the seed through the key's 32-bit words. What depends on the words alone
-(`k *= M; k ^= k >>> 24; k *= M`) is done once, here, and reused in every round. Keys are ordered by
-their number of words, longest first, and cut into blocks that stay in the processor's cache; inside
-a block, word j concerns a *prefix* of the keys, so keys of many lengths share one numpy call:
+A round multiplies and xors the seed through the key's 32-bit words. The part that depends on the
+words alone (`k *= M; k ^= k >>> 24; k *= M`) is computed once and reused in every round. Keys are
+sorted by their number of words, longest first, and split into blocks that fit the processor's
+cache. Inside a block, word j affects a *prefix* of the keys, so keys of many lengths share one
+numpy call:
 
     words of the keys, longest first     calls of one round
     k0  w w w w                          h[:4] = h[:4] * M ^ w0
@@ -51,10 +52,10 @@ _OFFSET_TYPES: Mapping[Any, np.dtype[np.signedinteger[Any]]] = {
 class KeyWords:
     """The premixed words of one block of keys, ready for any number of rounds.
 
-    Valid until the next block is asked for: the memory is reused.
+    Valid until the next block is produced, which reuses the memory.
 
     Attributes:
-        places: where the block's keys stand in the column, as a slice or an index array.
+        places: positions of the block's keys in the column, as a slice or an index array.
         seeds: the state of each key, uint32; zero at first, then the result of the last round.
     """
 
@@ -78,7 +79,7 @@ class KeyWords:
         return int(self.seeds.size)
 
     def next_round(self) -> np.ndarray:
-        """Hash every key with its present seed; return `seeds`, which now hold the result."""
+        """Hash every key with its current seed; return `seeds`, which now hold the result."""
         h, scratch = self.seeds, self._scratch
         multiply, xor, shift = np.multiply, np.bitwise_xor, np.right_shift
         xor(h, self._lengths, h)
@@ -107,14 +108,14 @@ class _Memory:
         self._mixing = np.empty(0, np.uint32)
 
     def words_of(self, width: int, count: int) -> np.ndarray:
-        """Return the place for `width` words of `count` keys, one row per word."""
+        """Return the array for `width` words of `count` keys, one row per word."""
         if self._words.size < width * count:
             self._words = np.empty(width * count, np.uint32)
             self._mixing = np.empty(width * count, np.uint32)
         return self._words[: width * count].reshape(width, count)
 
     def load(self, data: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> None:
-        """Mix the words and tails of the keys that begin at `starts` in `data`."""
+        """Mix the words and tails of the keys that start at `starts` in `data`."""
         count = lengths.size
         widths = lengths >> 2
         words = self.words_of(int(widths[0]), count)
@@ -136,9 +137,9 @@ class _Memory:
 
 
 def key_hashes(keys: KeyColumn) -> np.ndarray:
-    """Return one uint64 per key: the first round's hash above, the second's below.
+    """Return one uint64 per key: the first round's hash in the high half, the second's in the low.
 
-    In the column's order. Equal keys have equal hashes; keys of equal hashes must still be
+    The column's order is kept. Equal keys have equal hashes; keys of equal hashes must still be
     compared. Takes the same columns and raises the same as `key_words`.
     """
     halves = np.empty((len(keys), 2), "<u4")
@@ -151,7 +152,7 @@ def key_hashes(keys: KeyColumn) -> np.ndarray:
 def key_words(keys: KeyColumn) -> Iterator[KeyWords]:
     """Yield the column in blocks of premixed words; each is valid until the next.
 
-    Memory does not grow with the column, but for an order of 8 bytes a key where lengths differ.
+    Memory does not grow with the column, except for 8 bytes per key if lengths differ.
 
     Args:
         keys: string or binary, also large or chunked; no nulls.
@@ -162,7 +163,7 @@ def key_words(keys: KeyColumn) -> Iterator[KeyWords]:
     if keys.type not in _OFFSET_TYPES:
         raise ValueError(f"keys are text or bytes, not {keys.type}")
     if keys.null_count:
-        raise ValueError(f"{keys.null_count} null keys; take them out before hashing")
+        raise ValueError(f"{keys.null_count} null keys; remove them before hashing")
     memory = _Memory(len(keys))
     first = 0
     for chunk in keys.chunks if isinstance(keys, pa.ChunkedArray) else [keys]:
@@ -172,7 +173,7 @@ def key_words(keys: KeyColumn) -> Iterator[KeyWords]:
 
 
 def _array_blocks(keys: pa.Array, first: int, memory: _Memory) -> Iterator[KeyWords]:
-    """Yield the blocks of one Arrow array whose first key stands at `first` in the column."""
+    """Yield the blocks of one Arrow array whose first key is at `first` in the column."""
     count = len(keys)
     _, offsets_buffer, data_buffer = keys.buffers()
     offsets = np.frombuffer(offsets_buffer, _OFFSET_TYPES[keys.type])
@@ -192,7 +193,7 @@ def _array_blocks(keys: pa.Array, first: int, memory: _Memory) -> Iterator[KeyWo
 
 
 def _longest_first(widths: np.ndarray) -> np.ndarray | None:
-    """Return the stable order by descending width, None where all widths are equal."""
+    """Return the stable order by descending width, None if all widths are equal."""
     low, high = int(widths.min()), int(widths.max())
     if low == high:
         return None
@@ -205,7 +206,7 @@ def _longest_first(widths: np.ndarray) -> np.ndarray | None:
 
 
 def _rows(data: np.ndarray, starts: np.ndarray, words: int) -> np.ndarray:
-    """Gather `words` little-endian words from each start; what lies past the end is arbitrary."""
+    """Read `words` little-endian words from each start; words past the end are arbitrary."""
     size = words * _WORD_BYTES
     last = data.size - size
     if last < 0:
@@ -224,7 +225,7 @@ def _windows(data: np.ndarray, size: int) -> np.ndarray:
 
 
 def _signed_tails(raw: np.ndarray, present: np.ndarray) -> np.ndarray:
-    """Return what the tail xors: its bytes sign-extended, the key's last byte lowest.
+    """Return the value the tail xors: its bytes sign-extended, the key's last byte lowest.
 
     `raw` holds, lowest byte first, the `present` (0 to 3) bytes of the tail, then arbitrary ones.
     """

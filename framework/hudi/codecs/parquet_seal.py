@@ -1,10 +1,10 @@
-"""Checksums of the bytes of a Parquet file, so that damage is an error and never another value.
+"""Checksums of a Parquet file, so that damage is an error and never a wrong value.
 
 Parquet's own checksum, the `crc` of a page header, covers the body of a page, and every engine
-knows it. Nothing covers page headers and the footer: one bit there renames a column or counts
-other rows. So files of ours have a seal as well: a footer entry with the CRC-32C of the footer
-(its own eight digits taken as zeros), then of each column chunk, headers included, row group by row
-group. Readers of others skip the entry.
+knows it. Nothing covers page headers and the footer: one flipped bit there renames a column or
+changes a row count. So our files also have a seal: a footer entry with the CRC-32C of the footer
+(its own eight digits taken as zeros), then of each column chunk, including headers, row group by
+row group. Other readers skip the entry.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ UNREADABLE: Final = (
     struct.error,
     zlib.error,
 )
-"""What pyarrow, codecs and Python raise for bytes that are not what their name says.
+"""Errors that pyarrow, codecs and Python raise for damaged or mislabelled bytes.
 
-Each reader turns them into a `CorruptFileError` with the file's name, at its outermost place.
+Each reader converts them to a `CorruptFileError` with the file's name at its outermost call.
 """
 
 _DIGITS: Final = 8
@@ -67,7 +67,7 @@ _TAIL: Final = 64 * 1024
 _ENTRY: Final = re.compile(
     re.escape(_NAME) + rb"\x18[\x80-\xff]*[\x00-\x7f]((?:[0-9a-f]{8})+)", re.DOTALL
 )
-"""The entry as Thrift's compact protocol has it: key, head of the value, its length, the value."""
+"""The entry in Thrift's compact protocol: key, head of the value, its length, the value."""
 _PAGE_HEADER: Final = 1024
 _PAGE_BYTES, _PAGE_CRC = 3, 4  # field ids of parquet.thrift
 
@@ -78,7 +78,7 @@ def blank_seal(chunks: int) -> dict[str, str]:
 
 
 def sealed(data: Any) -> bytes:
-    """Return a Parquet file whose blank seal is filled in; the other bytes stay, copied once.
+    """Return a Parquet file with its blank seal filled in; other bytes are copied unchanged.
 
     Raises:
         ValueError: the file has no blank seal for its number of chunks.
@@ -114,12 +114,12 @@ def sealed_footer(footer: bytes, chunks: Iterable[Any]) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedFooter:
-    """The footer of a Parquet file, compared with its seal where it has one.
+    """The footer of a Parquet file, verified against its seal if it has one.
 
     Attributes:
         metadata: the footer as pyarrow reads it.
-        checksums: CRC-32C of each column chunk, row group by row group; None where the file has no
-            seal: others wrote it, or an earlier release.
+        checksums: CRC-32C of each column chunk, row group by row group; None if the file has no
+            seal because another writer or an earlier release wrote it.
     """
 
     metadata: pq.FileMetaData
@@ -130,10 +130,10 @@ class SealedFooter:
         """Read and check the footer of an open file; one read of 64 KiB, two for a longer footer.
 
         Args:
-            source: a `pyarrow.NativeFile`; its position is moved.
+            source: a `pyarrow.NativeFile`; its position changes.
 
         Raises:
-            ValueError: the file is no Parquet, or its footer does not match its checksum.
+            ValueError: the file is not Parquet, or its footer does not match its checksum.
             Exception: others of `UNREADABLE`.
         """
         size = source.size()
@@ -151,26 +151,26 @@ class SealedFooter:
         pieces = range(_DIGITS, len(digits), _DIGITS)
         found = tuple(int(digits[at : at + _DIGITS], 16) for at in pieces)
         if len(found) != metadata.num_row_groups * metadata.num_columns:
-            message = "the footer has not a checksum for each column chunk"
+            message = "the footer does not have a checksum for each column chunk"
             raise ValueError(message)
         return cls(metadata=metadata, checksums=found)
 
     def opened(
         self, source: Any, columns: Collection[str] | None = None, **options: Any
     ) -> pq.ParquetFile:
-        """Return the file to read from, its chunks of some columns compared with the seal.
+        """Return the open file after verifying the chunks of some columns against the seal.
 
-        Without a seal, pyarrow compares those pages that have a checksum as it decodes them.
-        Reads the chunks once more than decoding does, from the system's cache.
+        Without a seal, pyarrow verifies pages with a checksum as it decodes them.
+        Reads the chunks once more than decoding alone, from the system's cache.
 
         Args:
             source: the same file.
-            columns: names of top-level columns; None compares all.
+            columns: names of top-level columns; None verifies all.
             options: of `pyarrow.parquet.ParquetFile`.
 
         Raises:
             ValueError: a chunk does not match its checksum.
-            Exception: others of `UNREADABLE`, here and from what is read.
+            Exception: others of `UNREADABLE`, here and from reads.
         """
         self.check(source, columns)
         return pq.ParquetFile(
@@ -182,7 +182,7 @@ class SealedFooter:
         )
 
     def check(self, source: Any, columns: Collection[str] | None = None) -> None:
-        """Compare the chunks of some columns, None meaning all; nothing without a seal.
+        """Verify the chunks of some columns, or all if None; do nothing without a seal.
 
         Raises:
             ValueError: a chunk does not match its checksum.
@@ -207,7 +207,7 @@ def _is_within(path: str, columns: Collection[str]) -> bool:
 
 
 def chunk_start(column: Any) -> int:
-    """Return where a column chunk's pages begin, by pyarrow's metadata of the chunk."""
+    """Return the offset of a column chunk's first page, from pyarrow's metadata of the chunk."""
     found: int = column.data_page_offset
     if column.has_dictionary_page and column.dictionary_page_offset:
         found = min(found, column.dictionary_page_offset)
@@ -215,17 +215,17 @@ def chunk_start(column: Any) -> int:
 
 
 def check_pages(chunk: pa.Buffer) -> None:
-    """Compare the body of each page of a column chunk with the checksum in its header.
+    """Verify the body of each page of a column chunk against the checksum in its header.
 
     Raises:
-        ValueError: a page has another checksum, or none, or is cut.
+        ValueError: a page has another checksum, or none, or is truncated.
     """
     at = 0
     while at < chunk.size:
         header, end = _page_header(chunk, at)
         size = header[_PAGE_BYTES][1] if _PAGE_BYTES in header else -1
         if _PAGE_CRC not in header or not 0 <= size <= chunk.size - end:
-            message = f"the page at byte {at} has no checksum, or is cut"
+            message = f"the page at byte {at} has no checksum, or is truncated"
             raise ValueError(message)
         if zlib.crc32(chunk.slice(end, size)) != header[_PAGE_CRC][1] & 0xFFFFFFFF:
             message = f"the page at byte {at} does not match its checksum"
@@ -234,7 +234,7 @@ def check_pages(chunk: pa.Buffer) -> None:
 
 
 def _page_header(chunk: pa.Buffer, at: int) -> tuple[Any, int]:
-    """Return the header that begins at a place, and where it ends."""
+    """Return the page header at `at` and its end offset."""
     try:
         header, size = read_struct(chunk[at : at + _PAGE_HEADER].to_pybytes())
     except ValueError:  # its statistics may hold long values
@@ -243,7 +243,7 @@ def _page_header(chunk: pa.Buffer, at: int) -> tuple[Any, int]:
 
 
 def _places(metadata: pq.FileMetaData) -> Iterator[tuple[int, int]]:
-    """Yield where each column chunk begins, and its bytes."""
+    """Yield the start offset and size of each column chunk."""
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         for at in range(metadata.num_columns):
@@ -252,7 +252,7 @@ def _places(metadata: pq.FileMetaData) -> Iterator[tuple[int, int]]:
 
 
 def _checked(footer: bytes) -> bytes | None:
-    """Return the digits of a footer's seal, None where there is none.
+    """Return the digits of a footer's seal, None if it has none.
 
     Raises:
         ValueError: the footer does not match its checksum.
@@ -269,7 +269,7 @@ def _checked(footer: bytes) -> bytes | None:
 
 
 def _entry(footer: bytes) -> re.Match[bytes] | None:
-    """Return the seal's entry; from the end, since bloom filters of megabytes come before it."""
+    """Return the seal's entry, searched from the end past bloom filters of megabytes."""
     at = footer.rfind(_NAME)
     while at >= 0:
         if found := _ENTRY.match(footer, at):
@@ -279,21 +279,21 @@ def _entry(footer: bytes) -> re.Match[bytes] | None:
 
 
 def _crc32c(*pieces: Any) -> int:
-    """Return the CRC-32C of pieces that follow each other."""
+    """Return the CRC-32C of consecutive pieces."""
     found: int = reduce(google_crc32c.extend, pieces, 0)
     return found
 
 
 def _footer_bytes(trailer: bytes) -> int:
-    """Return the length of the footer by a file's last eight bytes."""
+    """Return the length of the footer from a file's last eight bytes."""
     if len(trailer) != _TRAILER or trailer[4:] != _MAGIC:
-        message = "the file does not end as Parquet does"
+        message = "the file does not end as a Parquet file"
         raise ValueError(message)
     return int.from_bytes(trailer[:4], "little")
 
 
 def _read(source: Any, start: int, stop: int) -> pa.Buffer:
-    """Return the bytes from `start` (inclusive) to `stop`; fewer where the file ends before."""
+    """Return the bytes from `start` to `stop` (exclusive), fewer if the file ends earlier."""
     source.seek(start)
     found: pa.Buffer = source.read_buffer(stop - start)
     return found
@@ -306,19 +306,19 @@ _BATCH_ROWS: Final = 1 << 17
 def naming_bad_chunks(
     parquet: pq.ParquetFile, groups: Iterable[int], columns: Sequence[str]
 ) -> Iterator[None]:
-    """Let a read that fails name the column and the row group that it failed at.
+    """Add the bad column and row group to the error of a failing read.
 
-    Costs nothing while all is well. After a failure each column chunk is decoded alone, a batch at
-    a time, up to the first that cannot be.
+    Costs nothing without a failure. After a failure, each column chunk is decoded alone, a batch at
+    a time, up to the first that fails.
 
     Args:
-        parquet: the open file that is read within.
-        groups: places of the row groups that are read.
-        columns: names of the top-level columns that are read; the file has them.
+        parquet: the open file that the context reads.
+        groups: numbers of the row groups that are read.
+        columns: names of the top-level columns that are read; all exist in the file.
 
     Raises:
-        ValueError: a read within failed at a column chunk, which the message names.
-        Exception: others of `UNREADABLE`, where every chunk alone can be decoded.
+        ValueError: a read failed at a column chunk, which the message names.
+        Exception: others of `UNREADABLE`, if each chunk alone can be decoded.
     """
     try:
         yield
@@ -330,7 +330,7 @@ def naming_bad_chunks(
 
 
 def _first_bad(parquet: pq.ParquetFile, groups: Iterable[int], columns: Sequence[str]) -> str:
-    """Return the first chunk that cannot be decoded and why, row group by row group; else ""."""
+    """Return the first chunk that cannot be decoded and the reason, "" if none fails."""
     for group in groups:
         for name in columns:
             fault = _fault(parquet, group, name)
@@ -340,7 +340,7 @@ def _first_bad(parquet: pq.ParquetFile, groups: Iterable[int], columns: Sequence
 
 
 def _fault(parquet: pq.ParquetFile, group: int, name: str) -> str:
-    """Return why a chunk cannot be decoded to its number of rows; "" where it can."""
+    """Return why a chunk cannot be decoded to its number of rows; "" if it can."""
     rows = parquet.metadata.row_group(group).num_rows
     try:
         found = sum(

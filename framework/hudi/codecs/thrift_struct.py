@@ -1,6 +1,6 @@
-"""Structs of Thrift's compact protocol as values: read whole, changed here and there, written.
+"""Structs of Thrift's compact protocol as values that are read, edited and written back.
 
-Nothing is known of what the fields mean, so fields of later versions of a format pass unharmed.
+The meaning of fields is not interpreted, so fields of later format versions are preserved.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ STRUCT: Final = 12
 Struct: TypeAlias = "dict[int, tuple[int, Any]]"
 """Field id to (type, value).
 
-The value of a boolean field is None, since its type says it; of a list or set it is (type of
+The value of a boolean field is None, since its type holds it; of a list or set it is (type of
 items, items); of a map (type of keys, type of values, pairs); of a double its eight bytes.
 """
 _SIZES: Final = {TRUE: 1, FALSE: 1, BYTE: 1, DOUBLE: 8}
-"""Bytes of the types that have a size, as items."""
+"""Sizes in bytes of the fixed-size types, as items."""
 _LONG_LIST: Final = 15
 _MOST_STEP: Final = 15
 _DEEPEST: Final = 32
 
 
 def i16(step: int, value: int) -> bytes:
-    """Return a field whose id is `step` (1 to 15) above the one before it."""
+    """Return a field whose id is `step` (1 to 15) above the previous field's id."""
     return bytes((step << 4 | _I16,)) + zigzag(value)
 
 
@@ -108,15 +108,15 @@ def list_of(step: int, kind: str, items: Sequence[bytes]) -> bytes:
 
 
 def read_struct(data: bytes, at: int = 0) -> tuple[Struct, int]:
-    """Return the struct that begins at a place, and the place after it.
+    """Return the struct that starts at offset `at`, and the offset after it.
 
     Raises:
-        ValueError: the bytes are no struct.
+        ValueError: the bytes are not a struct.
     """
     try:
         return _read_fields(data, at, _DEEPEST)
     except IndexError:
-        raise ValueError("a struct is cut") from None
+        raise ValueError("a struct is truncated") from None
 
 
 def write_struct(fields: Struct) -> bytes:
@@ -133,12 +133,11 @@ def write_struct(fields: Struct) -> bytes:
 
 
 def _long_head(number: int, kind: int) -> bytes:
-    """Return the head of a field whose id is far above the one before it."""
+    """Return the head of a field whose id is more than 15 above the previous one."""
     return bytes((kind,)) + zigzag(number)
 
 
 def _read_fields(data: bytes, at: int, depth: int) -> tuple[Struct, int]:
-    """Return the fields of a struct."""
     if depth < 0:
         raise ValueError("structs are nested too deeply")
     found: Struct = {}
@@ -159,31 +158,29 @@ def _read_fields(data: bytes, at: int, depth: int) -> tuple[Struct, int]:
 
 
 def _read(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
-    """Return one value, and the place after it."""
+    """Return one value and the offset after it."""
     if kind in _SIZES:
         return _cut(data, at, _SIZES[kind])
     if kind not in _READERS:
-        message = f"there is no type {kind}"
+        message = f"the type {kind} is unknown"
         raise ValueError(message)
     found: tuple[Any, int] = _READERS[kind](data, at, depth - 1)
     return found
 
 
 def _cut(data: bytes, at: int, size: int) -> tuple[bytes, int]:
-    """Return so many bytes."""
     if at + size > len(data):
-        raise ValueError("a value is cut")
+        raise ValueError("a value is truncated")
     return bytes(data[at : at + size]), at + size
 
 
 def _read_binary(data: bytes, at: int, _depth: int) -> tuple[bytes, int]:
-    """Return bytes of their own length."""
+    """Return length-prefixed bytes."""
     size, at = read_uvarint(data, at)
     return _cut(data, at, size)
 
 
 def _read_integer(data: bytes, at: int, _depth: int = 0) -> tuple[int, int]:
-    """Return a signed number."""
     raw, at = read_uvarint(data, at)
     return (raw >> 1) ^ -(raw & 1), at
 
@@ -217,17 +214,15 @@ def _read_map(data: bytes, at: int, depth: int) -> tuple[Any, int]:
 
 
 def _written(kind: int, value: Any) -> bytes:
-    """Return the bytes of one value."""
     return bytes(value) if kind in _SIZES else _WRITERS[kind](value)
 
 
 def _written_binary(value: bytes) -> bytes:
-    """Return bytes behind their length."""
+    """Return length-prefixed bytes."""
     return uvarint(len(value)) + value
 
 
 def _written_list(value: tuple[int, list[Any]]) -> bytes:
-    """Return a list."""
     kind, items = value
     count = len(items)
     short = count < _LONG_LIST
@@ -236,7 +231,6 @@ def _written_list(value: tuple[int, list[Any]]) -> bytes:
 
 
 def _written_map(value: tuple[int, int, list[tuple[Any, Any]]]) -> bytes:
-    """Return a map."""
     keys, values, pairs = value
     if not pairs:
         return b"\0"

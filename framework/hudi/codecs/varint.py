@@ -1,6 +1,6 @@
-"""Numbers of variable length, as Avro, protobuf and Thrift have them.
+"""Variable-length integers, as in Avro, protobuf and Thrift.
 
-Seven bits a byte, lowest first.
+Seven bits per byte, lowest first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _MORE: Final = 0x80  # the bit that says "more follows"
 
 
 def uvarint(value: int) -> bytes:
-    """Return a number that is not negative."""
+    """Encode a non-negative integer."""
     if value < _MORE:
         return _SMALL[value]
     out = bytearray()
@@ -27,17 +27,17 @@ def uvarint(value: int) -> bytes:
 
 
 def zigzag(value: int) -> bytes:
-    """Return a signed 64-bit number, small ones of either sign as small unsigned ones."""
+    """Encode a signed 64-bit integer; small absolute values take few bytes."""
     if 0 <= value < len(_SMALL_ZIGZAG):
         return _SMALL_ZIGZAG[value]
     return uvarint((value << 1) ^ (value >> 63))
 
 
 def read_uvarint(data: bytes, at: int) -> tuple[int, int]:
-    """Read a number; return it, up to 70 bits long, and the place after it.
+    """Return the integer at `at`, of up to 70 bits, and the offset after it.
 
     Raises:
-        ValueError: it is cut or takes more than ten bytes.
+        ValueError: it is truncated or takes more than ten bytes.
     """
     value = shift = 0
     for byte in data[at : at + _MOST_BYTES]:
@@ -46,7 +46,7 @@ def read_uvarint(data: bytes, at: int) -> tuple[int, int]:
             return value | byte << shift, at
         value |= (byte & _BITS) << shift
         shift += 7
-    raise ValueError("a number is cut or too long")
+    raise ValueError("a number is truncated or too long")
 
 
 _SMALL: Final = [bytes((value,)) for value in range(_MORE)]

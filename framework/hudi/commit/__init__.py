@@ -1,1 +1,1 @@
-"""Everything between written files and a completed instant, crashes included."""
+"""All steps from written files to a completed instant, including crash recovery."""

@@ -1,4 +1,4 @@
-"""A task's storage: it creates files only while the run's folder exists.
+"""A storage for tasks that creates files only while the run's folder exists.
 
 `Storage.create` makes missing folders. Without the fence, a task that continues after its run was
 rolled back or published would create the run's folder again, and nothing would remove it.
@@ -19,46 +19,46 @@ __all__ = ["FencedStorage", "WrappedStorage"]
 
 
 class WrappedStorage:
-    """Passes on all that it is asked for; what is derived from it changes some of that."""
+    """A storage that delegates every call; subclasses override some of them."""
 
     def __init__(self, storage: Storage) -> None:
         self._inner = storage
 
     @property
     def location(self) -> str:
-        """As of the storage."""
+        """As in `Storage`."""
         return self._inner.location
 
     def list(self, folder: str) -> Iterator[Entry]:
-        """As of the storage."""
+        """As in `Storage`."""
         return self._inner.list(folder)
 
     def stat(self, path: str) -> Entry | None:
-        """As of the storage."""
+        """As in `Storage`."""
         return self._inner.stat(path)
 
     def open_input(self, path: str) -> Any:
-        """As of the storage."""
+        """As in `Storage`."""
         return self._inner.open_input(path)
 
     def create(self, path: str, *, durable: bool = True) -> AbstractContextManager[BinaryIO]:
-        """As of the storage."""
+        """As in `Storage`."""
         return self._inner.create(path, durable=durable)
 
     def move(self, moves: Sequence[Move]) -> None:
-        """As of the storage."""
+        """As in `Storage`."""
         self._inner.move(moves)
 
     def delete(self, *paths: str, only_empty: bool = False) -> None:
-        """As of the storage."""
+        """As in `Storage`."""
         self._inner.delete(*paths, only_empty=only_empty)
 
 
 class FencedStorage(WrappedStorage):
-    """A storage in which a file is created only while another, the fence, is there.
+    """A storage that creates a file only while another file, the fence, exists.
 
-    It looks before and after. What was created while the fence went away is deleted again, with
-    the folders made for it, unless it was renamed away together with the fence.
+    It checks before and after. A file created while the fence disappeared is deleted again, with
+    the folders created for it, unless it was renamed together with the fence.
     """
 
     def __init__(self, inner: Storage, fence: str) -> None:
@@ -70,7 +70,7 @@ class FencedStorage(WrappedStorage):
         """Create a file.
 
         Raises:
-            CommitConflictError: `commit/fenced`; the file is not there.
+            CommitConflictError: `commit/fenced`; the file does not exist then.
         """
         self._check()
         try:
@@ -82,17 +82,17 @@ class FencedStorage(WrappedStorage):
         self._check()
 
     def _check(self) -> None:
-        """Raise where the run has come to its end."""
+        """Raise if the run is over."""
         if self._inner.stat(self._fence) is None:
             raise CommitConflictError(
                 "commit/fenced",
                 "the run of this task is over: it has published, or another run has taken over",
                 where=Where(file=self._fence),
-                remedy="Nothing is lost. Look at the table with status.",
+                remedy="Nothing is lost. Check the table with status.",
             )
 
     def _forget(self, path: str) -> None:
-        """Delete a file, and the folders that are empty without it."""
+        """Delete a file and the parent folders that this leaves empty."""
         self._inner.delete(path)
         folder = parent_of(path)
         while folder:

@@ -1,4 +1,4 @@
-"""What a run sets out to do, and what it works with while it does."""
+"""The intent of a run, and the transaction it works with."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def requested_replace_bytes(extra: Mapping[str, str]) -> bytes:
     """Return the file of a requested replacecommit that clusters nothing.
 
     Args:
-        extra: what the file says under `extraMetadata`; equal mappings give equal bytes.
+        extra: the file's `extraMetadata`; equal mappings give equal bytes.
     """
     said = {name: extra[name] for name in sorted(extra)}
     record = {"operationType": None, "clusteringPlan": None, "extraMetadata": said, "version": 1}
@@ -53,22 +53,19 @@ def requested_replace_bytes(extra: Mapping[str, str]) -> bytes:
 
 
 def _record(name: str, *fields: dict[str, Any]) -> dict[str, Any]:
-    """Return a record schema."""
     return {"type": "record", "name": name, "namespace": _NAMESPACE, "fields": list(fields)}
 
 
 def _nullable(name: str, kind: Any) -> dict[str, Any]:
-    """Return a field that may be null, and is by default."""
+    """Return a field that is null by default."""
     return {"name": name, "type": ["null", kind], "default": None}
 
 
 def _list_of(kind: Any) -> dict[str, Any]:
-    """Return an array's schema."""
     return {"type": "array", "items": kind}
 
 
 def _map_of(kind: Any) -> dict[str, Any]:
-    """Return a map's schema."""
     return {"type": "map", "values": kind}
 
 
@@ -110,20 +107,20 @@ REQUESTED_REPLACE: Final = _record(
     _nullable("extraMetadata", _map_of("string")),
     _VERSION,
 )
-"""The schema, whole, so that a reader of any release finds every field it asks for."""
+"""The complete schema, so that a reader of any release finds every field it needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
-    """One write, as its pending instant and its staging folder remember it.
+    """One write, as recorded in its pending instant and its staging folder.
 
     Attributes:
         write_id: the run.
         requested_time: its instant.
         action: its action.
         operation: Hudi's name of the write operation.
-        is_new_table: True where the table's properties are made by this very write.
-        facts: what the pending instant says under `lakestrap.*`, such as the spec's hash.
+        is_new_table: True if this write creates the table's properties.
+        facts: the pending instant's `lakestrap.*` entries, such as the spec's hash.
     """
 
     write_id: str
@@ -140,26 +137,26 @@ class Intent:
 
     @property
     def requested(self) -> Instant:
-        """The instant as it begins."""
+        """The instant in state REQUESTED."""
         return Instant(
             requested_time=self.requested_time, action=self.action, state=InstantState.REQUESTED
         )
 
     @property
     def inflight(self) -> Instant:
-        """The instant while files are written."""
+        """The instant in state INFLIGHT, while files are written."""
         return advance(self.requested, InstantState.INFLIGHT)
 
     @property
     def completed(self) -> Instant:
-        """The instant when it is visible."""
+        """The instant in state COMPLETED, when it is visible."""
         return advance(self.inflight, InstantState.COMPLETED)
 
     def pending_files(self) -> tuple[tuple[Instant, bytes], ...]:
-        """Return the requested and the inflight instant with what their files hold.
+        """Return the requested and the inflight instant with the bytes of their files.
 
-        Both hold our facts and no statistics; the first file of a replacecommit must be an Avro
-        plan. The same bytes for equal intents, also for one that was read back.
+        Both hold our facts and no statistics; the requested file of a replacecommit must be an Avro
+        plan. Equal intents give equal bytes, also after being read back.
         """
         extra = dict(sorted({**self.facts, WRITE_ID_KEY: self.write_id}.items()))
         out = io.BytesIO()
@@ -170,14 +167,14 @@ class Intent:
         return (self.requested, requested), (self.inflight, inflight)
 
     def begin_bytes(self) -> bytes:
-        """Return what the staging folder's first file holds."""
+        """Return the bytes of the staging folder's first file."""
         fields = {**asdict(self, dict_factory=_plain), "facts": dict(self.facts)}
         return json.dumps(fields, sort_keys=True, ensure_ascii=False).encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transaction:
-    """A write under way: where, what, by which right, and at what time."""
+    """A write in progress: its storage, intent, lease and clock."""
 
     storage: Storage
     intent: Intent
@@ -186,9 +183,9 @@ class Transaction:
 
 
 def read_intent(storage: Storage, folder: str) -> Intent | None:
-    """Return what the run of a staging folder, renamed or not, set out to do.
+    """Return the intent of the run of a staging folder, renamed or not.
 
-    None where it never got as far as saying so.
+    None if the run never recorded one.
 
     Raises:
         CorruptFileError: `commit/corrupt-intent`.
@@ -204,10 +201,10 @@ def read_intent(storage: Storage, folder: str) -> Intent | None:
             "commit/corrupt-intent",
             "a run's own record cannot be read",
             where=Where(file=path),
-            remedy="Look at the folder; if no run of yours is behind it, delete it by hand.",
+            remedy="Inspect the folder; if it belongs to no run of yours, delete it by hand.",
         ) from error
 
 
 def _plain(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return fields without the mapping that `asdict` cannot copy."""
+    """Return the fields without `facts`, which `asdict` cannot copy."""
     return {name: value for name, value in pairs if name != "facts"}

@@ -1,12 +1,12 @@
-"""One writer of ours at a time: the lease.
+"""The lease: one lakestrap writer at a time.
 
 A lease is a numbered file in `.hoodie/.lakestrap/lease/`; the greatest number counts. Taking,
-renewing and stealing all create the next number, exclusively, so of several who try one wins; no
-file is ever rewritten. A lease ends when its time is over, or when its process is provably dead:
-same boot and process table as ours, and no such process.
+renewing and stealing each create the next number exclusively, so one contender wins; no file is
+ever rewritten. A lease ends when it expires, or when its process is provably dead: same boot and
+process table as ours, and no such process.
 
-The lease keeps well-behaved runs apart. What makes a late one harmless is the fence: whoever takes
-over renames the staging folder away first (see `staging`). Apache Hudi does not know our lease.
+The lease keeps well-behaved runs apart. The fence makes a late run harmless: a run that takes over
+renames the staging folder first (see `staging`). Apache Hudi does not know our lease.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ __all__ = [
 DEFAULT_TTL_MS: Final = 120_000
 _ATTEMPTS: Final = 16
 _LOCK: Final = RLock()
-"""Keeps a renewal in the background from bringing a lease back that is being released."""
+"""Keeps a background renewal from restoring a lease that is being released."""
 _UNKNOWN: Final = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """Who holds a lease.
+    """The holder of a lease.
 
     Attributes:
         write_id: the run.
-        token: one taking of the lease; a resumed run has the old write id and a new token.
-        host: name of the machine, for people.
+        token: identifies one acquisition; a resumed run has the old write id and a new token.
+        host: name of the machine, for display.
         pid: process on that machine.
-        machine: boot and process table; equal only where `pid` means the same thing.
-        started: start time of the process as its machine counts, `""` where unknown.
+        machine: boot and process table; `pid` is comparable only if they are equal.
+        started: start time of the process on its machine's clock, `""` if unknown.
     """
 
     write_id: str
@@ -81,7 +81,7 @@ class Owner:
         )
 
     def is_gone(self) -> bool:
-        """Whether the process is provably dead; False where that cannot be known from here."""
+        """Whether the process is provably dead; False if that cannot be determined from here."""
         if self.machine != _machine():
             return False
         try:
@@ -99,11 +99,11 @@ class Lease:
     """The right to write to a table.
 
     Attributes:
-        number: counts every taking and renewal.
-        owner: who holds it.
-        expires_ms: moment, in milliseconds since the epoch, from which others may take it.
-        created_root: whether the table's root folder was made for it; then it goes with it, if it
-            is empty by then.
+        number: incremented by every acquisition and renewal.
+        owner: its holder.
+        expires_ms: time, in milliseconds since the epoch, from which others may take it.
+        created_root: whether the table's root folder was created for it; if so, the folder is
+            deleted with it if empty.
     """
 
     number: int
@@ -113,7 +113,7 @@ class Lease:
 
     @property
     def path(self) -> str:
-        """Its file below the table's root."""
+        """Its file, relative to the table's root."""
         return join(LEASE, f"{self.number:08}.json")
 
     def is_over(self, clock: Clock) -> bool:
@@ -122,28 +122,28 @@ class Lease:
 
 
 def current_lease(storage: Storage) -> Lease | None:
-    """Return the lease that counts, over or not; None where there is none.
+    """Return the current lease, expired or not, or None if there is none.
 
-    A file that cannot be understood counts as held, by nobody known, for the usual time.
+    An unreadable file counts as held by an unknown owner for the default time.
     """
     for _ in range(_ATTEMPTS):
         files = _files(storage)
         if not files:
             return None
-        with contextlib.suppress(StorageError):  # renewed, and the old file gone, in between
+        with contextlib.suppress(StorageError):  # renewed in between, and the old file deleted
             return _read(storage, files[-1])
-    raise _held(None, "it changes all the time")
+    raise _held(None, "it keeps changing")
 
 
 def acquire(storage: Storage, owner: Owner, clock: Clock, *, ttl_ms: int = DEFAULT_TTL_MS) -> Lease:
-    """Take the lease where it is free, over, or its process dead.
+    """Take the lease if it is free, expired, or its process is dead.
 
     Raises:
-        LeaseHeldError: `commit/lease-held`, with who holds it and until when.
+        LeaseHeldError: `commit/lease-held`, naming the holder.
     """
     found = current_lease(storage)
     if found is not None and not found.is_over(clock):
-        raise _held(found, "another run is at work on this table")
+        raise _held(found, "another run is writing to this table")
     lease = Lease(
         number=found.number + 1 if found else 1,
         owner=owner,
@@ -159,7 +159,7 @@ def acquire(storage: Storage, owner: Owner, clock: Clock, *, ttl_ms: int = DEFAU
 
 
 def require(storage: Storage, lease: Lease) -> Lease:
-    """Return the lease as it is now; its taking must be that of `lease`.
+    """Return the current lease, which must have the token of `lease`.
 
     Raises:
         LeaseHeldError: `commit/lease-lost`.
@@ -168,7 +168,7 @@ def require(storage: Storage, lease: Lease) -> Lease:
     if found is None or found.owner.token != lease.owner.token:
         raise LeaseHeldError(
             "commit/lease-lost",
-            "the lease of this run is gone: it was paused for too long, or removed",
+            "this run has lost its lease: it was paused for too long, or the lease was removed",
             where=Where(file=storage.location),
             remedy="Nothing was published. Run the same command again.",
         )
@@ -176,22 +176,22 @@ def require(storage: Storage, lease: Lease) -> Lease:
 
 
 def renew(storage: Storage, lease: Lease, clock: Clock, *, ttl_ms: int = DEFAULT_TTL_MS) -> Lease:
-    """Prolong the lease and return it as it is now.
+    """Renew the lease and return it.
 
     Raises:
-        LeaseHeldError: `commit/lease-lost` where somebody else has it.
+        LeaseHeldError: `commit/lease-lost` if another run has it.
     """
     with _LOCK:
         return _renew(storage, lease, clock, ttl_ms)
 
 
 def release(storage: Storage, lease: Lease) -> None:
-    """Give the lease back, if it is still ours, and remove folders that nobody needs any more."""
+    """Release the lease, if it is still ours, and remove folders that are no longer needed."""
     with _LOCK:
         found = current_lease(storage)
         if found is not None and found.owner.token != lease.owner.token:
             return
-        if found is not None:  # a later one is somebody else's
+        if found is not None:  # a later one belongs to another run
             older = (each.path for each in _files(storage) if each.path <= found.path)
             storage.delete(*older)
     _tidy(storage, lease)
@@ -203,12 +203,12 @@ def keep(
 ) -> Iterator[None]:
     """Renew the lease in the background, every third of `ttl_ms`, while the context lasts.
 
-    A lease that is lost is not fought for: the next `require` or `renew` raises in the foreground.
+    A lost lease is not retaken: the next `require` or `renew` raises in the foreground.
     """
     stop = Event()
 
     def renew_now_and_then() -> None:
-        """Renew until asked to stop, or lost; a storage that stumbles gets another chance."""
+        """Renew until stopped or lost; retry after a storage error."""
         while not stop.wait(ttl_ms / 3000):
             try:
                 renew(storage, lease, clock, ttl_ms=ttl_ms)
@@ -227,7 +227,7 @@ def keep(
 
 
 def _renew(storage: Storage, lease: Lease, clock: Clock, ttl_ms: int) -> Lease:
-    """Prolong the lease; the caller holds the lock of this process."""
+    """Renew the lease; the caller holds `_LOCK`."""
     for _ in range(_ATTEMPTS):
         found = require(storage, lease)
         longer = Lease(
@@ -240,11 +240,11 @@ def _renew(storage: Storage, lease: Lease, clock: Clock, ttl_ms: int) -> Lease:
             older = (each.path for each in _files(storage) if each.path < longer.path)
             storage.delete(*older)
             return longer
-    raise _held(None, "it changes all the time")
+    raise _held(None, "it keeps changing")
 
 
 def _is_bare(storage: Storage) -> bool:
-    """Whether the root is not there, or holds nothing but what a killed run of ours left."""
+    """Whether the root is missing, or holds only the leftovers of a killed lakestrap run."""
     if storage.stat("") is None:
         return True
     found = [e.path for e in storage.list("")]
@@ -253,12 +253,11 @@ def _is_bare(storage: Storage) -> bool:
 
 
 def _files(storage: Storage) -> list[Entry]:
-    """Return the lease files, the one that counts last."""
+    """Return the lease files; the last one counts."""
     return [e for e in storage.list(LEASE) if not e.is_folder and e.name.endswith(".json")]
 
 
 def _read(storage: Storage, file: Entry) -> Lease:
-    """Return the lease in a file."""
     with storage.open_input(file.path) as source:
         text = source.read()
     number = int(file.name.split(".")[0]) if file.name.split(".")[0].isdecimal() else 0
@@ -279,9 +278,9 @@ def _read(storage: Storage, file: Entry) -> Lease:
 
 
 def _write(storage: Storage, lease: Lease) -> bool:
-    """Create the lease's file whole; False where somebody else has the number.
+    """Create the lease's file whole; return False if another run has the number.
 
-    Tried again where a run that ends takes an empty folder away in between.
+    Retries if an ending run deletes an empty folder in between.
     """
     fields = {
         "owner": asdict(lease.owner),
@@ -307,12 +306,12 @@ def _write(storage: Storage, lease: Lease) -> bool:
 
 
 def _tidy(storage: Storage, lease: Lease) -> None:
-    """Remove the folders of a lease that hold nothing."""
+    """Remove the empty folders of a lease."""
     staging = Staging(write_id=lease.owner.write_id)
     for folder in (staging.publish, staging.root, LEASE, LAKESTRAP, HOODIE):
         storage.delete(folder, only_empty=True)
     if lease.created_root:
-        with contextlib.suppress(StorageError):  # an empty folder that must stay does no harm
+        with contextlib.suppress(StorageError):  # an empty folder left over is harmless
             storage.delete("", only_empty=True)
 
 
@@ -328,7 +327,7 @@ def _held(lease: Lease | None, message: str) -> LeaseHeldError:
 
 
 def _machine() -> str:
-    """Return what distinguishes this machine's process table from others."""
+    """Return an identifier of this machine's process table."""
     parts = [socket.gethostname()]
     with contextlib.suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
@@ -337,7 +336,7 @@ def _machine() -> str:
 
 
 def _process_of(pid: int) -> tuple[str, str]:
-    """Return state letter and start time of a process, empty texts where they cannot be read."""
+    """Return state letter and start time of a process, or empty texts if unreadable."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

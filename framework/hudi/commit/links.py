@@ -1,7 +1,7 @@
-"""Staged files become files of the table, and what lies in the table is compared with them.
+"""Linking staged files into the table, and comparing the table's listing with their statuses.
 
-Files are linked only from statuses that the driver received. Markers for a batch are durable before
-its first file has a name. Nothing here is visible to readers, as long as the instant is pending.
+Files are linked only from statuses that the driver received. A batch's markers are durable before
+its first file has a name. Nothing here is visible to readers while the instant is pending.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def link_files(
 ) -> None:
     """Give every staged file of `segments` its name in its partition.
 
-    In batches by number: markers, metadata of partitions that are new, files. Done again after a
-    crash, files that have their name already are compared by size and checksum.
+    Each batch, by number, writes markers, metadata of new partitions, then files. When repeated
+    after a crash, files that already have their name are compared by size and checksum.
 
     Raises:
         CommitConflictError: `commit/name-taken`, `commit/staged-file-gone`.
@@ -62,20 +62,20 @@ def link_files(
 
 
 def place_files(transaction: Transaction, files: Mapping[str, str]) -> None:
-    """Give staged files that are no data files, such as the index, their names.
+    """Give staged files other than data files, such as the index, their names.
 
-    Other bytes that an earlier attempt of this write left under a name are replaced: the instant is
-    pending, so nobody reads them.
+    If an earlier attempt of this write left other bytes under a name, they are replaced: the
+    instant is pending, so they have no readers.
 
     Args:
         transaction: the write.
-        files: staged path by the path it is to have.
+        files: staged path by target path.
     """
     storage = transaction.storage
     for target, source in files.items():
         entry = storage.stat(source)
         if entry is None:
-            raise _conflict("staged-file-gone", "a file of this run is gone", source)
+            raise _conflict("staged-file-gone", "a file of this run is missing", source)
         checksum = file_crc32c(storage, source)
         if storage.stat(target) is not None and file_crc32c(storage, target) != checksum:
             _check_ours(transaction)
@@ -90,15 +90,15 @@ def place_files(transaction: Transaction, files: Mapping[str, str]) -> None:
 def check_listing(
     transaction: Transaction, segments: Sequence[SegmentRef], *, threads: int = _THREADS
 ) -> int:
-    """List every touched partition and compare it with the statuses; return the files removed.
+    """Compare every touched partition with the statuses; return the number of files removed.
 
-    Files of this instant without a status are removed: readers would take them for rows. Log files
-    are known by marker and blocks, since their names say another instant. Holds the names of one
-    partition per thread in memory, and those of all log files.
+    Lists each of these partitions. Removes files of this instant without a status: readers would
+    take them for rows. Log files are recognized by marker and blocks, since their names contain
+    another instant. Holds the names of one partition per thread, and of all log files, in memory.
 
     Raises:
-        CommitConflictError: `commit/file-missing`, `commit/file-changed`; a status without its
-            file, or with a file of another size.
+        CommitConflictError: `commit/file-missing` for a status without a file,
+            `commit/file-changed` for a file of another size.
         UnsupportedTableError: `commit/mixed-log`.
     """
     storage, intent = transaction.storage, transaction.intent
@@ -126,9 +126,9 @@ def check_listing(
 def by_partition(
     batches: Iterable[pa.RecordBatch],
 ) -> Iterator[tuple[str, Iterator[pa.RecordBatch]]]:
-    """Yield the statuses of each partition together; they must follow each other.
+    """Yield each partition with its statuses, which must be contiguous.
 
-    Each partition's batches are to be read before the next partition is asked for.
+    Read each partition's batches before you advance to the next partition.
 
     Raises:
         CorruptFileError: `commit/partition-twice`.
@@ -139,7 +139,7 @@ def by_partition(
         if partition in seen:
             raise CorruptFileError(
                 "commit/partition-twice",
-                "the files of a partition do not follow each other",
+                "the files of a partition are not contiguous",
                 where=Where(partition=partition),
                 remedy="Nothing was published. Run again with --fresh.",
             )
@@ -148,7 +148,7 @@ def by_partition(
 
 
 def _runs(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield stretches of equal partition path."""
+    """Yield runs of equal partition path."""
     start = 0
     encoded = pc.run_end_encode(batch["partition_path"])
     for end, value in zip(encoded.run_ends.to_pylist(), encoded.values.to_pylist(), strict=True):
@@ -157,7 +157,7 @@ def _runs(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
 
 
 def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Yield tables of at least `_BATCH_FILES` rows, but for the last."""
+    """Yield tables of at least `_BATCH_FILES` rows; the last may have fewer."""
     held: list[pa.RecordBatch] = []
     for batch in batches:
         held.append(batch)
@@ -169,7 +169,7 @@ def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _placements(table: pa.Table) -> list[Placement]:
-    """Return staged files with the names they are to have."""
+    """Return staged files with their target names."""
     names = ("partition_path", "name", "staged", "size", "crc32c")
     rows = zip(*(table[name].to_pylist() for name in names), strict=True)
     return [
@@ -179,14 +179,14 @@ def _placements(table: pa.Table) -> list[Placement]:
 
 
 def _markers(table: pa.Table) -> Iterator[tuple[str, MarkerType]]:
-    """Yield the paths that staged files are to have with the types of their markers."""
+    """Yield the target paths of staged files with their marker types."""
     columns = (table[name].to_pylist() for name in ("partition_path", "name", "previous"))
     for partition, name, previous in zip(*columns, strict=True):
         yield layout.join(partition, name), marker_type(name, previous)
 
 
 def _chunks(placements: Sequence[Placement]) -> Iterator[Sequence[Placement]]:
-    """Yield neighbours in one folder, so that each folder is synced once for many files."""
+    """Yield runs of files in one folder, so that one sync covers many files."""
     start = 0
     for place_, each in enumerate(placements):
         first = placements[start]
@@ -199,7 +199,7 @@ def _chunks(placements: Sequence[Placement]) -> Iterator[Sequence[Placement]]:
 
 
 def _make_partition(transaction: Transaction, partition: str) -> None:
-    """Make the partition's metadata; one that an older commit made stays as it is."""
+    """Create the partition's metadata; keep that of an older commit."""
     storage, intent = transaction.storage, transaction.intent
     path = layout.join(partition, layout.PARTITION_METADATA)
     if storage.stat(path) is None:
@@ -208,14 +208,13 @@ def _make_partition(transaction: Transaction, partition: str) -> None:
 
 
 def _sizes(batches: Iterable[pa.RecordBatch]) -> dict[str, int]:
-    """Return the sizes of files by name."""
     pairs = (zip(b["name"].to_pylist(), b["size"].to_pylist(), strict=True) for b in batches)
     return {name: size for each in pairs for name, size in each}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Listing:
-    """Compares partitions with statuses; `logs` are the log files that markers name."""
+    """Compares partitions with statuses; `logs` are the log files named by markers."""
 
     transaction: Transaction
     logs: Collection[str]
@@ -229,17 +228,17 @@ class _Listing:
                 strays += [entry.path] if self._is_stray(entry) else []
             elif size != entry.size or entry.is_folder:
                 raise _conflict(
-                    "file-changed", "a file has not the size it was written with", entry.path
+                    "file-changed", "a file does not have the size it was written with", entry.path
                 )
         for name in sizes:
-            raise _conflict("file-missing", "a written file is gone", layout.join(partition, name))
+            raise _conflict("file-missing", "a file is missing", layout.join(partition, name))
         if strays:
             _check_ours(self.transaction)
             self.transaction.storage.delete(*strays)
         return len(strays)
 
     def _is_stray(self, entry: Entry) -> bool:
-        """Whether something without a status would be read as rows of this instant."""
+        """Whether readers would take an entry without a status for rows of this instant."""
         if entry.is_folder:
             return False
         time = self.transaction.intent.requested_time
@@ -249,19 +248,19 @@ class _Listing:
 
 
 def _check_ours(transaction: Transaction) -> None:
-    """Raise where another run has taken over; a delete cannot be fenced, so look just before it."""
+    """Raise if another run has taken over; call it before a delete, which cannot be fenced."""
     require(transaction.storage, transaction.lease)
     transaction.intent.staging.check_not_fenced(transaction.storage)
 
 
 def _each(pool: ThreadPoolExecutor, work: Callable[[T], None], items: Iterable[T]) -> None:
-    """Do `work` on all items, several at a time; the first fault is raised, in order of items."""
+    """Do `work` on all items concurrently; raise the first error in item order."""
     for _ in pool.map(work, items):
         pass
 
 
 def _conflict(condition: str, message: str, path: str) -> CommitConflictError:
-    """Return the error for a file that somebody else touched."""
+    """Return the error for a file that another process changed."""
     return CommitConflictError(
         f"commit/{condition}",
         message,

@@ -1,9 +1,9 @@
-"""Notes for Apache Hudi's rollback: which files a pending instant may have made.
+"""Markers: the files a pending instant may have made, for Apache Hudi's rollback.
 
-Without them a rollback by Hudi would drop our instant and keep our files, which become visible when
-its timeline moves past them (format sheet, sections 2.9 and 10.1).
+Without them, a rollback by Hudi would drop our instant and keep our files, which become visible
+when its timeline moves past them (format sheet, sections 2.9 and 10.1).
 
-They also lead our own recovery to log files, whose names have another instant than ours.
+They also lead our own recovery to log files, whose names contain another instant.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LINE: Final = re.compile(r"(.+)\.marker\.(CREATE|MERGE|APPEND)")
 
 
 def type_file(storage: Storage, instant: str) -> Entry | None:
-    """Return the file that names the form of an instant's markers, None where there is none."""
+    """Return the file that names the format of an instant's markers, None if missing."""
     return storage.stat(_type_path(instant))
 
 
@@ -51,7 +51,7 @@ def batch_files(storage: Storage, instant: str) -> dict[int, Entry]:
 
 
 def read_batch(storage: Storage, path: str) -> list[str]:
-    """Return the lines of a batch, in its order; bytes that are no UTF-8 are replaced."""
+    """Return the lines of a batch in order; bytes that are not UTF-8 are replaced."""
     with storage.open_input(path) as source:
         text = source.read().decode(errors="replace")
     return [line for line in text.split("\n") if line]
@@ -65,15 +65,15 @@ def place_batch(
     new_temporary: Callable[[], str],
     check: Callable[[], object] = lambda: None,
 ) -> None:
-    """Add one more batch; the type file is made with the first. Durable on return.
+    """Add a batch, and the type file with the first one. Durable on return.
 
     Args:
         storage: the table.
-        instant: whose folder it is.
-        lines: markers, without line breaks in them.
-        new_temporary: gives a path outside the folder that nobody else has.
-        check: called when the bytes are durable, before they are moved in; what it raises leaves
-            the folder as it was.
+        instant: the instant that owns the folder.
+        lines: markers without line breaks.
+        new_temporary: returns a unique path outside the folder.
+        check: called when the bytes are durable, before they are moved in; if it raises, the
+            folder is unchanged.
     """
     placing = (storage, new_temporary, check)
     if type_file(storage, instant) is None:
@@ -88,7 +88,6 @@ def place_batch(
 
 
 def _type_path(instant: str) -> str:
-    """Return where the type file lies."""
     return join(temp_folder(instant), "MARKERS.type")
 
 
@@ -99,7 +98,7 @@ def _place(
     targets: list[str],
     data: bytes,
 ) -> None:
-    """Make a file whole, under the first of `targets` that is free."""
+    """Write a complete file under the first free name of `targets`."""
     temporary = new_temporary()
     with storage.create(temporary) as out:
         out.write(data)
@@ -116,7 +115,7 @@ def _place(
 
 @unique
 class MarkerType(StrEnum):
-    """What the file is to its file group, and so how Apache Hudi takes it back."""
+    """The file's role in its file group, which decides how Apache Hudi rolls it back."""
 
     CREATE = "CREATE"
     """The first base file of a new group: deleted."""
@@ -125,7 +124,7 @@ class MarkerType(StrEnum):
     """A further base file of a group: deleted."""
 
     APPEND = "APPEND"
-    """A log file: a later one takes its blocks back."""
+    """A log file: a later one rolls its blocks back."""
 
 
 def marker_type(name: str, previous: str | None) -> MarkerType:
@@ -133,7 +132,7 @@ def marker_type(name: str, previous: str | None) -> MarkerType:
 
     Args:
         name: of the file, without a folder.
-        previous: instant of the slice before, None in a new file group.
+        previous: instant of the previous slice, None in a new file group.
     """
     if LogFileName.parse(name) is not None:
         return MarkerType.APPEND
@@ -141,7 +140,7 @@ def marker_type(name: str, previous: str | None) -> MarkerType:
 
 
 def parse_marker(name: str) -> tuple[str, MarkerType] | None:
-    """Return the path of the file that a marker announces, and its type; None: it is no marker."""
+    """Return the path of a marker's file and its type, or None if it is not a marker."""
     match = _LINE.fullmatch(name)
     return (match[1], MarkerType(match[2])) if match else None
 
@@ -149,26 +148,26 @@ def parse_marker(name: str) -> tuple[str, MarkerType] | None:
 def write_markers(
     storage: Storage, staging: Staging, instant: str, markers: Iterable[tuple[str, MarkerType]]
 ) -> None:
-    """Note that files are about to appear.
+    """Record files that are about to appear.
 
-    One more batch; the type file is made with the first. Durable on return.
+    Adds a batch, and the type file with the first one. Durable on return.
 
     Args:
         storage: the table.
-        staging: whose folder the batch comes out of.
-        instant: that makes the files.
+        staging: the run in whose folder the batch is staged.
+        instant: the instant that makes the files.
         markers: paths, relative to the table, with their types.
 
     Raises:
         CommitConflictError: `commit/fenced`.
-        CorruptFileError: `commit/line-break-in-path`; such a path cannot stand in a marker file.
+        CorruptFileError: `commit/line-break-in-path`; a marker file cannot hold such a path.
     """
     lines = []
     for path, kind in markers:
         if "\n" in path or "\r" in path:
             raise CorruptFileError(
                 "commit/line-break-in-path",
-                "a path holds a line break",
+                "a path contains a line break",
                 where=Where(file=path),
                 remedy="Rename the source folder, or set the partition to skip.",
             )
@@ -183,9 +182,9 @@ def write_markers(
 
 
 def read_markers(storage: Storage, instant: str) -> Iterator[str]:
-    """Yield the paths, relative to the table, that `write_markers` noted, whatever their type.
+    """Yield the paths, relative to the table, that `write_markers` recorded, of any type.
 
-    Repeats are possible, and so are files that never appeared, or that somebody else had made.
+    May repeat paths, and may include files that never appeared or that another writer made.
     """
     for batch in batch_files(storage, instant).values():
         found = map(parse_marker, read_batch(storage, batch.path))

@@ -1,4 +1,4 @@
-"""What an earlier run left behind: found by looking, without changing anything."""
+"""Leftovers of an earlier run, found without changing anything."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _LOOKS: Final = 8
 
 @unique
 class PendingKind(StrEnum):
-    """What is to be done about it."""
+    """A kind of leftover, which decides how it is handled."""
 
     FOREIGN = "foreign"
-    """A pending instant that is not ours, or a commit without properties: left alone."""
+    """A pending instant of another writer, or a commit without properties: left untouched."""
 
     DEAD_RUN = "dead_run"
-    """A pending instant of ours: resumed or rolled back."""
+    """A pending lakestrap instant: resumed or rolled back."""
 
     UNFINISHED = "unfinished"
-    """A completed instant of ours with steps left to do: rolled forward."""
+    """A completed lakestrap instant with steps left to do: rolled forward."""
 
     ORPHANS = "orphans"
     """Staging folders without an instant: deleted."""
@@ -40,15 +40,15 @@ class PendingKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """One thing that an earlier run left; where there are several, the gravest.
+    """One leftover of an earlier run.
 
     Attributes:
-        kind: what is to be done about it.
+        kind: decides how it is handled.
         instant: the instant, None for orphans.
         write_id: the run, None for foreign instants and orphans.
-        intent: what the run set out to do, None where its staging folder is gone.
+        intent: the run's intent, None if its staging folder is missing.
         facts: `extraMetadata` of the instant, `lakestrap.*` among it.
-        folders: staging folders, renamed ones included, that go with it.
+        folders: its staging folders, including renamed ones.
     """
 
     kind: PendingKind
@@ -60,7 +60,7 @@ class Pending:
 
     @property
     def can_resume(self) -> bool:
-        """Whether the run's own folder is still there to resume from."""
+        """Whether the run's own folder still exists to resume from."""
         return (
             self.kind is PendingKind.DEAD_RUN
             and self.intent is not None
@@ -69,15 +69,15 @@ class Pending:
 
 
 def find_pending(storage: Storage, *, own: str | None = None) -> Pending | None:
-    """Return what an earlier run left, the gravest first, None where all is well.
+    """Return the most serious leftover of earlier runs, or None if there is none.
 
-    A run that is alive looks like a dead one here: who wants to act takes the lease first. Costs
-    two listings, and one small read per pending instant and staging folder; they are repeated where
-    a run that is alive takes something away in between.
+    A live run looks like a dead one here, so take the lease before acting on the result. Costs two
+    listings, and one small read per pending instant and staging folder; repeated if a live run
+    removes something in between.
 
     Args:
         storage: the table.
-        own: write id of the asking run, whose staging folder is not looked at.
+        own: write id of the calling run, whose staging folder is ignored.
     """
     for _ in range(_LOOKS):
         try:
@@ -89,7 +89,6 @@ def find_pending(storage: Storage, *, own: str | None = None) -> Pending | None:
 
 
 def _look(storage: Storage, own: str | None) -> Pending | None:
-    """Look once."""
     timeline = load_timeline(storage)
     folders = _folders(storage, own)
     for instant in timeline.pending:
@@ -109,7 +108,7 @@ Folders = dict[str, list[str]]
 
 
 def _folders(storage: Storage, own: str | None) -> Folders:
-    """Return staging folders, also renamed ones, by write id."""
+    """Return staging folders, including renamed ones, by write id."""
     found: Folders = {}
     for write_id in staging_ids(storage):
         if write_id != own:
@@ -120,7 +119,6 @@ def _folders(storage: Storage, own: str | None) -> Folders:
 
 
 def _found(storage: Storage, kind: PendingKind, instant: Instant, folders: Folders) -> Pending:
-    """Return an instant of ours with its folders."""
     facts = read_commit_head(storage, instant.path).extra
     write_id = facts[WRITE_ID_KEY]
     mine = folders.get(write_id, [])
@@ -136,7 +134,7 @@ def _found(storage: Storage, kind: PendingKind, instant: Instant, folders: Folde
 
 
 def _without_properties(storage: Storage, timeline: Timeline, folders: Folders) -> Pending | None:
-    """Return the last commit of a table that has no properties."""
+    """Return the last commit if the table has no properties."""
     data = [each for each in timeline.completed if each.action in DATA_ACTIONS]
     if not data or any(storage.stat(path) for path in (PROPERTIES, PROPERTIES_BACKUP)):
         return None
@@ -165,6 +163,6 @@ def _orphans(folders: Folders) -> Pending | None:
 
 
 def _intents(storage: Storage, folders: list[str]) -> Iterator[Intent]:
-    """Yield what the folders say."""
+    """Yield the intents recorded in the folders."""
     found = (read_intent(storage, folder) for folder in folders)
     return (each for each in found if each is not None)

@@ -1,8 +1,8 @@
-"""Giving staged files their names, exclusively and durably, and finding a run's log files again.
+"""Giving staged files their names, exclusively and durably, and finding a run's log files.
 
 A log file has the instant of its slice in its name, so a listing does not show which run wrote it.
 A marker alone proves nothing either: it is written before the file gets its name, which another
-writer may have taken. A file of ours was linked whole, so each of its blocks has our instant.
+writer may have taken. Our files are linked whole, so each of their blocks has our instant.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Placement", "is_own_log", "own_logs", "place", "place_bytes", "read_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """A staged file and the name it is to have; `size` in bytes, `crc32c` of all of them."""
+    """A staged file and its target name; `size` in bytes, `crc32c` of all bytes."""
 
     source: str
     target: str
@@ -34,15 +34,14 @@ class Placement:
 
 
 def place(storage: Storage, placements: Sequence[Placement]) -> None:
-    """Move every staged file to its name; what an earlier attempt moved is verified.
+    """Move every staged file to its name; verify files that an earlier attempt moved.
 
-    A name that is taken must hold the same bytes (size and checksum). Where the first try meets no
-    such name, nothing is read.
+    A taken name must hold the same bytes (size and checksum). Nothing is read if no name is taken.
 
     Raises:
         CommitConflictError: `commit/name-taken` for other bytes under the name;
-            `commit/staged-file-gone` where neither the staged file nor the name is there, which is
-            what a run meets that was fenced.
+            `commit/staged-file-gone` if neither the staged file nor the name exists, as in a
+            fenced run.
     """
     left = list(placements)
     while left:
@@ -62,24 +61,24 @@ def place(storage: Storage, placements: Sequence[Placement]) -> None:
 def place_bytes(
     storage: Storage, staging: Staging, target: str, data: bytes, *, has_begun: bool = True
 ) -> None:
-    """Create `target` whole and durably; where it is there, it must hold `data`.
+    """Create `target` whole and durably; if it exists, it must hold `data`.
 
-    A checksum that Java left beside an earlier file of the name is removed first.
+    A checksum that Java left beside an earlier file of that name is removed first.
 
     Args:
         storage: the table.
-        staging: whose folder the file comes out of.
+        staging: the run in whose folder the file is staged.
         target: the name, which must be free.
         data: the bytes.
-        has_begun: False where `staging` need not hold the record of a begun run, so that nobody
-            fences it.
+        has_begun: False if `staging` may lack the record of a begun run, so that it is not a
+            fence.
 
     Raises:
         CommitConflictError: `commit/name-taken`, `commit/fenced`.
     """
     temporary = staging.new_publish()
     storage.delete(crc_sidecar(target))
-    # A folder renamed before the file is whole is noticed, one renamed later takes the file along.
+    # A folder renamed before the file is whole is noticed; one renamed later takes the file along.
     with (FencedStorage(storage, staging.begin) if has_begun else storage).create(temporary) as out:
         out.write(data)
     try:
@@ -99,16 +98,16 @@ def read_bytes(storage: Storage, path: str) -> bytes:
 
 
 def _is_placed(storage: Storage, placement: Placement) -> bool:
-    """Whether the name already holds the bytes; then the staged copy goes, and the name is synced.
+    """Whether the name already holds the bytes; if so, delete the staged copy and sync the name.
 
-    False means that the staged file waits for its move.
+    False means that the staged file still has to be moved.
     """
     entry = storage.stat(placement.target)
     if entry is None:
         if storage.stat(placement.source) is None:
             raise errors.CommitConflictError(
                 "commit/staged-file-gone",
-                "a file of this run is gone: another run has taken over, or the folder was cleaned",
+                "a file of this run is missing: another run took over, or the folder was cleaned",
                 where=errors.Where(file=placement.source),
                 remedy="Nothing was published. Run the same command again.",
             )
@@ -121,19 +120,19 @@ def _is_placed(storage: Storage, placement: Placement) -> bool:
 
 
 def _taken(storage: Storage, path: str) -> errors.CommitConflictError:
-    """Return the error for a name that somebody else gave to other bytes."""
+    """Return the error for a name that another writer gave to other bytes."""
     return errors.CommitConflictError(
         "commit/name-taken",
         "another writer has made a file of this name with other bytes",
         where=errors.Where(file=f"{storage.location}/{path}"),
-        remedy="Nothing was published. Look at who else writes to this table, then run again.",
+        remedy="Nothing was published. Check for other writers to this table, then run again.",
     )
 
 
 def own_logs(storage: Storage, instant: str) -> tuple[str, ...]:
-    """Return the paths of the log files that an instant made and that nobody else wrote to.
+    """Return the paths of the log files that only this instant wrote.
 
-    Reads the headers of each log file that the markers name; no content.
+    Reads the block headers of each log file named by the markers, not the content.
 
     Raises:
         UnsupportedTableError: see `is_own_log`.
@@ -144,15 +143,15 @@ def own_logs(storage: Storage, instant: str) -> tuple[str, ...]:
 
 
 def is_own_log(storage: Storage, path: str, instant: str) -> bool:
-    """Return whether a log file is there, and each of its blocks is of `instant`.
+    """Return whether a log file exists and each of its blocks is of `instant`.
 
-    False for one without a whole block, such as a torn one: no reader finds rows in it, and nothing
-    says whose it is.
+    False for a file without a whole block, such as a torn one: no reader finds rows in it, and
+    nothing identifies its writer.
 
     Raises:
-        UnsupportedTableError: `commit/mixed-log` where some blocks are of `instant`. Such a file
-            must not be deleted, and left alone it would show rows that were never committed as
-            soon as the timeline has moved past the instant.
+        UnsupportedTableError: `commit/mixed-log` if only some blocks are of `instant`. Such a file
+            must not be deleted; left alone, it would show uncommitted rows as soon as the
+            timeline has moved past the instant.
     """
     entry = storage.stat(path)
     found = _instants(storage, path) if entry is not None and not entry.is_folder else set()
@@ -162,14 +161,14 @@ def is_own_log(storage: Storage, path: str, instant: str) -> bool:
         return True
     raise errors.UnsupportedTableError(
         "commit/mixed-log",
-        "a log file of an unfinished run holds more than the blocks of that run",
+        "a log file of an unfinished run also holds blocks of other runs",
         where=errors.Where(file=f"{storage.location}/{path}", instant=instant),
         remedy="Let Apache Hudi roll the instant back, which its next write does by itself.",
     )
 
 
 def _instants(storage: Storage, path: str) -> set[str | None]:
-    """Return the instants of a log file's blocks; None for whatever names none."""
+    """Return the instants of a log file's blocks; None for a block without one."""
     found: set[str | None] = set()
     with storage.open_input(path) as source:
         try:

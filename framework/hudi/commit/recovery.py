@@ -1,9 +1,9 @@
-"""Undoing or finishing what an earlier run left (see `pending`); each may be killed and run again.
+"""Rolling an earlier run back or forward (see `pending`); either may be killed and run again.
 
-The order of a rollback matters. First the staging folder is renamed away: tasks that still run, and
-a publish that was only paused, find nothing from then on. Then the timeline is read again, since
-that publish may have been faster. Data files go before the pending instant, because a file whose
-instant nobody remembers becomes visible when the timeline has moved past it.
+The order of a rollback matters. First the staging folder is renamed, so that running tasks and a
+paused publish find nothing from then on. Then the timeline is read again, since that publish may
+have been faster. Data files are deleted before the pending instant, because a file whose instant is
+unknown becomes visible once the timeline has moved past it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ __all__ = ["roll_back", "roll_forward"]
 
 
 def roll_back(storage: Storage, pending: Pending, lease: Lease) -> None:
-    """Undo a dead run of ours, or delete orphaned staging folders.
+    """Roll back a dead lakestrap run, or delete orphaned staging folders.
 
-    Removed are data files and markers of the instant, partition metadata and the index that it
-    made, folders that are empty then, and the pending instant; nothing of a completed instant and
-    nothing foreign. Costs a listing of every folder of the table.
+    Removes the instant's data files and markers, the partition metadata and index that it made,
+    folders left empty, and the pending instant. Files of completed instants and of other writers
+    are kept. Lists every folder of the table.
 
     Raises:
-        CommitConflictError: `commit/completed-meanwhile`; look again, and roll forward.
+        CommitConflictError: `commit/completed-meanwhile`; look again and roll forward.
         UnsupportedTableError: `commit/not-ours`, `commit/not-pending`, `commit/mixed-log`.
         LeaseHeldError: `commit/lease-lost`.
     """
@@ -52,7 +52,7 @@ def roll_back(storage: Storage, pending: Pending, lease: Lease) -> None:
 
 
 def roll_forward(storage: Storage, pending: Pending, lease: Lease) -> None:
-    """Finish a completed instant of ours: properties, markers, staging folder.
+    """Finish a completed lakestrap instant: properties, markers, staging folder.
 
     Raises:
         UnsupportedTableError: `commit/not-completed`, `commit/no-properties`.
@@ -73,9 +73,9 @@ def roll_forward(storage: Storage, pending: Pending, lease: Lease) -> None:
 
 
 def _undo_run(storage: Storage, pending: Pending, lease: Lease) -> None:
-    """Undo a pending instant; the order is explained at the top."""
+    """Roll back a pending instant; the module docstring explains the order."""
     if pending.instant is None or pending.write_id is None:
-        raise _refused("not-ours", "the instant does not say whose it is", pending)
+        raise _refused("not-ours", "the instant does not name its run", pending)
     Staging(write_id=pending.write_id).rename_away(storage)
     time = pending.instant.requested_time
     ours = load_timeline(storage).find(time)
@@ -84,7 +84,7 @@ def _undo_run(storage: Storage, pending: Pending, lease: Lease) -> None:
             "commit/completed-meanwhile",
             "the run that seemed dead has published",
             where=Where(instant=time),
-            remedy="Run the same command again; it finishes what is left.",
+            remedy="Run the same command again; it completes the remaining steps.",
         )
     _Sweep(storage=storage, lease=lease, time=time).run()
     for each in _pending_files(storage, time):
@@ -95,7 +95,7 @@ def _undo_run(storage: Storage, pending: Pending, lease: Lease) -> None:
 
 
 def _pending_files(storage: Storage, time: str) -> list[Instant]:
-    """Return inflight, then requested files of an instant, as far as they are there."""
+    """Return the existing inflight, then requested files of an instant."""
     found = (
         Instant.parse(entry.name) for entry in storage.list(layout.HOODIE) if not entry.is_folder
     )
@@ -104,7 +104,7 @@ def _pending_files(storage: Storage, time: str) -> list[Instant]:
 
 
 def _delete_orphans(storage: Storage, folders: Sequence[str], lease: Lease) -> None:
-    """Delete staging folders, and before that the files of instants that nobody remembers."""
+    """Delete staging folders, after the files of their instants that are not on the timeline."""
     timeline = load_timeline(storage)
     for folder in folders:
         intent = read_intent(storage, folder)
@@ -115,7 +115,7 @@ def _delete_orphans(storage: Storage, folders: Sequence[str], lease: Lease) -> N
 
 
 def _delete_folders(storage: Storage, folders: Sequence[str]) -> None:
-    """Delete staging folders; one that still has its name is renamed away first."""
+    """Delete staging folders; rename one first if it still has its original name."""
     for folder in folders:
         if folder in dead_folders(storage):
             storage.delete(folder)
@@ -125,11 +125,11 @@ def _delete_folders(storage: Storage, folders: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sweep:
-    """Deletes all that a pending instant may have made outside the timeline and its staging.
+    """Deletes the files that a pending instant may have made outside timeline and staging.
 
     Attributes:
         storage: the table.
-        lease: looked at before each folder's files are deleted, since a delete cannot be fenced.
+        lease: checked before each folder's files are deleted, since a delete cannot be fenced.
         time: the instant.
     """
 
@@ -138,10 +138,10 @@ class _Sweep:
     time: str
 
     def run(self) -> None:
-        """Delete data files, what goes with them, the index, and the markers last.
+        """Delete data files with their partition metadata, the index, and finally the markers.
 
-        Log files come first: only the markers lead to them, and where one must not be deleted, all
-        of the instant is left as it is.
+        Log files come first: only the markers lead to them, and if one must not be deleted, the
+        whole instant is left as it is.
         """
         logs = own_logs(self.storage, self.time)
         if logs:
@@ -153,11 +153,11 @@ class _Sweep:
         _delete_markers(self.storage, self.time)
 
     def _clean(self, folder: str) -> bool:
-        """Clean `folder` and what it holds; return whether anything was deleted.
+        """Clean `folder` and its contents; return whether anything was deleted.
 
-        Partition metadata goes with the last data file, if this instant made it; a folder goes if
-        that leaves it empty, or if it was: a run that dies between making a folder and the first
-        file in it leaves it so.
+        Partition metadata that this instant made is deleted with the last data file. A folder is
+        deleted if that leaves it empty or if it was empty: a run that dies between creating a
+        folder and its first file leaves an empty folder.
         """
         entries = list(self.storage.list(folder))
         below = [e.path for e in entries if e.is_folder and e.path != layout.HOODIE]
@@ -175,7 +175,7 @@ class _Sweep:
         return changed
 
     def _delete_index(self) -> None:
-        """Delete the bootstrap index, and its folders if nothing else is in them."""
+        """Delete the bootstrap index, and its folders if they are empty then."""
         require(self.storage, self.lease)
         for path in (layout.BOOTSTRAP_PARTITIONS_INDEX, layout.BOOTSTRAP_FILEIDS_INDEX):
             self.storage.delete(path, layout.crc_sidecar(path))
@@ -187,7 +187,7 @@ class _Sweep:
 
 
 def _is_metadata_of(storage: Storage, entry: Entry, time: str) -> bool:
-    """Whether the entry is partition metadata that this instant made."""
+    """Whether the entry is partition metadata made by the instant `time`."""
     if entry.name != layout.PARTITION_METADATA or entry.is_folder:
         return False
     text = read_bytes(storage, entry.path).decode(errors="replace")
@@ -198,13 +198,12 @@ def _is_metadata_of(storage: Storage, entry: Entry, time: str) -> bool:
 
 
 def _delete_markers(storage: Storage, time: str) -> None:
-    """Delete the markers of an instant."""
     storage.delete(layout.temp_folder(time))
     storage.delete(layout.TEMP, only_empty=True)
 
 
 def _refused(condition: str, message: str, pending: Pending) -> UnsupportedTableError:
-    """Return the error for something that must not be done."""
+    """Return the error for a refused action."""
     instant = pending.instant
     return UnsupportedTableError(
         f"commit/{condition}",
@@ -213,5 +212,5 @@ def _refused(condition: str, message: str, pending: Pending) -> UnsupportedTable
             file=instant.path if instant else None,
             instant=instant.requested_time if instant else None,
         ),
-        remedy="Finish or roll it back with the writer that made it, then run again.",
+        remedy="Finish it or roll it back with the writer that made it, then run again.",
     )

@@ -1,9 +1,8 @@
 """Statuses of written files in segments, and the driver's journal of the segments it received.
 
 A segment is an Arrow IPC stream of `SEGMENT_SCHEMA`, sorted by `number`, with the statuses of one
-task. The driver holds one `SegmentRef` per task, whatever the number of files, and streams the rows
-when it needs them. A record of the journal appears whole or not at all, and is durable before the
-driver continues.
+task. The driver holds one `SegmentRef` per task, however many files, and streams the rows when
+needed. A journal record appears whole or not at all, and is durable before the driver continues.
 """
 
 from __future__ import annotations
@@ -66,15 +65,15 @@ SEGMENT_SCHEMA: Final = pa.schema(
 linked, `size` its bytes, `crc32c` the checksum of all of them. `min_key` and `max_key` are null in
 files without rows.
 
-A file that is written of one source file has a `mode`, a value of `BootstrapMode`: whether it is a
+A file written from one source file has a `mode`, a value of `BootstrapMode`: whether it is a
 skeleton or holds all rows; its `source_path` is relative to the source root. `null_keys`,
-`increasing`, `injective` and the `order_*` bounds are as of `KeyFacts`. All of these are null for a
+`increasing`, `injective` and the `order_*` bounds are as in `KeyFacts`. All of these are null for a
 file that a load writes.
 
-`previous` is the instant of the slice before, for a log
-file that of the slice it belongs to, null in a new file group. `rows` counts all rows of the file,
-`inserts`, `updates` and `deletes` what this write did to records. `base_name` is null for a base
-file; for a log file it is the name of its slice's base file, `""` where the slice has none.
+`previous` is the instant of the previous slice, for a log file that of its own slice, null in a new
+file group. `rows` counts all rows of the file; `inserts`, `updates` and `deletes` count the records
+that this write changed. `base_name` is null for a base file; for a log file it is the name of its
+slice's base file, `""` if the slice has none.
 """
 
 _BATCH_ROWS: Final = 4096
@@ -88,8 +87,8 @@ class SegmentRef:
         path: relative to the table.
         crc32c: checksum of the segment file's bytes.
         files: rows of the segment; 0 is allowed.
-        rows: rows in all files.
-        bytes: sizes of all files.
+        rows: total rows of its files.
+        bytes: total size of its files.
         first: least `number`, -1 in an empty segment.
         last: greatest `number`, -1 in an empty segment.
     """
@@ -108,10 +107,10 @@ def write_segment(
 ) -> SegmentRef:
     """Create the segment `path` from statuses in `SEGMENT_SCHEMA`, in any order.
 
-    `durable` is as of `Storage.create`.
+    `durable` is as in `Storage.create`.
 
     Raises:
-        CorruptFileError: `commit/duplicate-number` where a number occurs twice.
+        CorruptFileError: `commit/duplicate-number` if a number occurs twice.
     """
     table = statuses.cast(SEGMENT_SCHEMA).sort_by("number")
     _check_numbers(table["number"], path)
@@ -135,13 +134,13 @@ def write_segment(
 
 
 def read_segment(storage: Storage, segment: SegmentRef) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of a segment, after its checksum was compared.
+    """Yield the batches of a segment after verifying its checksum.
 
     Raises:
         CorruptFileError: `commit/corrupt-segment`.
     """
     if file_crc32c(storage, segment.path) != segment.crc32c:
-        raise _corrupt(segment.path, "its checksum is not the recorded one")
+        raise _corrupt(segment.path, "its checksum differs from the recorded one")
     files = 0
     with storage.open_input(segment.path) as source, _typed(segment.path):
         reader = pa.ipc.open_stream(source)
@@ -157,10 +156,10 @@ def read_segment(storage: Storage, segment: SegmentRef) -> Iterator[pa.RecordBat
 def merge_segments(storage: Storage, segments: Iterable[SegmentRef]) -> Iterator[pa.RecordBatch]:
     """Yield the statuses of all segments by ascending `number`.
 
-    Segments whose ranges overlap are held in memory together, others one batch at a time.
+    Holds segments with overlapping ranges in memory together, others one batch at a time.
 
     Raises:
-        CorruptFileError: `commit/duplicate-number` where two segments name one number.
+        CorruptFileError: `commit/duplicate-number` if two segments have the same number.
     """
     for cluster in _clusters(segments):
         if len(cluster) == 1:
@@ -202,7 +201,7 @@ def _check_numbers(numbers: pa.ChunkedArray, path: str) -> None:
 
 @contextlib.contextmanager
 def _typed(path: str) -> Iterator[None]:
-    """Turn what PyArrow raises on bad bytes into the typed error."""
+    """Convert PyArrow's errors on bad bytes to the typed error."""
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -223,7 +222,7 @@ _DIGITS: Final = 6
 
 
 class Journal:
-    """The records of one run; one writer at a time, which the lease sees to."""
+    """The driver's records of one run; the lease ensures one writer at a time."""
 
     def __init__(self, storage: Storage, staging: Staging) -> None:
         self._storage = storage
@@ -234,7 +233,7 @@ class Journal:
         """Add a JSON-able record.
 
         Raises:
-            StorageError: among others `storage/exists`, where another writer is at work.
+            StorageError: among others `storage/exists` if another writer is active.
         """
         number = self._next_number()
         temporary = self._staging.new_publish()
@@ -252,7 +251,7 @@ class Journal:
         """Yield all records in order; costs one listing and one read each.
 
         Raises:
-            CorruptFileError: `commit/corrupt-journal` where a record is missing or damaged.
+            CorruptFileError: `commit/corrupt-journal` if a record is missing or damaged.
         """
         for place, entry in enumerate(self._storage.list(self._staging.journal), start=1):
             with self._storage.open_input(entry.path) as source:

@@ -1,7 +1,7 @@
-"""The folder that one run has for itself: `.hoodie/.lakestrap/<write_id>/`.
+"""The private folder of one run: `.hoodie/.lakestrap/<write_id>/`.
 
-Everything that is not yet part of the table lies here, the completed instant's temporary file
-included. Who renames this folder away has fenced the run: its tasks and its publish find nothing.
+Everything that is not yet part of the table is here, including the completed instant's temporary
+file. Renaming this folder fences the run: its tasks and its publish find nothing.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Staging:
     write_id: str
 
     def __post_init__(self) -> None:
-        """Refuse an id that is no folder name of ours."""
+        """Refuse an id that is not a valid staging folder name."""
         if _WRITE_ID.fullmatch(self.write_id) is None:
             raise CorruptFileError(
                 "commit/bad-write-id",
-                f"{self.write_id!r} is no write id",
+                f"{self.write_id!r} is not a write id",
                 where=Where(file=LAKESTRAP),
             )
 
@@ -48,7 +48,7 @@ class Staging:
 
     @property
     def begin(self) -> str:
-        """What the run set out to do; without it the run has not begun, or was fenced."""
+        """The run's intent; if it is missing, the run has not begun or was fenced."""
         return join(self.root, "begin.json")
 
     @property
@@ -58,43 +58,43 @@ class Staging:
 
     @property
     def attempts(self) -> str:
-        """Where each attempt of a task has a folder of its own."""
+        """The folder in which each attempt of a task has its own folder."""
         return join(self.root, "attempts")
 
     @property
     def segments(self) -> str:
-        """Where tasks leave their statuses."""
+        """The folder of the tasks' statuses."""
         return join(self.root, "segments")
 
     @property
     def spill(self) -> str:
-        """Where key hashes wait for the audit."""
+        """The folder of key hashes for the audit."""
         return join(self.root, "spill")
 
     @property
     def journal(self) -> str:
-        """Where the driver records what it received."""
+        """The folder in which the driver records what it received."""
         return join(self.root, "journal")
 
     @property
     def publish(self) -> str:
-        """Where files wait for their names on the timeline."""
+        """The folder of files about to be moved to the timeline."""
         return join(self.root, "publish")
 
     def new_attempt(self) -> str:
-        """Return a folder that no other attempt has; it is made with its first file."""
+        """Return a folder unique to this attempt; it is created with its first file."""
         return join(self.attempts, uuid4().hex)
 
     def new_publish(self) -> str:
-        """Return a path for a file that is about to be published."""
+        """Return a unique path for a file that is about to be published."""
         return join(self.publish, uuid4().hex)
 
     def check_not_fenced(self, storage: Storage) -> None:
-        """Raise where another run has renamed the folder away.
+        """Raise if another run has renamed the folder.
 
-        Called after a temporary file was made in the folder and before it is moved out, it closes
-        the gap between the two: a folder renamed earlier is noticed here, one renamed later takes
-        the temporary file along.
+        Call it after creating a temporary file in the folder and before moving the file out, to
+        close the gap between the two: a folder renamed earlier is noticed here, and one renamed
+        later takes the temporary file along.
 
         Raises:
             CommitConflictError: `commit/fenced`.
@@ -102,7 +102,7 @@ class Staging:
         if storage.stat(self.begin) is None:
             raise CommitConflictError(
                 "commit/fenced",
-                "another run has taken this one for dead and cleaned up",
+                "another run considered this one dead and cleaned it up",
                 where=Where(file=self.begin),
                 remedy="Nothing of this run was published. Run the same command again.",
             )
@@ -114,7 +114,7 @@ class Staging:
             storage.delete(renamed)
 
     def rename_away(self, storage: Storage) -> str | None:
-        """Fence the run: rename its folder to `dead-…`; return the new path, None if none was."""
+        """Fence the run: rename its folder to `dead-…`; return the new path, None if none."""
         if storage.stat(self.root) is None:
             return None
         taken = {entry.name for entry in storage.list(LAKESTRAP)}
@@ -131,6 +131,6 @@ def staging_ids(storage: Storage) -> tuple[str, ...]:
 
 
 def dead_folders(storage: Storage) -> tuple[str, ...]:
-    """Return the paths of staging folders that were renamed away; one listing."""
+    """Return the paths of renamed staging folders; one listing."""
     found = (entry for entry in storage.list(LAKESTRAP) if entry.is_folder)
     return tuple(entry.path for entry in found if _DEAD.fullmatch(entry.name))

@@ -1,4 +1,4 @@
-"""Files on their way into a table: their statuses, and whether they are written or audited."""
+"""Files to be added to a table: their statuses, written or audited."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 _GATHERED: Final = 1024
 _GATHERED_SCHEMA: Final = pa.schema([each for each in SEGMENT_SCHEMA if each.name != "crc32c"])
-"""A segment's columns but for checksums, which are known when all files are stored."""
+"""A segment's columns without checksums, which are known once all files are stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +32,10 @@ class WrittenFiles:
     """Files that successful tasks reported.
 
     Attributes:
-        segments: where their statuses are, by first number.
-        files: how many.
-        rows: rows in all of them.
-        bytes: sizes of all of them.
+        segments: the segments with their statuses, ordered by first number.
+        files: their number.
+        rows: total rows.
+        bytes: total size.
     """
 
     segments: tuple[SegmentRef, ...]
@@ -46,11 +46,11 @@ class WrittenFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedFiles:
-    """Written files that passed the gate; nothing but the gate makes one.
+    """Written files that passed the audits; only the audit step creates one.
 
     Attributes:
         written: the files that were audited.
-        proof: what was proven and how, JSON-ready; it is stored in the commit.
+        proof: JSON-ready record of what was proven and how; it is stored in the commit.
     """
 
     written: WrittenFiles
@@ -70,7 +70,7 @@ def written_files(segments: Iterable[SegmentRef]) -> WrittenFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileStatus:
-    """A written file; attributes as of `SEGMENT_SCHEMA`."""
+    """A written file; attributes as in `SEGMENT_SCHEMA`."""
 
     number: int
     partition_path: str
@@ -90,7 +90,7 @@ class FileStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFileStatus(FileStatus):
-    """A file that is written of one source file, all of whose rows are new."""
+    """A file written from one source file, all of whose rows are new."""
 
     mode: BootstrapMode
     source_path: str
@@ -118,22 +118,22 @@ class SourceFileStatus(FileStatus):
 
 
 class Statuses:
-    """Gathers statuses; turns them into Arrow now and then, which takes a tenth of the room."""
+    """Collects statuses, in batches as Arrow, which takes a tenth of the memory."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[Any, ...]] = []
         self._tables: list[pa.Table] = []
 
     def add(self, status: FileStatus) -> None:
-        """Take in the next status."""
+        """Add a status."""
         self._rows.append(tuple(getattr(status, name, None) for name in _GATHERED_SCHEMA.names))
         if len(self._rows) >= _GATHERED:
             self._gather()
 
     def table(self, checksums: Sequence[int] | None = None) -> pa.Table:
-        """Return all statuses in the order in which they came, with the CRC32C of each file.
+        """Return all statuses in the order they were added, with the CRC32C of each file.
 
-        Without checksums, as where nothing was written, these are 0.
+        Without `checksums`, because nothing was written, they are 0.
         """
         self._gather()
         found = pa.concat_tables([_GATHERED_SCHEMA.empty_table(), *self._tables])
@@ -141,7 +141,7 @@ class Statuses:
         return found.append_column("crc32c", column).select(SEGMENT_SCHEMA.names)
 
     def _gather(self) -> None:
-        """Turn the newest statuses into Arrow."""
+        """Convert the newest statuses to Arrow."""
         columns = list(zip(*self._rows, strict=True)) or [()] * len(_GATHERED_SCHEMA)
         arrays = [pa.array(c, f.type) for c, f in zip(columns, _GATHERED_SCHEMA, strict=True)]
         self._tables.append(pa.Table.from_arrays(arrays, schema=_GATHERED_SCHEMA))

@@ -1,11 +1,11 @@
-"""From a pending instant to a completed one: begin, publish, finish.
+"""The steps from a pending to a completed instant: begin, publish, finish.
 
-Between begin and publish come the files (`linking`). All of it may be done again after a crash with
-the same intent: each step finds what is there and does what is missing.
+Between begin and publish, `links` adds the files. After a crash, all steps may be repeated with the
+same intent: each detects what is done and does the rest.
 
-The completed instant is one exclusive link out of the staging folder. Everything that could speak
-against it is checked after its bytes were staged and before that link, so that a run which was
-paused in between, and fenced meanwhile, finds its staged file gone.
+The completed instant is one exclusive link out of the staging folder. Every precondition is checked
+after its bytes are staged and before that link, so a run that was paused in between, and fenced
+meanwhile, no longer finds its staged file.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ _COLUMNS: Final = (
 
 
 def check_clear(transaction: Transaction) -> None:
-    """Raise unless the table may be written to by this transaction.
+    """Raise unless this transaction may write to the table.
 
-    Every other instant is completed and older; there is no metadata table; a new table has no
-    properties yet.
+    That is: every other instant is completed and older, there is no metadata table, and a new table
+    has no properties yet.
 
     Raises:
         CommitConflictError: `commit/foreign-pending`, `commit/newer-instant`,
@@ -85,7 +85,7 @@ def check_clear(transaction: Transaction) -> None:
 
 
 def check_empty(transaction: Transaction) -> None:
-    """Raise where a new table would begin among files of others; hidden files do not count.
+    """Raise if a new table's folder already holds files; hidden files do not count.
 
     A file that happens to have our instant in its name would become part of the table.
 
@@ -99,15 +99,16 @@ def check_empty(transaction: Transaction) -> None:
                 "commit/folder-not-empty",
                 "a new table needs an empty folder",
                 where=errors.Where(file=f"{storage.location}/{entry.path}"),
-                remedy="Choose another location, or move away what lies there.",
+                remedy="Choose another location, or move the existing files away.",
             )
 
 
 def check_unmoved(transaction: Transaction, required: Iterable[str]) -> None:
-    """Raise unless nothing has changed under the transaction since it began.
+    """Raise if anything changed under the transaction since it began.
 
-    The lease is renewed, which proves that it is ours; our staging folder was not renamed away; our
-    two pending files hold what we wrote; `required` paths exist; and what `check_clear` says.
+    Renews the lease, which proves that it is ours. Checks that our staging folder was not renamed,
+    that our two pending files hold what we wrote, that the `required` paths exist, and
+    `check_clear`.
 
     Raises:
         LeaseHeldError: `commit/lease-lost`.
@@ -126,24 +127,22 @@ def check_unmoved(transaction: Transaction, required: Iterable[str]) -> None:
             )
     for path in required:
         if storage.stat(path) is None:
-            raise _conflict("file-missing", "a file of this commit is gone", path)
+            raise _conflict("file-missing", "a file of this commit is missing", path)
 
 
 def _check_other(transaction: Transaction, instant: Instant) -> None:
-    """Raise unless an instant that is not ours is completed and older."""
+    """Raise unless another writer's instant is completed and older."""
     ours = transaction.intent.requested_time
     if instant.requested_time == ours:
         raise _conflict("instant-taken", "another writer has our instant", instant.path)
     if not instant.is_completed:
-        raise _conflict(
-            "foreign-pending", "another writer is at work, or died at work", instant.path
-        )
+        raise _conflict("foreign-pending", "another writer is active, or has crashed", instant.path)
     if instant.requested_time > ours:
         raise _conflict("newer-instant", "another writer has committed meanwhile", instant.path)
 
 
 def _bytes_or_none(transaction: Transaction, path: str) -> bytes | None:
-    """Return the bytes of a file, None where it is gone."""
+    """Return the bytes of a file, or None if it is missing."""
     try:
         return read_bytes(transaction.storage, path)
     except errors.StorageError as error:
@@ -153,12 +152,12 @@ def _bytes_or_none(transaction: Transaction, path: str) -> bytes | None:
 
 
 def _conflict(condition: str, message: str, path: str) -> errors.CommitConflictError:
-    """Return the error for something that another writer did."""
+    """Return the error for a change made by another writer."""
     return errors.CommitConflictError(
         f"commit/{condition}",
         message,
         where=errors.Where(file=path),
-        remedy="Nothing was published. Look at the table with status, then run again.",
+        remedy="Nothing was published. Check the table with status, then run again.",
     )
 
 
@@ -186,12 +185,12 @@ def _stat(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
-    """What a commit says beyond its files.
+    """The content of a commit beyond its files.
 
     Attributes:
-        extra: further `extraMetadata`, `schema` among them; our own keys are added.
-        properties: text of `hoodie.properties` for a new table, else None. It is also kept in the
-            commit, so that whoever finds the commit alone can finish the table.
+        extra: further `extraMetadata`, including `schema`; our own keys are added.
+        properties: text of `hoodie.properties` for a new table, else None. It is also stored in the
+            commit, so that the commit alone is enough to finish the table.
         required: paths that must exist before the commit, such as the bootstrap index.
         replaced: ids of the file groups that a replacecommit hides, by partition path; empty for
             every other action.
@@ -204,13 +203,13 @@ class Publication:
 
 
 def begin(transaction: Transaction) -> None:
-    """Make the pending instant: requested, then inflight, both with our write id.
+    """Create the pending instant: requested, then inflight, both with our write id.
 
-    Done again with the same intent it changes nothing, except that files which an earlier process
-    of this run had ready for publishing are dropped: that process can publish no more.
+    Repeated with the same intent, it changes nothing, except that it drops files which an earlier
+    process of this run staged for publishing, so that process can no longer publish.
 
     Raises:
-        CommitConflictError: see `check_clear`; `commit/name-taken` where the pending instant is
+        CommitConflictError: see `check_clear`; `commit/name-taken` if the pending instant is
             another run's.
         LeaseHeldError: `commit/lease-lost`.
     """
@@ -227,14 +226,14 @@ def begin(transaction: Transaction) -> None:
 
 
 def publish(transaction: Transaction, audited: AuditedFiles, publication: Publication) -> Instant:
-    """Complete the instant, then make the properties of a new table; return the instant.
+    """Complete the instant, then create the properties of a new table; return the instant.
 
     Raises:
         LeaseHeldError, CommitConflictError, StorageError: not committed.
-        OutcomeUnknownError: `commit/outcome-unknown`; the outcome is unknown, nothing was deleted.
+        OutcomeUnknownError: `commit/outcome-unknown`; nothing was deleted.
         AfterCommitError: `commit/properties`; committed, but a new table has no properties yet. The
-            next run, or `roll_forward`, makes them.
-        ValueError: file groups to hide and an action that hides none; nothing was done.
+            next run, or `roll_forward`, creates them.
+        ValueError: `replaced` is not empty but the action is no replacecommit; nothing was done.
     """
     storage, intent = transaction.storage, transaction.intent
     if publication.replaced and intent.action is not Action.REPLACECOMMIT:
@@ -252,10 +251,10 @@ def publish(transaction: Transaction, audited: AuditedFiles, publication: Public
 
 
 def finish(transaction: Transaction) -> None:
-    """Remove markers and the staging folder, and give the lease back.
+    """Remove markers and the staging folder, and release the lease.
 
     Raises:
-        AfterCommitError: `commit/cleanup`; the commit stands, the next run cleans up.
+        AfterCommitError: `commit/cleanup`; the commit is valid, and the next run cleans up.
     """
     storage, intent = transaction.storage, transaction.intent
     try:
@@ -292,13 +291,13 @@ def _stage_commit(transaction: Transaction, audited: AuditedFiles, publication: 
 
 
 def _resolve(transaction: Transaction, error: errors.StorageError) -> None:
-    """Return if the failed link took place all the same; raise what it was if not."""
+    """Return if the failed link took effect after all; otherwise raise the typed error."""
     path = transaction.intent.completed.path
     unknown = errors.OutcomeUnknownError(
         "commit/outcome-unknown",
-        "it is not known whether the commit was made, or will last; nothing was deleted",
+        "it is unknown whether the commit was made and is durable; nothing was deleted",
         where=errors.Where(file=path, instant=transaction.intent.requested_time),
-        remedy="Look with status when the storage answers again; then run the same command.",
+        remedy="Check with status once the storage responds again; then run the same command.",
     )
     if error.condition == "storage/not-durable":
         raise unknown from error
@@ -319,19 +318,19 @@ def _resolve(transaction: Transaction, error: errors.StorageError) -> None:
             "commit/instant-taken" if there else "commit/fenced",
             "another run has taken over and published" if there else "another run has taken over",
             where=errors.Where(file=path),
-            remedy="Nothing of this run was published. Look at the table with status.",
+            remedy="Nothing of this run was published. Check the table with status.",
         ) from error
     raise error
 
 
 def _make_table(transaction: Transaction, text: str) -> None:
-    """Create the properties, after which the table exists."""
+    """Create the properties, which completes the new table."""
     try:
         place_bytes(
             transaction.storage, transaction.intent.staging, layout.PROPERTIES, text.encode()
         )
     except errors.FrameworkError as error:
-        problem = "the table's properties could not be made"
+        problem = "the table's properties could not be written"
         raise _after_commit(transaction, "properties", problem) from error
 
 
@@ -345,5 +344,5 @@ def _after_commit(
         where=errors.Where(
             table=transaction.storage.location, instant=transaction.intent.requested_time
         ),
-        remedy="Run the same command again; it finishes what is left.",
+        remedy="Run the same command again; it completes the remaining steps.",
     )

@@ -1,6 +1,6 @@
 """The bytes of a base file with all its columns (format sheet, sections 3.2 and 3.3).
 
-`read_back` compares the keys in the bytes with the keys that were meant.
+`check_keys` compares the keys in the bytes with the intended keys.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ _CONSTANT: Final = pa.dictionary(pa.int32(), pa.string())
 META_FIELDS: Final = [
     pa.field(name, pa.string() if name in _DELTA else _CONSTANT) for name in META_COLUMNS
 ]
-"""The meta columns as they are handed over: those with few distinct values as dictionaries."""
+"""The meta columns as passed in: those with few distinct values as dictionaries."""
 
 
 class BaseFileBytes:
-    """Makes one base file in memory, row group by row group."""
+    """Builder of one base file in memory, row group by row group."""
 
     def __init__(self, schema: pa.Schema, *, plain: Collection[str] = ()) -> None:
-        """Begin a file of the table's columns `schema`, without meta columns.
+        """Start a file of the table's columns `schema`, without meta columns.
 
-        Texts may be handed over as dictionaries; the schema says for which columns they are. No
+        Texts may be passed as dictionaries; the schema says for which columns they are. No
         dictionary is tried for the columns `plain`.
         """
         self._sink = pa.BufferOutputStream()
@@ -67,7 +67,7 @@ class BaseFileBytes:
         self._groups += 1
 
     def finish(self, footers: Mapping[str, str]) -> bytes:
-        """Close the file with these key-values and return its bytes, with a seal."""
+        """Close the file with these key-values and return its sealed bytes."""
         chunks = self._groups * len(leaf_paths(self._schema))
         self._writer.add_key_value_metadata({**footers, **blank_seal(chunks)})
         self._writer.close()
@@ -75,11 +75,11 @@ class BaseFileBytes:
 
 
 def row_group_file(columns: pa.Table, plain: Collection[str] = ()) -> pa.Buffer:
-    """Return a Parquet file of some of a base file's columns, encoded as there, in one row group.
+    """Return some of a base file's columns as a Parquet file of one row group, encoded alike.
 
     Args:
-        columns: the columns; meta columns as of `META_FIELDS`.
-        plain: as of `BaseFileBytes`.
+        columns: the columns; meta columns as in `META_FIELDS`.
+        plain: as in `BaseFileBytes`.
     """
     sink = pa.BufferOutputStream()
     with _writer(sink, columns.schema, plain) as writer:
@@ -88,7 +88,7 @@ def row_group_file(columns: pa.Table, plain: Collection[str] = ()) -> pa.Buffer:
 
 
 def file_without_rows(schema: pa.Schema) -> pa.Buffer:
-    """Return a base file of the table's columns `schema` that has neither rows nor key-values."""
+    """Return a base file of the table's columns `schema` without rows and key-values."""
     sink = pa.BufferOutputStream()
     with _writer(sink, pa.schema([*META_FIELDS, *schema]), ()):
         pass
@@ -96,7 +96,7 @@ def file_without_rows(schema: pa.Schema) -> pa.Buffer:
 
 
 def _writer(sink: Any, schema: pa.Schema, plain: Collection[str]) -> pq.ParquetWriter:
-    """Return a writer of columns that are encoded as in a base file."""
+    """Return a writer that encodes columns as in a base file."""
     without = {*_DELTA, *plain}
     return pq.ParquetWriter(
         sink,
@@ -110,9 +110,9 @@ def _writer(sink: Any, schema: pa.Schema, plain: Collection[str]) -> pq.ParquetW
 
 
 def varied(schema: pa.Schema, columns: Sequence[Any]) -> list[str]:
-    """Return the names of flat columns whose values hardly repeat, by a sample of rows.
+    """Return the names of flat columns whose values rarely repeat in a sample of rows.
 
-    A dictionary of such a column takes more time and room than the values.
+    A dictionary of such a column takes more time and space than the values.
     """
     found = []
     for field, column in zip(schema, columns, strict=True):
@@ -125,9 +125,9 @@ def varied(schema: pa.Schema, columns: Sequence[Any]) -> list[str]:
 
 
 def repeating(metadata: pq.FileMetaData, schema: pa.Schema) -> list[str]:
-    """Return the text columns of `schema` that a file has as numbers into small dictionaries.
+    """Return the text columns of `schema` that a file stores as codes of small dictionaries.
 
-    A column whose dictionary grew too large continues with whole values; their bytes show it.
+    A column whose dictionary grew too large continues with plain values; its size shows that.
     """
     found = []
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
@@ -144,14 +144,14 @@ def repeating(metadata: pq.FileMetaData, schema: pa.Schema) -> list[str]:
 
 
 def constant(text: str, rows: int) -> pa.DictionaryArray:
-    """Return a column that has one text in all its rows."""
+    """Return a column with the same text in all rows."""
     places: Any = pa.repeat(pa.scalar(0, pa.int32()), rows)
     return pa.DictionaryArray.from_arrays(places, pa.array([text], pa.string()))
 
 
 @lru_cache(maxsize=8)
 def leaf_paths(schema: Any) -> tuple[str, ...]:
-    """Return the Parquet paths of the leaf columns, which nested columns have several of."""
+    """Return the Parquet paths of the leaf columns; a nested column has several."""
     sink = pa.BufferOutputStream()
     pq.write_table(schema.empty_table(), sink, store_schema=False)
     columns = pq.read_metadata(pa.BufferReader(sink.getvalue())).schema
@@ -165,7 +165,7 @@ _KEY: Final = [MetaField.RECORD_KEY.value]
 
 
 def key_digest(texts: Sequence[Any]) -> KeyDigest:
-    """Return the digest of string arrays without nulls; how they are cut makes no difference."""
+    """Return the digest of string arrays without nulls, independent of their chunking."""
     rows = text = lengths = 0
     for array in texts:
         _, offsets_buffer, data = array.buffers()
@@ -193,7 +193,7 @@ def check_keys(data: bytes | pa.Buffer, digests: Sequence[KeyDigest], name: str)
 
 
 def differs(name: str, message: str) -> CorruptFileError:
-    """Return the error for a base file that does not hold what was meant."""
+    """Return the error for a base file with other content than intended."""
     return CorruptFileError(
         "bootstrap/read-back-differs",
         f"the file just written is wrong: {message}",

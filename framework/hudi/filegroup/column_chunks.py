@@ -1,8 +1,8 @@
-"""Parquet files put together from the column chunks of others, whose bytes are taken as they are.
+"""Parquet files assembled from column chunks of other files, whose bytes are copied unchanged.
 
-A chunk holds no place in its file, only the footer does; so a chunk can stand in another file of
-the same schema once the footer says where. Where each chunk lies is asked of pyarrow, in the files
-that are taken from and again in the file that was made.
+Only the footer holds a chunk's offset, so a chunk can move to another file of the same schema if
+the new footer has its new offset. Offsets are read with pyarrow, from the source files and again
+from the assembled file.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _PLACES: Final = frozenset(
         "has_column_index",
     }
 )
-"""What pyarrow reports of a chunk that is not so where the chunk stands elsewhere."""
+"""Facts in pyarrow's metadata of a chunk that depend on its place in the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +60,9 @@ class Chunk:
     Attributes:
         column: name of the top-level column that it belongs to.
         data: its pages.
-        start: where they begin in their file.
-        metadata: what the footer says of it.
-        facts: the same as pyarrow reads it, without places.
+        start: their offset in their file.
+        metadata: its fields in the footer.
+        facts: the same as read by pyarrow, without `_PLACES`.
     """
 
     column: str
@@ -78,13 +78,13 @@ class Chunk:
 
     @property
     def has_dictionary(self) -> bool:
-        """Whether its values are numbers into a dictionary, all or the first ones."""
+        """Whether its values, or at least the first ones, are dictionary codes."""
         return bool(self.facts["has_dictionary_page"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowGroup:
-    """Rows, and a chunk for each leaf column in the order of the schema."""
+    """The rows of a group, as a chunk for each leaf column in schema order."""
 
     rows: int
     chunks: Sequence[Chunk]
@@ -106,14 +106,14 @@ class ChunkFile:
 
     @classmethod
     def read(cls, data: pa.Buffer, *, fresh: bool = False) -> ChunkFile:
-        """Cut a file into its chunks; nothing is copied or decoded, checksums are compared.
+        """Split a file into its chunks; nothing is copied or decoded, checksums are verified.
 
-        With `fresh`, for bytes that were made a moment ago, pages are not.
+        With `fresh`, for bytes that were just made, page checksums are not verified.
 
         Raises:
-            ValueError: the file is damaged, or has what cannot stand elsewhere: encryption, columns
-                that lie in other files, or pages without checksums.
-            pyarrow.ArrowException: it is no Parquet file.
+            ValueError: the file is damaged or its chunks cannot be moved: encryption, columns in
+                other files, or pages without checksums.
+            pyarrow.ArrowException: it is not a Parquet file.
         """
         source = pa.BufferReader(data)
         sealed_footer = SealedFooter.read(source)
@@ -130,10 +130,9 @@ class ChunkFile:
         return cls(metadata=metadata, footer=footer, groups=groups)
 
     def has_columns_of(self, other: ChunkFile) -> bool:
-        """Say whether both files describe their columns in the same words.
+        """Return whether both files describe their columns identically.
 
-        What differs by the writer makes no difference: the name of the whole, whether it says that
-        it is there once, and the ids of fields.
+        Ignores what depends on the writer: the root's name and repetition, and field ids.
         """
         return _described(self.footer) == _described(other.footer)
 
@@ -141,11 +140,11 @@ class ChunkFile:
 def assembled(
     like: ChunkFile, groups: Sequence[RowGroup], pairs: Mapping[str, str], name: str
 ) -> bytes:
-    """Return a file of these row groups, read back and compared.
+    """Return a file of these row groups, verified by reading it back.
 
     Args:
-        like: a file with the columns, whose footer's other fields are taken.
-        groups: the row groups; there must be a chunk for each of the columns.
+        like: a file with these columns, from which the other footer fields are copied.
+        groups: the row groups, with a chunk for each column.
         pairs: key-values of the footer.
         name: of the file, for errors.
 
@@ -168,13 +167,13 @@ def assembled(
 
 
 def _items(fields: thrift_struct.Struct, number: int) -> list[Any]:
-    """Return the items of a list, none where there is no list."""
+    """Return the items of a list field, empty if it is absent."""
     found: list[Any] = fields.get(number, (thrift_struct.LIST, (thrift_struct.STRUCT, [])))[1][1]
     return found
 
 
 def _described(footer: thrift_struct.Struct) -> list[thrift_struct.Struct]:
-    """Return the elements of a schema without what makes no difference."""
+    """Return the elements of a schema without the parts that depend on the writer."""
     root, *rest = _items(footer, _SCHEMA)
     without = ({_ROOT_REPETITION, _ROOT_NAME}, *({_FIELD_ID} for _ in rest))
     return [
@@ -184,9 +183,8 @@ def _described(footer: thrift_struct.Struct) -> list[thrift_struct.Struct]:
 
 
 def _group(data: pa.Buffer, fields: thrift_struct.Struct, metadata: Any) -> RowGroup:
-    """Return the chunks of a row group."""
     columns = _items(fields, _COLUMNS)
-    # Asked first: pyarrow crashes when it is asked about an encrypted column.
+    # Checked first, since pyarrow crashes on an encrypted column.
     if any(_FILE_PATH in each or _ENCRYPTION in each or _METADATA not in each for each in columns):
         raise ValueError("a column is encrypted or in another file")
     chunks = [_chunk(data, each, metadata.column(place)) for place, each in enumerate(columns)]
@@ -194,11 +192,10 @@ def _group(data: pa.Buffer, fields: thrift_struct.Struct, metadata: Any) -> RowG
 
 
 def _chunk(data: pa.Buffer, fields: thrift_struct.Struct, column: Any) -> Chunk:
-    """Return one chunk."""
     start = chunk_start(column)
     metadata: thrift_struct.Struct = fields[_METADATA][1]
     if start < len(_MAGIC) or start + column.total_compressed_size > data.size:
-        raise ValueError("a column lies outside of the file")
+        raise ValueError("a column is outside the file")
     return Chunk(
         column=_items(metadata, _PATH)[0].decode(),
         data=data.slice(start, column.total_compressed_size),
@@ -209,13 +206,13 @@ def _chunk(data: pa.Buffer, fields: thrift_struct.Struct, column: Any) -> Chunk:
 
 
 def _facts(column: Any) -> dict[str, Any]:
-    """Return what pyarrow reports of a chunk wherever it stands."""
+    """Return the facts of a chunk that do not depend on its place."""
     found: dict[str, Any] = column.to_dict()
     return {name: value for name, value in found.items() if name not in _PLACES}
 
 
 def _group_fields(group: RowGroup, at: int, ordinal: int) -> thrift_struct.Struct:
-    """Return the footer's fields of a row group that begins at a place."""
+    """Return the footer's fields of a row group that starts at offset `at`."""
     columns = []
     start = at
     for chunk in group.chunks:
@@ -236,7 +233,7 @@ def _group_fields(group: RowGroup, at: int, ordinal: int) -> thrift_struct.Struc
 
 
 def _moved(metadata: thrift_struct.Struct, by: int) -> thrift_struct.Struct:
-    """Return a chunk's fields where it begins so many bytes further on; its indexes stay behind."""
+    """Return a chunk's fields after moving it `by` bytes, without its indexes."""
     left = (_INDEX_OFFSET, _BLOOM_OFFSET, _BLOOM_BYTES)
     found = {number: field for number, field in metadata.items() if number not in left}
     for number in (_DATA_OFFSET, _DICTIONARY_OFFSET):
@@ -252,7 +249,6 @@ def _footer(
     described: list[thrift_struct.Struct],
     pairs: Mapping[str, str],
 ) -> thrift_struct.Struct:
-    """Return the fields of a file's footer."""
     kept = (_VERSION, _SCHEMA, _CREATED_BY, _COLUMN_ORDERS)
     texts = [
         {1: (thrift_struct.BINARY, key.encode()), 2: (thrift_struct.BINARY, text.encode())}
@@ -267,11 +263,11 @@ def _footer(
 
 
 def _check(data: bytes, groups: Sequence[RowGroup], name: str) -> None:
-    """Find each chunk again where the footer says, and compare its bytes and facts."""
+    """Find each chunk at its offset in the new footer, and compare its bytes and facts."""
     buffer = pa.py_buffer(data)
     found = pq.read_metadata(pa.BufferReader(buffer))
     if found.num_row_groups != len(groups):
-        raise differs(name, "it has other row groups than were put into it")
+        raise differs(name, "its number of row groups differs")
     for at, group in enumerate(groups):
         columns = found.row_group(at)
         if columns.num_columns != len(group.chunks):
@@ -283,4 +279,4 @@ def _check(data: bytes, groups: Sequence[RowGroup], name: str) -> None:
             same = repr(_facts(column)) == repr(chunk.facts)  # a bound may be NaN
             same = same and (column.num_values == group.rows or not is_flat)
             if not (same and pages.equals(chunk.data)):
-                raise differs(name, f"column {column.path_in_schema} of row group {at} is another")
+                raise differs(name, f"column {column.path_in_schema} of row group {at} differs")

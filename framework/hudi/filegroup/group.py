@@ -1,15 +1,16 @@
-"""All files of one file group, and the few bytes in which a view keeps them.
+"""All files of one file group, and their compact encoding in a view.
 
 A view may hold hundreds of thousands of groups, nearly all of them one base file and perhaps its
-source; so it keeps each as one record of bytes, and makes objects of those that are asked for.
+source. So it keeps each group as one record of bytes, and decodes a group only on request.
 
-A record is lines of UTF-8, fields between tabs: a base file is `b<rest of its name>, <size>`, a log
-file `l<rest of its name>, <size>`, the source file `s<size>, <mtime_ms>, <uri>`. The rest of a name
-is what follows the file id, which is the record's key. Base files come newest first, then log files
-oldest first, then the source, whose URI runs to the end; equal groups have equal records.
+A record is lines of UTF-8 with tab-separated fields: a base file is `b<rest of its name>, <size>`,
+a log file `l<rest of its name>, <size>`, the source file `s<size>, <mtime_ms>, <uri>`. The rest of
+a name is the part after the file id, which is the record's key. Base files come newest first, then
+log files oldest first, then the source, whose URI extends to the end. Equal groups have equal
+records.
 
-A slice travels in the same form, with a line `i<base instant>` before it where its base file does
-not say; so the slice of a group with one base file and no log is the group's record as it stands.
+A slice has the same form, preceded by a line `i<base instant>` if its base file does not imply the
+instant; so the slice of a group with one base file and no log is the unchanged group record.
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ _OF_SLICE: Final = re.compile(rf"{_BASE}_[0-9-]+_([0-9]+)[^\n]*(\n{_SOURCE})?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileGroup:
-    """Every file of a group that a view knows, of whatever instant.
+    """Every file of a group known to a view, of any instant.
 
     Attributes:
-        group: which one it is.
+        group: its id.
         bases: newest first, by instant, then write token.
         logs: oldest first, by base instant, version and write token.
-        source: the source file of its skeleton, None where it has no skeleton.
+        source: the source file of its skeleton, None if it has no skeleton.
     """
 
     group: slices.FileGroupId
@@ -67,10 +68,10 @@ class FileGroup:
     def with_files(
         self, added: Iterable[slices.BaseFile | slices.LogFile], gone: frozenset[str]
     ) -> FileGroup:
-        """Return the group with some files more, and without those of the names `gone`.
+        """Return the group with `added` files and without the files named in `gone`.
 
-        A base file that is there is replaced. A log file never shrinks: of two sizes the larger
-        holds, since whoever reports one last need not have written last.
+        An existing base file is replaced. A log file never shrinks: the larger of two sizes is
+        kept, since the last reporter need not be the last writer.
         """
         there: tuple[slices.BaseFile | slices.LogFile, ...] = (*self.bases, *self.logs)
         files = {str(each.name): each for each in there}
@@ -99,17 +100,17 @@ class FileGroup:
 
 
 class PlainRecord(NamedTuple):
-    """The record of one base file alone, as nearly all groups have, taken apart; numbers in digits.
+    """The parsed record of a group with one base file, as nearly all are; numbers as digits.
 
     Attributes:
-        rest: of the file's name, behind the file id; the next three are its parts.
+        rest: the file's name after the file id; the next three are its parts.
         write_token: of the file.
         instant: of the file.
         extension: of the file.
         size: bytes.
-        source_size: bytes of the source; "", as the next two, where there is none.
-        source_mtime_ms: when it was modified last.
-        source_uri: where it is.
+        source_size: bytes of the source; "", as the next two, without a source.
+        source_mtime_ms: its last modification.
+        source_uri: its location.
     """
 
     rest: str
@@ -123,23 +124,23 @@ class PlainRecord(NamedTuple):
 
     @classmethod
     def parse(cls, record: str) -> Self | None:
-        """Return the parts of a group's record, None where it has other files, or is damaged."""
+        """Parse a group's record; return None if it has other files or is damaged."""
         found = _PLAIN.fullmatch(record)
         return None if found is None else cls._make(found.groups(""))
 
 
 def base_order(file: slices.BaseFile) -> tuple[str, str]:
-    """Oldest first."""
+    """Return the sort key, oldest first."""
     return (file.name.instant, file.name.write_token)
 
 
 def log_order(file: slices.LogFile) -> tuple[str, int, str]:
-    """Oldest first."""
+    """Return the sort key, oldest first."""
     return (file.name.base_instant, file.name.version, file.name.write_token or "")
 
 
 def encode_group(group: FileGroup) -> bytes:
-    """Return the record of a group, which has files where it has a source; its id is not in it."""
+    """Return the record of a group, without its id; a group with a source has files."""
     after = len(group.group.file_id)
     lines = [f"{_BASE}{str(each.name)[after:]}\t{each.size}" for each in group.bases]
     lines += [f"{_LOG}{str(each.name)[after + 1 :]}\t{each.size}" for each in group.logs]
@@ -149,12 +150,12 @@ def encode_group(group: FileGroup) -> bytes:
 
 
 def encode_plain(rest: str, size: int, source: slices.SourceFacts | None) -> bytes:
-    """Return the record of a group of one base file, as `encode_group` does.
+    """Return the record that `encode_group` gives for a group of one base file.
 
     Args:
-        rest: of the file's name, behind the file id.
-        size: of the file in bytes.
-        source: of the skeleton, None where the file is none.
+        rest: the file's name after the file id.
+        size: the file's bytes.
+        source: the skeleton's source, None if the file is no skeleton.
     """
     line = f"{_BASE}{rest}\t{size}"
     return (line if source is None else f"{line}\n{_source_line(source)}").encode()
@@ -164,7 +165,7 @@ def decode_group(group: slices.FileGroupId, record: bytes) -> FileGroup:
     """Return the group of a record.
 
     Raises:
-        CorruptFileError: `view/corrupt-record`; it is none that `encode_group` made.
+        CorruptFileError: `view/corrupt-record` if `encode_group` did not make it.
     """
     bases: list[slices.BaseFile] = []
     logs: list[slices.LogFile] = []
@@ -182,7 +183,7 @@ def decode_group(group: slices.FileGroupId, record: bytes) -> FileGroup:
 
 
 def encode_slice(found: slices.FileSlice) -> str:
-    """Return the record of a slice; its group is not in it."""
+    """Return the record of a slice, without its group."""
     files = FileGroup(
         group=found.group,
         bases=(found.base,) if found.base else (),
@@ -196,10 +197,10 @@ def encode_slice(found: slices.FileSlice) -> str:
 
 
 def slice_instant(record: str) -> str | None:
-    """Return the base instant of a group's record that is its slice's too, None of any other.
+    """Return the base instant of a group's record that is also its slice's, None of any other.
 
-    So it is with one base file alone, where there is no source but that of a skeleton. Looks at as
-    little as decides: batches ask this of each group.
+    That is the case for a single base file, with a source only if it is a skeleton. Reads as little
+    of the record as possible, since batches call this for each group.
     """
     found = _OF_SLICE.match(record)
     if found is None:
@@ -213,7 +214,7 @@ def decode_slice(group: slices.FileGroupId, record: str) -> slices.FileSlice:
     """Return the slice of a record.
 
     Raises:
-        CorruptFileError: `view/corrupt-record`; it is none that `encode_slice` made.
+        CorruptFileError: `view/corrupt-record` if `encode_slice` did not make it.
     """
     plain = _PLAIN.fullmatch(record)
     if plain is not None:
@@ -234,11 +235,11 @@ def decode_slice(group: slices.FileGroupId, record: str) -> slices.FileSlice:
 
 
 def _plain_slice(group: slices.FileGroupId, plain: re.Match[str]) -> slices.FileSlice:
-    """Return the slice of one base file, and of its source."""
+    """Return the slice of one base file and its source."""
     path, file_id = group
     rest, token, instant, extension, size, source_size, source_mtime_ms, uri = plain.groups()
     if not is_file_id(file_id):
-        raise _corrupt(group, ValueError(f"{file_id!r} is no file id"))
+        raise _corrupt(group, ValueError(f"{file_id!r} is not a file id"))
     name = BaseFileName._make((file_id, token, instant, extension))
     there = f"{path}/{file_id}{rest}" if path else f"{file_id}{rest}"
     source = None
@@ -248,38 +249,34 @@ def _plain_slice(group: slices.FileGroupId, plain: re.Match[str]) -> slices.File
 
 
 def _base(group: slices.FileGroupId, rest: str, size: str) -> slices.BaseFile:
-    """Return the base file of a line."""
     text = group.file_id + rest
     name = BaseFileName.parse(text)
     if name is None:
-        raise ValueError(f"{text!r} names no base file")
+        raise ValueError(f"{text!r} is not a base file name")
     return slices.BaseFile(name, join(group.partition_path, text), int(size))
 
 
 def _log(group: slices.FileGroupId, rest: str, size: str) -> slices.LogFile:
-    """Return the log file of a line."""
     text = f".{group.file_id}{rest}"
     name = LogFileName.parse(text)
     if name is None:
-        raise ValueError(f"{text!r} names no log file")
+        raise ValueError(f"{text!r} is not a log file name")
     return slices.LogFile(name=name, path=join(group.partition_path, text), size=int(size))
 
 
 def _source_line(source: slices.SourceFacts) -> str:
-    """Return the line of a source file."""
     return f"{_SOURCE}{source.size}\t{source.mtime_ms}\t{source.uri}"
 
 
 def _source(size: str, mtime_ms: str, uri: str) -> slices.SourceFile:
-    """Return the source file of a line."""
     return slices.SourceFile(uri, int(size), int(mtime_ms))
 
 
 def _corrupt(group: slices.FileGroupId, error: Exception) -> CorruptFileError:
-    """Return the error for a record that is none."""
+    """Return the error for an invalid record."""
     return CorruptFileError(
         "view/corrupt-record",
-        f"what the view kept of file group {group.file_id} is damaged: {error}",
+        f"the view's record of file group {group.file_id} is damaged: {error}",
         where=Where(partition=group.partition_path),
-        remedy="Remove the view's checkpoint; it is built anew from the table.",
+        remedy="Remove the view's checkpoint; it is rebuilt from the table.",
     )

@@ -1,4 +1,4 @@
-"""What a base file's footer says of its keys (format sheet, section 3.3)."""
+"""The key entries of a base file's footer (format sheet, section 3.3)."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _KINDS: Final = {"DYNAMIC_V0": BloomKind.DYNAMIC, "SIMPLE": BloomKind.SIMPLE}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyFooter:
-    """The part of a footer that is about keys.
+    """The part of a footer that describes keys.
 
     Attributes:
         rows: rows of the file.
-        least: least record key by its bytes, None where the footer does not say.
-        greatest: greatest likewise.
-        bloom: text and type code of the filter, None where there is none that is known.
+        least: least record key in byte order, None if the footer lacks it.
+        greatest: greatest record key, as `least`.
+        bloom: text and type code of the filter, None without a filter of a known type.
     """
 
     rows: int
@@ -51,7 +51,7 @@ class KeyFooter:
     bloom: tuple[str, str] | None
 
     def may_hold(self, keys: pa.Array) -> np.ndarray | None:
-        """Return which keys lie within the bounds; None where the footer has none."""
+        """Return which keys are within the bounds; None if the footer has none."""
         if not self.rows:
             return np.zeros(len(keys), dtype=bool)
         if self.least is None or self.greatest is None:
@@ -63,10 +63,10 @@ class KeyFooter:
         return found
 
     def might_contain(self, keys: pa.Array) -> np.ndarray | None:
-        """Return which keys the filter does not rule out; None where there is no filter.
+        """Return which keys the filter does not exclude; None if there is no filter.
 
         Raises:
-            CorruptFileError: as of `BloomFilter.parse`.
+            CorruptFileError: as in `BloomFilter.parse`.
         """
         if self.bloom is None or not len(keys):
             return None
@@ -75,7 +75,7 @@ class KeyFooter:
 
 
 def read_key_footer(storage: Storage, path: str) -> KeyFooter:
-    """Return what the footer of a base file says of its keys; reads the footer alone.
+    """Return the key entries of a base file's footer; reads only the footer.
 
     Raises:
         CorruptFileError: `file/not-readable`.
@@ -94,7 +94,7 @@ def read_key_footer(storage: Storage, path: str) -> KeyFooter:
 
 
 def key_footer(metadata: pq.FileMetaData) -> KeyFooter:
-    """Return what a base file's metadata says of its keys."""
+    """Return the key entries of a base file's metadata."""
     entries = metadata.metadata or {}
     texts = {name: _text(entries, name) for name in (BLOOM, BLOOM_TYPE, MIN_KEY, MAX_KEY)}
     text, code = texts[BLOOM], texts[BLOOM_TYPE]
@@ -107,7 +107,7 @@ def key_footer(metadata: pq.FileMetaData) -> KeyFooter:
 
 
 def _text(entries: dict[bytes, bytes], name: str) -> str | None:
-    """Return the text of one entry, None where it is absent or no text."""
+    """Return the text of one entry, None if it is absent or not text."""
     value = entries.get(name.encode())
     try:
         return None if value is None else value.decode()

@@ -1,11 +1,11 @@
-"""What the log files of a slice change, block by block, oldest first.
+"""Changes in the log files of a slice, block by block, oldest first.
 
-A block counts when its instant is completed and no later rollback block takes it back.
+A block counts if its instant is completed and no later rollback block rolls it back.
 
 The bytes that a completed commit recorded must be whole blocks of that commit: a file that ends
-before them, a stretch among them that is no block, or a block of another instant is damage. Outside
-them a stretch that is no block is ignored where it is a torn write: its writer died, so its instant
-never completed. Any other such stretch was damaged after it was written, and is refused.
+before them, a stretch among them that is not a block, or a block of another instant is damage.
+Outside them, a stretch that is not a block is ignored if it is a torn write: its writer died, so
+its instant never completed. Any other such stretch was damaged later, and is refused.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _RESTORE: Final = "Restore the file from a copy: rows of the table may be lost w
 
 
 class LogPart(NamedTuple):
-    """A log file to read, and what completed commits recorded of it; see `LogFile.committed`."""
+    """A log file to read, and its extents in completed commits; see `LogFile.committed`."""
 
     path: str
     committed: tuple[Extent, ...] = ()
@@ -46,12 +46,12 @@ class LogPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogChange:
-    """One block: records that it writes, or keys that it deletes.
+    """The change of one block: written records or deleted keys.
 
     Attributes:
-        instant: of the commit that wrote it.
+        instant: the commit that wrote it.
         rows: records with their meta columns, in the order of the block; None in a delete block.
-        deleted: what a delete block names; empty in a data block.
+        deleted: the records of a delete block; empty in a data block.
     """
 
     instant: str
@@ -67,10 +67,10 @@ def read_changes(
 ) -> Iterator[LogChange]:
     """Yield the changes of some log files.
 
-    Reads all headers first, then the contents of the blocks that count, one at a time.
+    Reads all headers first, then the content of each block that counts, one at a time.
 
     Args:
-        storage: the table's.
+        storage: the table's storage.
         logs: one slice's log files, oldest first.
         schema: columns of the rows to yield, meta columns included; absent ones are null.
         is_completed: whether files of an instant are part of the table.
@@ -96,7 +96,6 @@ def read_changes(
 def _decoded(
     content: bytes, block: log_format.LogBlock, schema: pa.Schema, place: Where
 ) -> LogChange:
-    """Return what a block changes."""
     instant = block.header[log_format.HeaderKey.INSTANT_TIME]
     if block.kind is log_format.BlockKind.DELETE:
         deleted = log_records.decode_deletes(content, where=place)
@@ -112,7 +111,7 @@ def _decoded(
 def _counting(
     storage: Storage, logs: Iterable[LogPart], is_completed: Callable[[str], bool]
 ) -> list[tuple[str, log_format.LogBlock]]:
-    """Return the blocks whose records count, with their files."""
+    """Return the blocks that count, with their files."""
     kept: list[tuple[str, log_format.LogBlock]] = []
     for path, committed in logs:
         place = Where(file=f"{storage.location}/{path}")
@@ -132,19 +131,19 @@ def _counting(
 
 
 def _check_length(size: int, committed: Iterable[Extent], place: Where) -> None:
-    """Raise where a file ends before the bytes that a completed commit recorded."""
+    """Raise if a file ends before the bytes that a completed commit recorded."""
     missing = next((each for each in committed if each.end > size), None)
     if missing is not None:
         raise CorruptFileError(
             "log/cut",
-            f"the log file has {size} bytes, and a completed commit wrote it up to {missing.end}",
+            f"the log file has {size} bytes, but a completed commit wrote it up to {missing.end}",
             where=Where(file=place.file, instant=missing.instant),
             remedy=_RESTORE,
         )
 
 
 def _check_committed(block: log_format.LogBlock, committed: Iterable[Extent], place: Where) -> None:
-    """Raise where recorded bytes are no block, or a block of another instant."""
+    """Raise if recorded bytes are not a block, or a block of another instant."""
     for each in committed:
         if block.kind is log_format.BlockKind.CORRUPT:
             is_sound = block.start + block.size <= each.start or block.start >= each.end
@@ -161,7 +160,7 @@ def _check_committed(block: log_format.LogBlock, committed: Iterable[Extent], pl
 
 
 def _check_torn(source: Any, block: log_format.LogBlock, place: Where) -> None:
-    """Raise unless a stretch is the beginning of a block, or zeros that a crash left."""
+    """Raise unless a stretch is the start of a block, or zeros left by a crash."""
     data = bytes(source.read_at(min(block.size, _HEAD.size), block.start))
     if log_format.MAGIC.startswith(data[: len(log_format.MAGIC)]) and len(data) < _HEAD.size:
         return
@@ -173,20 +172,20 @@ def _check_torn(source: Any, block: log_format.LogBlock, place: Where) -> None:
         return
     raise CorruptFileError(
         "log/damaged",
-        f"{block.size} bytes are neither a log block nor the beginning of one",
+        f"{block.size} bytes are neither a log block nor the start of one",
         where=Where(file=place.file, offset=block.start),
         remedy=_RESTORE,
     )
 
 
 def _has_end(source: Any, block: log_format.LogBlock) -> bool:
-    """Return whether a stretch ends as a whole block does, so that only its head is wrong."""
+    """Return whether a stretch ends like a whole block, so that only its head is wrong."""
     (whole,) = _END.unpack(source.read_at(_END.size, block.start + block.size - _END.size))
     return bool(whole == block.size - _END.size)
 
 
 def _rolled_back(block: log_format.LogBlock, place: Where) -> str:
-    """Return the instant whose blocks a command block takes back."""
+    """Return the instant whose blocks a command block rolls back."""
     command = block.header.get(log_format.HeaderKey.COMMAND_BLOCK_TYPE)
     target = block.header.get(log_format.HeaderKey.TARGET_INSTANT_TIME)
     if command != _ROLLBACK or target is None:
@@ -195,21 +194,20 @@ def _rolled_back(block: log_format.LogBlock, place: Where) -> str:
 
 
 def _check_readable(block: log_format.LogBlock, place: Where) -> None:
-    """Raise for a block that counts and cannot be read."""
+    """Raise for an unreadable block."""
     if block.kind is not log_format.BlockKind.DELETE and block.kind not in _READERS:
         name = block.kind.name.lower()
-        raise _unsupported("block-kind", f"a log block of the kind {name} is not read", place)
+        raise _unsupported("block-kind", f"log blocks of kind {name} are not supported", place)
     if log_format.HeaderKey.COMPACTED_BLOCK_TIMES in block.header:
         raise _unsupported("compacted-blocks", "a log compaction has rewritten blocks", place)
 
 
 def _instant(block: log_format.LogBlock, place: Where) -> str:
-    """Return a block's instant."""
     found = block.header.get(log_format.HeaderKey.INSTANT_TIME)
     if found is None:
         raise CorruptFileError(
             "log/no-instant",
-            "a log block does not say which commit wrote it",
+            "a log block does not name the commit that wrote it",
             where=Where(file=place.file, offset=block.start),
             remedy="Let Apache Hudi read or compact the file group, or restore the file.",
         )
@@ -217,7 +215,6 @@ def _instant(block: log_format.LogBlock, place: Where) -> str:
 
 
 def _parquet(content: bytes, _: log_format.LogBlock, place: Where) -> pa.Table:
-    """Return the rows of a Parquet block."""
     source = pa.BufferReader(content)
     parquet = SealedFooter.read(source).opened(source)
     rows = parquet.read(use_threads=False)
@@ -226,7 +223,7 @@ def _parquet(content: bytes, _: log_format.LogBlock, place: Where) -> pa.Table:
 
 
 def _avro(content: bytes, block: log_format.LogBlock, place: Where) -> pa.Table:
-    """Return the rows of an Avro block, in the types of its own schema."""
+    """Return the rows of an Avro block, with the types of its own schema."""
     text = block.header.get(log_format.HeaderKey.SCHEMA)
     if text is None:
         raise log_records.corrupt_content("an Avro block has no schema", place)
@@ -240,14 +237,14 @@ def _avro(content: bytes, block: log_format.LogBlock, place: Where) -> pa.Table:
 
 
 def _has_map(kind: pa.DataType) -> bool:
-    """Return whether a type is a map, or holds one."""
+    """Return whether a type is or contains a map."""
     return pa.types.is_map(kind) or any(
         _has_map(kind.field(at).type) for at in range(kind.num_fields)
     )
 
 
 def _as_pairs(value: Any, kind: pa.DataType) -> Any:
-    """Return a value with each map as a list of pairs, which is what Arrow takes."""
+    """Return a value with each map as a list of pairs, as Arrow expects."""
     if value is None:
         return None
     if pa.types.is_map(kind):

@@ -1,9 +1,9 @@
-"""The bytes of one new log file: rows that are written, then keys that are deleted.
+"""The bytes of one new log file: written rows, then deleted keys.
 
-One block of each kind at most (format sheet, sections 6.2 to 6.4). The data block is a whole
-Parquet file, which readers of every release take and which keeps Arrow's types; the delete block
-names keys that go whatever their rows' ordering values are, since that is all that releases agree
-on. Who wants a late delete to lose decides so before it gets here.
+At most one block of each kind (format sheet, sections 6.2 to 6.4). The data block is a whole
+Parquet file, which readers of every release accept and which keeps Arrow's types. The delete block
+deletes keys regardless of their rows' ordering values, the only semantics on which all releases
+agree; a caller drops late deletes that should lose beforehand.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ def log_file_bytes(
 ) -> bytes:
     """Return a whole log file; equal arguments give equal bytes.
 
-    The data block comes first: a key in both is deleted. Holds the file in memory; Java holds each
-    block in one array, so the caller keeps a file under 2 GiB.
+    The data block comes first, so a key in both is deleted. Holds the file in memory; Java holds
+    each block in one array, so the caller must keep a file under 2 GiB.
 
     Args:
-        instant: requested time of the commit that writes it; the file's name has another one.
-        avro_schema: of the rows, as JSON, with the meta columns; also where only keys are deleted.
-        rows: the five meta columns, then the table's. Unlike in a base file `_hoodie_file_name` is
-            the file id alone, which the caller fills in. None: there is no data block.
-        deleted: record key and partition path of each; none: there is no delete block.
+        instant: requested time of the commit that writes it; the file's name has another instant.
+        avro_schema: of the rows, as JSON, with the meta columns; required for deletes too.
+        rows: the five meta columns, then the table's. Unlike in a base file, `_hoodie_file_name` is
+            the file id alone, filled in by the caller. None writes no data block.
+        deleted: record key and partition path of each; empty writes no delete block.
 
     Raises:
-        ValueError: there is neither, or the rows do not begin with the meta columns.
+        ValueError: neither is given, or the rows do not start with the meta columns.
     """
     if rows is None and not deleted:
-        raise ValueError("a log file without rows and without keys")
+        raise ValueError("a log file without rows and keys")
     header = {HeaderKey.INSTANT_TIME: instant, HeaderKey.SCHEMA: avro_schema}
     blocks = []
     if rows is not None:
@@ -58,9 +58,9 @@ def log_file_bytes(
 
 
 def _parquet(rows: pa.Table, avro_schema: str) -> bytes:
-    """Return the rows as a Parquet file with the footer entries that Java's readers go by."""
+    """Return the rows as a Parquet file with the footer entries that Java's readers use."""
     if tuple(rows.schema.names[: len(META_COLUMNS)]) != META_COLUMNS:
-        raise ValueError(f"rows of a log file begin with {META_COLUMNS}")
+        raise ValueError(f"rows of a log file start with {META_COLUMNS}")
     sink = pa.BufferOutputStream()
     with pq.ParquetWriter(
         sink, rows.schema, compression="zstd", store_schema=False, write_page_checksum=True

@@ -1,8 +1,8 @@
-"""A base file's rows and the changes of its log files, merged into one version of each record.
+"""Merging a base file's rows with the changes of its log files, one version per record.
 
-In two steps, as Apache Hudi does: the changes among each other, then what is left of them with the
-base file's rows. So a delete that always wins hides what came before it in the logs, but a record
-that follows it is compared with the base file's row as if the delete had not been.
+As in Apache Hudi, there are two steps: changes are merged with each other, then the rest with the
+base file's rows. So an unconditional delete hides earlier changes in the logs, but a record after
+it is compared with the base file's row as if the delete had not happened.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _GREATER_WINS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeRule:
-    """How versions of one record are compared.
+    """The rule by which versions of one record are compared.
 
     Attributes:
-        ordering: the column whose greater value wins, the later write where they are equal; null
-            is less than any value. None: the later write wins.
+        ordering: the column whose greater value wins, or the later write if equal; null is less
+            than any value. None if the later write always wins.
     """
 
     ordering: str | None = None
@@ -55,7 +55,7 @@ class MergeRule:
             return cls()
         if payload is not None and payload not in _GREATER_WINS:
             raise _unsupported(
-                "payload-class", f"records are merged by {payload}, whose rule is not known here"
+                "payload-class", f"records are merged by {payload}, whose rule is unknown here"
             )
         if len(properties.ordering_fields) > 1:
             names = ", ".join(properties.ordering_fields)
@@ -66,7 +66,7 @@ class MergeRule:
 
 
 def _unsupported(condition: str, message: str) -> UnsupportedTableError:
-    """Return the error for a table whose records are merged in another way."""
+    """Return the error for a table with an unsupported merge rule."""
     return UnsupportedTableError(
         f"merge/{condition}",
         message,
@@ -77,22 +77,22 @@ def _unsupported(condition: str, message: str) -> UnsupportedTableError:
 
 _KEY: Final = MetaField.RECORD_KEY.value
 IS_DELETED: Final = "_hoodie_is_deleted"
-"""A column by which rows of a log file say that their record is deleted."""
+"""A column of log file rows that marks their record as deleted."""
 
 _NO_ROW: Final = -1
-_RANK_OF_ALWAYS, _RANK_OF_NULL = -1, 0  # those of values count from 1
+_RANK_OF_ALWAYS, _RANK_OF_NULL = -1, 0  # ranks of values start at 1
 
 
 def merged(base: pa.Table, changes: Iterable[LogChange], rule: MergeRule) -> pa.Table:
     """Return the records of a slice.
 
-    Those of the base file come first, in its order, each as its latest version; then those that
-    only the logs have, by their keys' first appearance. Holds all of them in memory.
+    Records of the base file come first, in its order, each as its latest version; then those only
+    in the logs, by their keys' first appearance. Holds all of them in memory.
 
     Args:
-        base: rows with their meta columns; without rows where the slice has no base file.
+        base: rows with their meta columns; no rows if the slice has no base file.
         changes: oldest first; their rows have the columns of `base`.
-        rule: which version stays.
+        rule: decides which version wins.
 
     Raises:
         CorruptFileError: `merge/ordering-value`.
@@ -110,16 +110,16 @@ def merged(base: pa.Table, changes: Iterable[LogChange], rule: MergeRule) -> pa.
 def replaced(
     base: pa.Table, schema: pa.Schema, changes: Iterable[LogChange], rule: MergeRule
 ) -> tuple[np.ndarray, pa.Table]:
-    """Return the places of base rows that do not stay, ascending, and the rows that come.
+    """Return the positions of replaced base rows, ascending, and the new rows.
 
-    Those places left out and the rows put in their stead are the records that `merged` returns, in
-    another order; of the base file only two columns are needed.
+    Without those base rows and with the new rows, the records are those of `merged` in another
+    order; only two columns of the base file are needed.
 
     Args:
         base: key and, if the schema has it, the rule's ordering column of each row.
         schema: columns of the changes' rows.
-        changes: as of `merged`.
-        rule: as of `merged`.
+        changes: as in `merged`.
+        rule: as in `merged`.
 
     Raises:
         CorruptFileError: `merge/ordering-value`.
@@ -134,9 +134,9 @@ def replaced(
 
 
 def _decided(base: pa.Table, events: _Events) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return what each base row meets: whether a change stays against it, and the change's row.
+    """Return, for each base row, whether a change wins against it, and the change's row.
 
-    The third is the rows of records that the base file does not have.
+    The third array has the rows of records that the base file lacks.
     """
     winners = events.winners()
     keys = events.keys.take(pa.array(winners))
@@ -152,16 +152,16 @@ def _decided(base: pa.Table, events: _Events) -> tuple[np.ndarray, np.ndarray, n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Events:
-    """All changes of a slice, oldest first; arrays are in step.
+    """All changes of a slice, oldest first, as parallel arrays.
 
     Attributes:
         keys: record key of each change.
-        row: its place in `rows`, `_NO_ROW` for a delete.
-        always: whether it is a delete that wins whatever the ordering value.
-        value: ordering values, all null where the later write wins.
+        row: its position in `rows`, `_NO_ROW` for a delete.
+        always: whether it is a delete that wins regardless of the ordering value.
+        value: ordering values, all null if the later write wins.
         codes: a number for each key.
         rows: all rows that were written.
-        ordering: the column that is compared, None where the later write wins.
+        ordering: the column that is compared, None if the later write wins.
     """
 
     keys: pa.Array
@@ -174,15 +174,15 @@ class _Events:
 
     @property
     def count(self) -> int:
-        """How many changes."""
+        """The number of changes."""
         return len(self.row)
 
     @classmethod
     def of(cls, schema: pa.Schema, changes: Sequence[LogChange], rule: MergeRule) -> _Events:
-        """Gather changes.
+        """Combine changes.
 
-        An ordering column that no row stores is absent, or the partition's: all its values are
-        equal within a file group, so the later write wins.
+        An ordering column that rows do not store is absent or a partition column. All its values
+        are equal within a file group, so the later write wins.
         """
         kind = schema.field(rule.ordering).type if rule.ordering in schema.names else pa.null()
         parts = [_part(change, kind, rule.ordering) for change in changes]
@@ -206,7 +206,7 @@ class _Events:
         )
 
     def winners(self) -> np.ndarray:
-        """Return the place of the change that stays, for each key in order of first appearance."""
+        """Return the position of each key's winning change, in order of first appearance."""
         order = np.arange(self.count)
         hidden_by = np.full(self.count, -1)
         np.maximum.at(hidden_by, self.codes[self.always], order[self.always])
@@ -220,7 +220,7 @@ class _Events:
         return found
 
     def beat(self, base: pa.Table, chosen: np.ndarray) -> np.ndarray:
-        """Return whether the change at each of `chosen` stays against the base row in step."""
+        """Return whether each of the `chosen` changes wins against the base row at its position."""
         if self.ordering is None:
             return np.ones(len(chosen), dtype=bool)
         old = base[self.ordering].combine_chunks()
@@ -242,7 +242,6 @@ class _Part:
 
 
 def _part(change: LogChange, kind: pa.DataType, ordering: str | None) -> _Part:
-    """Return the changes of a block."""
     if change.rows is None:
         return _deletes(change.deleted, kind)
     count = change.rows.num_rows
@@ -257,7 +256,6 @@ def _part(change: LogChange, kind: pa.DataType, ordering: str | None) -> _Part:
 
 
 def _deletes(deleted: Sequence[DeletedRecord], kind: pa.DataType) -> _Part:
-    """Return the changes of a delete block."""
     later_wins = pa.types.is_null(kind)
     always = [later_wins or each.is_unconditional for each in deleted]
     values = [None if no else each.ordering for each, no in zip(deleted, always, strict=True)]
@@ -279,7 +277,7 @@ def _deletes(deleted: Sequence[DeletedRecord], kind: pa.DataType) -> _Part:
 
 
 def _marked_deleted(rows: pa.Table) -> np.ndarray:
-    """Return which rows say of themselves that they are deleted."""
+    """Return which rows are marked as deleted."""
     if IS_DELETED not in rows.schema.names:
         return np.zeros(rows.num_rows, dtype=bool)
     marked: Any = pc.fill_null(rows[IS_DELETED].combine_chunks(), fill_value=False)
@@ -288,7 +286,7 @@ def _marked_deleted(rows: pa.Table) -> np.ndarray:
 
 
 def ranks(values: pa.Array) -> np.ndarray:
-    """Return a number for each value, equal for equal ones, greater for greater; null is least."""
+    """Return the dense rank of each value; null ranks lowest."""
     if pa.types.is_null(values.type):
         return np.zeros(len(values), np.int64)
     ranks = pc.rank(values, sort_keys="ascending", tiebreaker="dense").to_numpy().astype(np.int64)

@@ -1,4 +1,4 @@
-"""Names of base and log files (format sheet, sections 3.1 and 6.1); each is known here only."""
+"""Names of base and log files (format sheet, sections 3.1 and 6.1), known only here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOKEN: Final = re.compile(r"[0-9]+-[0-9]+-[0-9]+")
 _INSTANT: Final = re.compile(r"[0-9]{1,17}")
 _EXTENSION: Final = re.compile(r"parquet|orc|hfile")
 BASE_REST: Final = f"_({_TOKEN.pattern})_({_INSTANT.pattern})[.]({_EXTENSION.pattern})"
-"""What follows the file id in a base file's name: write token, instant, extension, as a pattern."""
+"""Pattern of a base file's name after the file id: write token, instant, extension."""
 _BASE: Final = re.compile(f"({_FILE_ID.pattern}){BASE_REST}")
 _LOG: Final = re.compile(r"\.([^_/.]+)_([0-9]+)\.log\.([0-9]+)(?:_([0-9]+-[0-9]+-[0-9]+))?(\.cdc)?")
 
@@ -39,12 +39,12 @@ class _BaseParts(NamedTuple):
 class BaseFileName(_BaseParts):
     """`<file_id>_<write_token>_<instant>.<extension>`.
 
-    Readers cut at `_` and at the first dot, so none of the parts may hold either. A tuple, since
-    tables have hundreds of thousands of names; `_make` takes parts that were looked at already.
+    Readers split at `_` and at the first dot, so no part may contain either. A tuple, since tables
+    have hundreds of thousands of names; `_make` takes parts that are already checked.
 
     Attributes:
-        file_id: names the file group inside its partition.
-        write_token: three decimal numbers with `-` between.
+        file_id: identifies the file group inside its partition.
+        write_token: three decimal numbers joined by `-`.
         instant: requested time of the action that wrote the file.
         extension: `parquet`, `orc` or `hfile`, without a dot.
     """
@@ -54,7 +54,7 @@ class BaseFileName(_BaseParts):
     def __new__(
         cls, *, file_id: str, write_token: str, instant: str, extension: str = "parquet"
     ) -> Self:
-        """Refuse parts that would not be read back."""
+        """Refuse parts that would not parse back."""
         _check(_FILE_ID, "file id", file_id)
         _check(_TOKEN, "write token", write_token)
         _check(_INSTANT, "instant", instant)
@@ -62,16 +62,16 @@ class BaseFileName(_BaseParts):
         return cls._make((file_id, write_token, instant, extension))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A name that is sent to another process was looked at already."""
+        """Skip the checks for a name sent to another process."""
         return type(self)._make, (tuple(self),)
 
     def __str__(self) -> str:
-        """The name, without a folder."""
+        """Return the name without a folder."""
         return f"{self.file_id}_{self.write_token}_{self.instant}.{self.extension}"
 
     @classmethod
     def parse(cls, name: str) -> Self | None:
-        """Return the parts of `name`, None where it names no base file."""
+        """Parse `name`; return None if it is not a base file's name."""
         found = _BASE.fullmatch(name)
         return None if found is None else cls._make(found.groups())
 
@@ -81,12 +81,12 @@ class LogFileName:
     """`.<file_id>_<base_instant>.log.<version>[_<write_token>][.cdc]`.
 
     Attributes:
-        file_id: names the file group.
-        base_instant: in table version 6 the instant of the slice's base file, or of the first
-            log write where there is none; from version 8 on that of the writing action.
+        file_id: identifies the file group.
+        base_instant: in table version 6, the instant of the slice's base file, or of the first
+            log write if there is none; from version 8 on, that of the writing action.
         version: counts from 1 within a slice.
         write_token: None in very old tables.
-        is_cdc: True for change-data files, which hold no records of the table.
+        is_cdc: True for change-data files, which hold no table records.
     """
 
     file_id: str
@@ -96,7 +96,7 @@ class LogFileName:
     is_cdc: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse parts that would not be read back."""
+        """Refuse parts that would not parse back."""
         _check(_FILE_ID, "file id", self.file_id)
         _check(_INSTANT, "instant", self.base_instant)
         if self.write_token is not None:
@@ -105,14 +105,14 @@ class LogFileName:
             raise _fault("version", str(self.version))
 
     def __str__(self) -> str:
-        """The name, without a folder."""
+        """Return the name without a folder."""
         token = f"_{self.write_token}" if self.write_token is not None else ""
         cdc = ".cdc" if self.is_cdc else ""
         return f".{self.file_id}_{self.base_instant}.log.{self.version}{token}{cdc}"
 
     @classmethod
     def parse(cls, name: str) -> LogFileName | None:
-        """Return the parts of `name`, None where it names no log file."""
+        """Parse `name`; return None if it is not a log file's name."""
         found = _LOG.fullmatch(name)
         if found is None or len(found[3]) > len("2147483647"):
             return None
@@ -134,13 +134,13 @@ def is_file_id(text: str) -> bool:
 
 
 def group_and_instant_of(name: str) -> tuple[str, str] | None:
-    """Return the file id and the instant in a base file's name, None where it names none."""
+    """Return the file id and instant in a base file's name, None for other names."""
     found = _BASE.fullmatch(name)
     return None if found is None else (found[1], found[3])
 
 
 def instant_of(name: str) -> str | None:
-    """Return the instant in the name of a base or log file, None where it is neither."""
+    """Return the instant in the name of a base or log file, None for other names."""
     base = BaseFileName.parse(name)
     if base is not None:
         return base.instant
@@ -149,16 +149,14 @@ def instant_of(name: str) -> str | None:
 
 
 def _check(pattern: re.Pattern[str], what: str, text: str) -> None:
-    """Raise unless all of `text` matches."""
     if pattern.fullmatch(text) is None:
         raise _fault(what, text)
 
 
 def _fault(what: str, text: str) -> CorruptFileError:
-    """Return the error for one part."""
     return CorruptFileError(
         "filegroup/bad-name",
         f"{text!r} cannot be the {what} in a file name",
         where=Where(file=text),
-        remedy="Names hold no '_', '/' or '.' inside a part.",
+        remedy="Remove '_', '/' and '.' from this part.",
     )

@@ -1,4 +1,4 @@
-"""File groups and their slices: which files hold one version of some records."""
+"""File groups and their slices: the files of one version of records."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Extent(NamedTuple):
 class LogFile(NamedTuple):
     """A log file; `path` is relative to the table, `size` in bytes.
 
-    `committed` is what completed commits recorded of it, in their order; empty where they were not
-    asked, or name the file nowhere.
+    `committed` lists what completed commits recorded of it, in their order; empty if they were not
+    read or do not name the file.
     """
 
     name: LogFileName
@@ -46,21 +46,21 @@ class LogFile(NamedTuple):
 
 
 class SourceFacts(Protocol):
-    """What is known of a source file, as of `SourceFile`."""
+    """The facts of a source file, as in `SourceFile`."""
 
     @property
     def uri(self) -> str:
-        """As of `SourceFile`."""
+        """As in `SourceFile`."""
         ...
 
     @property
     def size(self) -> int:
-        """As of `SourceFile`."""
+        """As in `SourceFile`."""
         ...
 
     @property
     def mtime_ms(self) -> int:
-        """As of `SourceFile`."""
+        """As in `SourceFile`."""
         ...
 
 
@@ -68,9 +68,9 @@ class SourceFile(NamedTuple):
     """The source file behind a skeleton.
 
     Attributes:
-        uri: full location, as the bootstrap index has it.
-        size: bytes at the time of the bootstrap; readers stop there.
-        mtime_ms: last modification then, milliseconds since the epoch; 0 where unknown.
+        uri: full location, as in the bootstrap index.
+        size: bytes at bootstrap time; readers stop there.
+        mtime_ms: last modification at that time, milliseconds since the epoch; 0 if unknown.
     """
 
     uri: str
@@ -82,11 +82,11 @@ class FileSlice(NamedTuple):
     """One version of a file group.
 
     Attributes:
-        group: whose version it is.
-        base_instant: instant of the base file, or of the first log write where there is none.
-        base: None where records are in log files only.
+        group: its file group.
+        base_instant: instant of the base file, or of the first log write if there is none.
+        base: None if records are in log files only.
         logs: oldest first (by base instant, version, write token).
-        bootstrap: the source file where `base` is a skeleton, else None.
+        bootstrap: the source file if `base` is a skeleton, else None.
     """
 
     group: FileGroupId

@@ -1,15 +1,15 @@
 """Whether a file's keys strictly increase, and its first and last key as comparable bytes.
 
-Where each file's keys strictly increase and the files' ranges are disjoint, no key occurs twice:
-that proof needs no second look at the keys (design.md, section 8). Keys are compared as typed
-tuples, since data sorted by number is not sorted by text.
+If each file's keys strictly increase and the files' ranges are disjoint, no key occurs twice; this
+proof needs no second pass over the keys (design.md, section 8). Keys are compared as typed tuples,
+since data sorted by number is not sorted by text.
 
-The proof is of tuples, uniqueness is promised of texts. Two tuples have one text only if a string
-part holds the next part's label (`x,b:1` before column b), or spells a placeholder; `injective`
-says that no part does. Why that is enough: let two tuples have one text and differ first in part
-i, the shorter value being a proper prefix of the longer. After the shorter value the text continues
-`,<next>:`; a label begins with its only comma, so it cannot overlap itself, and the longer value
-must hold it whole. The placeholder of null never stands, as null parts are refused.
+The proof is about tuples, but uniqueness is guaranteed for texts. Two tuples share a text only if a
+string part contains the next part's label (`x,b:1` before column b) or a placeholder; `injective`
+means that no part does. Why that suffices: let two tuples share a text and differ first in part i,
+the shorter value being a proper prefix of the longer. After the shorter value the text continues
+`,<next>:`. A label starts with its only comma, so it cannot overlap itself, and the longer value
+must contain it whole. The placeholder of null never occurs, as null parts are refused.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class OrderedKeys:
     """The order of one file's keys.
 
     Attributes:
-        first: order-preserving bytes of the smallest key; `b""` unless `increasing` and not empty.
-        last: the same of the largest key, inclusive.
-        increasing: whether each key is greater than the one before; False where one is null.
+        first: order-preserving bytes of the smallest key; `b""` if not `increasing`, or no rows.
+        last: the same for the largest key, inclusive.
+        increasing: whether each key is greater than the one before; False if one is null.
         injective: whether no two keys, here or in another such file, can have the same text.
     """
 
@@ -64,9 +64,9 @@ class OrderedKeys:
         columns: Columns,
         partition_values: Mapping[str, PartitionValue],
     ) -> Self:
-        """Return the order of the keys of `columns`, which are in the table's types.
+        """Return the key order of `columns`, which have the table's types.
 
-        Stops at the first key that is out of order.
+        Stops at the first key out of order.
 
         Raises:
             PlanError: `key/column-missing`.
@@ -87,10 +87,10 @@ class FollowedOrder:
     """The order of a file's keys, followed from batch to batch until it breaks.
 
     Attributes:
-        first: as of `OrderedKeys`, of the whole file; None before the first key.
-        last: likewise.
+        first: as in `OrderedKeys`, for the whole file; None before the first key.
+        last: as `first`.
         increasing: whether all keys so far increase.
-        injective: as of `OrderedKeys`; no longer followed once `increasing` is false.
+        injective: as in `OrderedKeys`; no longer updated once `increasing` is false.
     """
 
     __slots__ = ("first", "increasing", "injective", "last")
@@ -106,12 +106,12 @@ class FollowedOrder:
         columns: Columns,
         partition_values: Mapping[str, PartitionValue],
     ) -> None:
-        """Follow the order into a batch of at least one row; looks at nothing once it is broken."""
+        """Extend the order by a batch of at least one row; do nothing once it is broken."""
         if self.increasing:
             self.extend(OrderedKeys.of(rule, columns, partition_values))
 
     def extend(self, found: OrderedKeys) -> None:
-        """Take in the order of a batch of at least one row."""
+        """Extend the order by that of a batch of at least one row."""
         self.injective &= found.injective
         self.increasing = found.increasing and (self.last is None or self.last < found.first)
         if self.first is None:
@@ -122,7 +122,7 @@ class FollowedOrder:
 def is_injective(
     rule: KeyRule, columns: Columns, partition_values: Mapping[str, PartitionValue]
 ) -> bool:
-    """Return `OrderedKeys.injective` of some columns, in whatever order their keys are.
+    """Return `OrderedKeys.injective` of some columns, whose keys may be in any order.
 
     Raises:
         PlanError: `key/column-missing`.
@@ -131,7 +131,7 @@ def is_injective(
 
 
 def order_bytes(key: Sequence[_Value]) -> bytes:
-    """Return bytes that compare as the typed tuples do; integers of any width alike.
+    """Return bytes that compare as the typed tuples do; integer width does not matter.
 
     Text compares by its UTF-8 bytes, decimals of one scale by value.
     """
@@ -139,7 +139,7 @@ def order_bytes(key: Sequence[_Value]) -> bytes:
 
 
 def _bytes_of(value: _Value) -> bytes:
-    """Return one part: 0x00 ends text and sorts before all it may hold, numbers are big-endian."""
+    """Return one part: 0x00 ends text and sorts first in it, numbers are big-endian."""
     match value:
         case str():
             return value.encode().replace(b"\0", b"\0\2") + b"\0\1"
@@ -154,14 +154,14 @@ def _bytes_of(value: _Value) -> bytes:
 
 
 def _unscaled(value: Decimal) -> int:
-    """Return the digits of a decimal without its point."""
+    """Return the unscaled value of a decimal."""
     sign, digits, _ = value.as_tuple()
     number = int("".join(map(str, digits)))
     return -number if sign else number
 
 
 def _value(part: KeyPart, row: int) -> Any:
-    """Return one value that is not null; days as integers, since they may lie beyond year 9999."""
+    """Return one non-null value; days as integers, since they may be beyond year 9999."""
     if not isinstance(part, pa.Array):
         return part
     days = pa.types.is_date32(part.type)
@@ -180,7 +180,7 @@ def _increasing(parts: Sequence[KeyPart], rows: int) -> bool:
 
 
 def _comparable(part: pa.Array) -> pa.Array:
-    """Return the column as plain values that numpy or Arrow compares in typed order."""
+    """Return the column as values that numpy or Arrow compares in typed order."""
     if pa.types.is_dictionary(part.type):
         part = part.dictionary_decode()
     if part.null_count:
@@ -195,7 +195,7 @@ def _comparable(part: pa.Array) -> pa.Array:
 
 
 def _low_halves(part: pa.Array) -> pa.Array:
-    """Return the unscaled values of decimals of at most 18 digits, without a copy of each."""
+    """Return the unscaled values of decimals of at most 18 digits, read from the buffer."""
     halves = np.frombuffer(part.buffers()[1], np.int64)
     return pa.array(halves[2 * part.offset : 2 * (part.offset + len(part)) : 2])
 
@@ -217,7 +217,7 @@ def _slice_increases(arrays: Sequence[pa.Array]) -> bool:
 
 
 def _compare(array: pa.Array) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return where each value but the first is greater than, and where equal to, the one before."""
+    """Return, for each value but the first, whether it is greater than, or equals, the previous."""
     if pa.types.is_integer(array.type):
         numbers = array.to_numpy()
         return numbers[1:] > numbers[:-1], numbers[1:] == numbers[:-1]
@@ -228,7 +228,7 @@ def _compare(array: pa.Array) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.boo
 
 
 def _injective(names: Sequence[str], parts: Sequence[KeyPart]) -> bool:
-    """Whether the composite text of these parts can be taken apart in one way only."""
+    """Whether the composite text of these parts splits in only one way."""
     if len(names) == 1:
         return True
     labels = [f",{after}:" for _, after in pairwise(names)]
@@ -237,7 +237,7 @@ def _injective(names: Sequence[str], parts: Sequence[KeyPart]) -> bool:
 
 
 def _holds(part: KeyPart, text: str) -> bool:
-    """Whether a string part holds `text` somewhere."""
+    """Whether a string part contains `text`."""
     if isinstance(part, str):
         return text in part
     if not isinstance(part, pa.Array):
@@ -245,13 +245,13 @@ def _holds(part: KeyPart, text: str) -> bool:
     values = part.dictionary if pa.types.is_dictionary(part.type) else part
     if not pa.types.is_string(values.type) and not pa.types.is_large_string(values.type):
         return False
-    if not _holds_byte(values, text[0].encode()):  # one byte is found ten times as fast
+    if not _holds_byte(values, text[0].encode()):  # searching one byte is ten times as fast
         return False
     return bool(pc.any(pc.match_substring(values, text)).as_py())
 
 
 def _holds_byte(values: pa.Array, byte: bytes) -> bool:
-    """Whether some value of a string array holds the ASCII byte; reads pieces that fit a cache."""
+    """Whether any string contains the ASCII byte; reads pieces that fit a cache."""
     wide = pa.types.is_large_string(values.type)
     _, offsets, data = values.buffers()
     if data is None or offsets is None or not len(values):

@@ -1,4 +1,4 @@
-"""Partition paths of rows, as Apache Hudi makes them (format sheet, section 3.6)."""
+"""Partition paths of rows, as Apache Hudi writes them (format sheet, section 3.6)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Columns: TypeAlias = pa.RecordBatch | pa.Table
 # Offsets of a string array are 32 bits wide.
 _MAX_STRING_BYTES: Final = 2**31 - 1
 
-# One array of the batch's length, or the one value that all its rows have.
+# One array of the batch's length, or one value shared by all its rows.
 KeyPart: TypeAlias = pa.Array | partition_path.PartitionValue
 
 _COUNTED: Final = 1 << 20
@@ -44,7 +44,6 @@ def key_parts(
 def _part(
     name: str, columns: Columns, partition_values: Mapping[str, partition_path.PartitionValue]
 ) -> KeyPart:
-    """Return one key column."""
     if name in columns.schema.names:
         return _one_array(columns.column(name))
     if name in partition_values:
@@ -57,7 +56,6 @@ def _part(
 
 
 def _one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return a column as one array."""
     if not isinstance(column, pa.ChunkedArray):
         return column
     if column.num_chunks == 1:
@@ -68,10 +66,10 @@ def _one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def partition_paths(rule: KeyRule, columns: Columns) -> pa.DictionaryArray:
-    """Return the partition path of each row; the dictionary holds those that occur, each once.
+    """Return the partition path of each row; the dictionary holds each path that occurs once.
 
-    Null is Hive's default partition. Unpartitioned tables have `""` everywhere. Each different
-    path is proven to be read back as the values that made it.
+    Null is Hive's default partition. Unpartitioned tables have `""` everywhere. Each distinct
+    path is checked to parse back to the values it was made from.
 
     Args:
         rule: names the partition columns.
@@ -79,7 +77,7 @@ def partition_paths(rule: KeyRule, columns: Columns) -> pa.DictionaryArray:
 
     Raises:
         PlanError: `partition/column-missing`.
-        CorruptFileError: `partition/value-not-a-path`; a value that no folder can stand for.
+        CorruptFileError: `partition/value-not-a-path` for a value that no folder can represent.
     """
     rows = columns.num_rows
     encoded = [_encoded(columns, field) for field in rule.partition]
@@ -93,9 +91,9 @@ def partition_paths(rule: KeyRule, columns: Columns) -> pa.DictionaryArray:
 
 
 def _distinct(codes: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the different codes, ascending, and the place of each row's among them.
+    """Return the distinct codes, ascending, and each row's index into them.
 
-    All codes are less than `limit`; where it is small they are counted, which beats sorting.
+    All codes are less than `limit`; if it is small, counting is faster than sorting.
     """
     if limit > _COUNTED:
         found, places = np.unique(codes, return_inverse=True)
@@ -105,7 +103,7 @@ def _distinct(codes: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _encoded(columns: Columns, field: partition_path.PartitionField) -> Any:
-    """Return one partition column as a dictionary array, null as one more code at its end."""
+    """Return one partition column as a dictionary array whose last code is null."""
     at = columns.schema.get_field_index(field.name)
     if at < 0:
         raise PlanError(
@@ -123,7 +121,7 @@ def _encoded(columns: Columns, field: partition_path.PartitionField) -> Any:
 
 
 def _values(encoded: list[Any], code: int) -> tuple[Any, ...]:
-    """Return the values that a combined code stands for."""
+    """Return the values of a combined code."""
     values = []
     for each in reversed(encoded):
         code, at = divmod(code, len(each.dictionary))
@@ -132,7 +130,7 @@ def _values(encoded: list[Any], code: int) -> tuple[Any, ...]:
 
 
 def _path(rule: KeyRule, values: tuple[Any, ...]) -> str:
-    """Return the path of some values, which must lead back to them."""
+    """Return the path of the values; raise unless it parses back to them."""
     path = partition_path.render_partition(values, rule.partition, rule.layout)
     if "%" in path and not rule.url_encode:
         raise _not_a_path(path, "the table does not escape special characters")
@@ -141,15 +139,15 @@ def _path(rule: KeyRule, values: tuple[Any, ...]) -> str:
     except PlanError as error:
         raise _not_a_path(path, error.message) from error
     if not same:
-        raise _not_a_path(path, f"{values!r} would be read back as something else")
+        raise _not_a_path(path, f"{values!r} would be read back as other values")
     return path
 
 
 def _not_a_path(path: str, message: str) -> CorruptFileError:
-    """Return the error for values that no folder can stand for."""
+    """Return the error for values that no folder can represent."""
     return CorruptFileError(
         "partition/value-not-a-path",
-        f"a row's partition value makes no folder name: {message}",
+        f"a row's partition value cannot be a folder name: {message}",
         where=Where(partition=path),
         remedy="Correct the value in the source or by a transform; null is a partition of its own.",
     )

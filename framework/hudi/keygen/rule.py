@@ -1,7 +1,7 @@
-"""The rule by which rows get their record key and partition path, as one frozen value.
+"""The rule that gives rows their record key and partition path, as one frozen value.
 
-The rule is made once from the spec, travels in descriptors and journals as JSON, and pins its
-encoding in the table's properties. Composite keys read `column:value,column:value`, a key of one
+The rule is derived once from the spec, stored as JSON in descriptors and journals, and its encoding
+is pinned in the table's properties. A composite key is `column:value,column:value`; a key of one
 column is the bare value (format sheet, section 7).
 """
 
@@ -36,7 +36,7 @@ _UNSAFE_NAME_CHARACTERS: Final = frozenset(",:`=/")
 
 @unique
 class KeyGenerator(StrEnum):
-    """Which of Apache Hudi's key generators makes the same keys (format sheet, section 7.2)."""
+    """Apache Hudi's key generator that makes the same keys (format sheet, section 7.2)."""
 
     SIMPLE = "simple"
     COMPLEX = "complex"
@@ -59,7 +59,7 @@ _CLASSES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyFault:
-    """One reason why a rule cannot be used on a schema."""
+    """One reason why a rule does not fit a schema."""
 
     condition: str
     column: str
@@ -72,12 +72,12 @@ class KeyRule:
     """How rows get their record key and partition path.
 
     Attributes:
-        record_key: key columns, in the order of the text; none of them where keys are automatic.
+        record_key: key columns, in the order of the text; empty if keys are automatic.
         partition: partition columns, in folder order; empty for an unpartitioned table.
         generator: the key generator of Apache Hudi that continues the table.
         hive_style: whether folders are `column=value`.
         url_encode: whether special characters of partition values are `%XX`.
-        scope: within what a key occurs at most once.
+        scope: where a key is unique.
     """
 
     record_key: tuple[str, ...]
@@ -135,9 +135,9 @@ class KeyRule:
         }
 
     def sql_table_properties(self) -> dict[str, str]:
-        """Return what `TBLPROPERTIES` must say so that Hudi's SQL writes make the same keys.
+        """Return the `TBLPROPERTIES` with which Hudi's SQL writes make the same keys.
 
-        Only the custom generator needs any: SQL would hand it plain names, which it refuses.
+        Only the custom generator needs any: SQL passes it plain names, which it refuses.
         """
         key = "hoodie.datasource.write.partitionpath.field"
         return {key: self.writer_options()[key]} if self.generator is KeyGenerator.CUSTOM else {}
@@ -185,13 +185,13 @@ def choose_rule(
     layout: SourceLayout,
     scope: KeyScope,
 ) -> KeyRule:
-    """Return the rule for these columns, for automatic keys without any.
+    """Return the rule for these columns; without key columns, keys are automatic.
 
-    ADR 0007 says why each generator is the one.
+    ADR 0007 gives the reason for each generator.
 
     Raises:
-        PlanError: `partition/layout-has-no-columns` where the layout cannot hold the partition
-            columns, `partition/layout-needs-columns` the other way round.
+        PlanError: `partition/layout-has-no-columns` if the layout cannot hold the partition
+            columns, `partition/layout-needs-columns` if it needs columns and there are none.
     """
     _check_layout(partition, layout)
     hive = layout is SourceLayout.HIVE and bool(partition)
@@ -206,9 +206,9 @@ def choose_rule(
 
 
 def key_faults(rule: KeyRule, schema: pa.Schema) -> tuple[KeyFault, ...]:
-    """Return each reason why `rule` cannot be used on files of `schema`, in column order.
+    """Return each reason why `rule` does not fit files of `schema`, in column order.
 
-    A key column may be absent from the files when it is a partition column: its value then comes
+    A key column may be absent from the files if it is a partition column: its value then comes
     from the folder.
     """
     faults = [fault for name in rule.record_key for fault in _column_faults(name, rule, schema)]
@@ -217,7 +217,6 @@ def key_faults(rule: KeyRule, schema: pa.Schema) -> tuple[KeyFault, ...]:
 
 
 def _generator(keys: int, partitions: int) -> KeyGenerator:
-    """Return the generator for that many key and partition columns."""
     if not partitions:
         return KeyGenerator.NON_PARTITIONED
     if keys > 1 or (not keys and partitions > 1):
@@ -236,13 +235,13 @@ def _check_layout(partition: Sequence[PartitionField], layout: SourceLayout) -> 
     if not partition and layout is not SourceLayout.NONE:
         raise PlanError(
             "partition/layout-needs-columns",
-            f"`layout: {layout}` needs the columns its folders stand for",
+            f"`layout: {layout}` needs the columns that its folders represent",
             remedy="Write `partition_by`, or set `layout: none`.",
         )
 
 
 def _column_faults(name: str, rule: KeyRule, schema: pa.Schema) -> Iterator[KeyFault]:
-    """Yield what is wrong with one key column."""
+    """Yield the faults of one key column."""
     fault = _fault_at("key", name)
     if rule.record_key.count(name) > 1:
         yield fault("duplicate-column", "is listed twice in the record key", "List it once.")
@@ -258,14 +257,14 @@ def _column_faults(name: str, rule: KeyRule, schema: pa.Schema) -> Iterator[KeyF
     if _UNSAFE_NAME_CHARACTERS & set(name) or name != name.strip():
         yield fault(
             "name-not-safe",
-            "has a character in its name that Hudi's key text or properties split at",
+            "has a character in its name that separates parts of Hudi's keys or properties",
             "Rename the column in the source.",
         )
     yield from _presence_faults(name, rule, schema)
 
 
 def _presence_faults(name: str, rule: KeyRule, schema: pa.Schema) -> Iterator[KeyFault]:
-    """Yield what is wrong with the presence or type of one key column."""
+    """Yield the faults in the presence or type of one key column."""
     fault = _fault_at("key", name)
     if name in schema.names:
         kind = schema.field(name).type
@@ -286,7 +285,7 @@ def _presence_faults(name: str, rule: KeyRule, schema: pa.Schema) -> Iterator[Ke
 
 
 def unstable_text(kind: pa.DataType) -> str:
-    """Return why values of this type have no one text among Hudi's writers; "" if they have."""
+    """Return why Hudi's writers do not agree on the text of this type; "" if they do."""
     if pa.types.is_decimal(kind):
         return _unstable_decimal(kind)
     if any(check(kind) for check in _STABLE_CHECKS):
@@ -294,7 +293,7 @@ def unstable_text(kind: pa.DataType) -> str:
     for check, reason in _UNSTABLE_REASONS:
         if check(kind):
             return reason
-    return "no text of it is known to be the same in each of Apache Hudi's writers"
+    return "Apache Hudi's writers are not known to agree on its text"
 
 
 def _unstable_decimal(kind: pa.DataType) -> str:
@@ -321,10 +320,10 @@ _UNSTABLE_REASONS: Final[tuple[tuple[Callable[[pa.DataType], bool], str], ...]] 
 
 
 def _partition_faults(field: PartitionField, schema: pa.Schema) -> Iterator[KeyFault]:
-    """Yield what is wrong with a partition column that is also in the files."""
+    """Yield the faults of a partition column that is also in the files."""
     fault = _fault_at("partition", field.name)
     if _UNSAFE_NAME_CHARACTERS & set(field.name) or "." in field.name:
-        yield fault("name-not-safe", "has a character in its name that paths split at", "Rename.")
+        yield fault("name-not-safe", "has a character in its name that separates paths", "Rename.")
     if field.name in schema.names:
         kind = schema.field(field.name).type
         if not _FITS[field.type](kind):
@@ -337,14 +336,13 @@ def _partition_faults(field: PartitionField, schema: pa.Schema) -> Iterator[KeyF
         yield fault(
             "same-but-case",
             f"differs by case only from column '{near[0]}' of the files,"
-            " which Spark takes for the same",
-            f"Write it as the files do, '{near[0]}', where folders are named like that; else"
+            " which Spark treats as the same",
+            f"Write it as the files do, '{near[0]}', if the folders are named like that; else"
             " rename one of them.",
         )
 
 
 def _is_string(kind: pa.DataType) -> bool:
-    """Whether values are text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
@@ -363,7 +361,7 @@ def _same_but_case(name: str, schema: pa.Schema) -> list[str]:
 
 
 def _fault_at(area: str, column: str) -> Callable[[str, str, str], KeyFault]:
-    """Return a maker of faults of one column: (condition, what is wrong, remedy)."""
+    """Return a constructor of one column's faults: (condition, message, remedy)."""
 
     def make(condition: str, what: str, remedy: str) -> KeyFault:
         return KeyFault(
@@ -377,5 +375,4 @@ def _fault_at(area: str, column: str) -> Callable[[str, str, str], KeyFault]:
 
 
 def _text(value: bool) -> str:  # noqa: FBT001 - a value to print
-    """Return Java's text of a boolean."""
     return "true" if value else "false"

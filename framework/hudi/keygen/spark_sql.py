@@ -1,7 +1,7 @@
 """The record key as a Spark SQL expression, the same text that `keygen/text.py` makes.
 
-Only text is built here; nothing of Spark is needed. The expression means the same in Spark's ANSI
-mode and outside it.
+Builds text only and does not need Spark. The expression means the same with and without Spark's
+ANSI mode.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def key_sql(rule: KeyRule, schema: pa.Schema) -> str:
 
     Args:
         rule: names the key columns.
-        schema: types of the table's columns; a partition column that is not in it has its
+        schema: types of the table's columns; a partition column that is not in it keeps its
             declared type.
 
     Raises:
@@ -54,7 +54,6 @@ def quote_literal(text: str) -> str:
 
 
 def _type(name: str, rule: KeyRule, schema: pa.Schema) -> pa.DataType | PartitionType:
-    """Return the type of a key column."""
     if name in schema.names:
         return schema.field(name).type
     for field in rule.partition:
@@ -68,14 +67,14 @@ def _type(name: str, rule: KeyRule, schema: pa.Schema) -> pa.DataType | Partitio
 
 
 def _is_text(kind: pa.DataType | PartitionType) -> bool:
-    """Whether values are strings already."""
+    """Whether values are strings."""
     if isinstance(kind, PartitionType):
         return kind is PartitionType.STRING
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _text(name: str, kind: pa.DataType | PartitionType) -> str:
-    """Return the expression of one column's text, NULL where the column is."""
+    """Return the expression of one column's text; NULL stays NULL."""
     column = quote_name(name)
     if _is_text(kind):
         return column
@@ -98,7 +97,7 @@ def _decimal_text(column: str, scale: int) -> str:
     """Return `BigDecimal.toString` of a decimal: an exponent below 0.000001.
 
     Spark prints that exponent too, but not in ANSI mode. So the digits after the point are taken
-    from a number that never has one, the value's amount plus 1.
+    from a number that never has an exponent: the absolute value plus 1.
     """
     plain = f"CAST({column} AS STRING)"
     if scale <= _PLAIN_SCALE:

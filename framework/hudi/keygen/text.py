@@ -1,8 +1,8 @@
 """Record keys as text, byte for byte what Apache Hudi's key generators write.
 
-How it is fast: a part with few distinct values (a small range of numbers, days, dictionary-coded
-or repeating strings) becomes a short array of labels and one code per row; neighbouring coded
-parts are multiplied into one. Other parts are printed by Arrow's cast. The pieces are joined once.
+For speed, a part with few distinct values (a small range of numbers, days, dictionary-coded or
+repeating strings) becomes a short array of labels and one code per row, and adjacent coded parts
+are multiplied into one. Arrow's cast prints the other parts. The pieces are joined once.
 Golden vectors of Apache Hudi pin the text (`tests/golden`).
 """
 
@@ -25,7 +25,7 @@ from framework.hudi.table.partition_path import PartitionValue, value_text
 __all__ = ["EMPTY_PART", "NULL_PART", "day_text", "null_rows", "record_keys", "texts_of"]
 
 
-# Days since 1970-01-01 of 0000-01-01 and 9999-12-31: between them four digits are the year.
+# Days since 1970-01-01 of 0000-01-01 and 9999-12-31; years between them have four digits.
 _FIRST_PLAIN_DAY: Final = -719528
 _LAST_PLAIN_DAY: Final = 2932896
 _DAYS_OF_400_YEARS: Final = 146097
@@ -43,11 +43,11 @@ _SAMPLE_DISTINCT: Final = 256
 def texts_of(values: pa.Array) -> pa.Array:
     """Return the Java text of each value as a string array; nulls stay null.
 
-    Arrow prints integers, booleans, decimals (exponent below 0.000001 as `BigDecimal` has it) and
-    four-digit years as Java does.
+    Arrow prints integers, booleans, decimals (with an exponent below 0.000001, as `BigDecimal`)
+    and four-digit years as Java does.
 
     Raises:
-        CorruptFileError: `key/value-out-of-range` for more text than one array can hold.
+        CorruptFileError: `key/value-out-of-range` if the text exceeds one array.
     """
     kind = values.type
     if pa.types.is_dictionary(kind):
@@ -59,8 +59,8 @@ def texts_of(values: pa.Array) -> pa.Array:
     except pa.ArrowInvalid as error:
         raise CorruptFileError(
             "key/value-out-of-range",
-            f"key column of type {kind} cannot be shown as text: {error}",
-            remedy="Hand over fewer rows at a time.",
+            f"key column of type {kind} cannot be printed as text: {error}",
+            remedy="Pass fewer rows at a time.",
         ) from error
 
 
@@ -91,8 +91,8 @@ def record_keys(
 ) -> pa.StringArray | pa.ChunkedArray:
     """Return the record key of each row: a string array for a batch, a chunked one for a table.
 
-    A key of one column is null where the value is null or empty, since Hudi has no key for it.
-    In a composite key such parts read `__null__` and `__empty__`. `null_rows` finds both.
+    A key of one column is null if the value is null or empty, since Hudi has no key for it.
+    In a composite key such parts are `__null__` and `__empty__`. `null_rows` finds both.
 
     Args:
         rule: names the key columns.
@@ -117,10 +117,11 @@ def record_keys(
 def null_rows(
     rule: KeyRule, columns: Columns, partition_values: Mapping[str, PartitionValue]
 ) -> npt.NDArray[np.int64]:
-    """Return the positions, ascending, of rows that have no key or only part of one.
+    """Return the positions, ascending, of rows without a complete key.
 
-    These are rows with a null part, with an empty value as key of one column, or with nothing but
-    empty parts: Hudi refuses all but the first in composite keys, which this project refuses too.
+    These are rows with a null part, with an empty value in a key of one column, or with only
+    empty parts. Hudi refuses all of them except a null part of a composite key; lakestrap refuses
+    that too.
     """
     rows = columns.num_rows
     parts = key_parts(rule, columns, partition_values)
@@ -137,17 +138,16 @@ def null_rows(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Coded:
-    """Text of each row as a code into `labels`; neither holds nulls."""
+    """The text of each row as a code into `labels`; neither holds nulls."""
 
     labels: pa.Array
     codes: npt.NDArray[np.integer]
 
     def texts(self) -> pa.Array:
-        """Return one text a row."""
         return pc.take(self.labels, pa.array(self.codes), boundscheck=False)
 
     def prefixed(self, prefix: str) -> _Coded:
-        """Return the same with `prefix` before each text."""
+        """Return a copy with `prefix` before each text."""
         return replace(self, labels=_prefixed(self.labels, prefix))
 
     def times(self, other: _Coded) -> _Coded:
@@ -163,26 +163,24 @@ _Piece: TypeAlias = _Coded | pa.Array
 
 
 def _chunk_rows(parts: Sequence[KeyPart], rows: int) -> int:
-    """Return how many rows' keys surely fit one string array."""
+    """Return a number of rows whose keys are sure to fit one string array."""
     size = sum(part.nbytes for part in parts if isinstance(part, pa.Array))
     fitting: int = _CHUNK_BYTES * rows // max(size, 1)
     return max(1, min(_CHUNK_ROWS, fitting))
 
 
 def _sliced(parts: Sequence[KeyPart], start: int, step: int) -> list[KeyPart]:
-    """Return the parts of at most `step` rows from `start`."""
     return [p.slice(start, step) if isinstance(p, pa.Array) else p for p in parts]
 
 
 def _texts(rule: KeyRule, parts: Sequence[KeyPart], rows: int) -> pa.Array:
-    """Return the keys of one chunk."""
     if rule.is_composite:
         return _composite(rule.record_key, parts, rows)
     return _single(parts[0], rows)
 
 
 def _single(part: KeyPart, rows: int) -> pa.Array:
-    """Return the bare text of one column, null where it is null or empty."""
+    """Return the bare text of one column, null if it is null or empty."""
     if not isinstance(part, pa.Array):
         return pa.repeat(pa.scalar(value_text(part) or None, pa.string()), rows)
     coded = _coded(part)
@@ -212,7 +210,7 @@ def _composite(names: Sequence[str], parts: Sequence[KeyPart], rows: int) -> pa.
 
 
 def _placed(text: str | None) -> str:
-    """Return a constant part as a composite key shows it."""
+    """Return the text of a constant part in a composite key."""
     return NULL_PART if text is None else text or EMPTY_PART
 
 
@@ -225,7 +223,7 @@ def _piece(part: pa.Array, prefix: str) -> _Piece:
 
 
 def _append(pieces: list[_Piece], piece: _Piece, rows: int) -> None:
-    """Add a piece, multiplied into the last one where both are coded and stay small."""
+    """Add a piece; multiply it into the last one if both are coded and the product is small."""
     last = pieces[-1] if pieces else None
     if (
         isinstance(last, _Coded)
@@ -238,7 +236,6 @@ def _append(pieces: list[_Piece], piece: _Piece, rows: int) -> None:
 
 
 def _prefixed(texts: pa.Array, prefix: str) -> pa.Array:
-    """Return the texts with `prefix` before each."""
     return pc.binary_replace_slice(texts, 0, 0, prefix) if prefix else texts
 
 
@@ -252,17 +249,17 @@ def _filled(texts: pa.Array) -> pa.Array:
 
 
 def _has_empty(texts: pa.Array) -> bool:
-    """Whether some text that is not null is empty."""
+    """Whether any text is empty; nulls do not count."""
     return bool(len(texts)) and pc.min(pc.binary_length(texts)).as_py() == 0
 
 
 def _label_limit(rows: int) -> int:
-    """Return up to how many labels making them costs little beside the rows."""
+    """Return the number of labels up to which making them is cheap compared with the rows."""
     return min(_MAX_LABELS, rows // _ROWS_PER_LABEL)
 
 
 def _coded(part: pa.Array) -> _Coded | None:
-    """Return the column as labels and codes, None where that would not pay or it has nulls."""
+    """Return the column as labels and codes; None if that does not pay or it has nulls."""
     if part.null_count or not len(part):
         return None
     kind = part.type
@@ -282,7 +279,7 @@ def _coded(part: pa.Array) -> _Coded | None:
 
 
 def _coded_range(part: pa.Array) -> _Coded | None:
-    """Return numbers or days as codes into the labels of their whole range, None if it is wide."""
+    """Return numbers or days as codes into labels of their range; None if the range is wide."""
     storage = part.view(pa.int32()) if pa.types.is_date32(part.type) else part
     numbers = storage.to_numpy()
     low, high = int(numbers.min()), int(numbers.max())
@@ -293,7 +290,7 @@ def _coded_range(part: pa.Array) -> _Coded | None:
 
 
 def _coded_strings(part: pa.Array) -> _Coded | None:
-    """Return strings as codes into their distinct values, None where these seem to be many."""
+    """Return strings as codes into their distinct values; None if a sample has many."""
     limit = min(_label_limit(len(part)), _SAMPLE_DISTINCT)
     stride = max(1, len(part) // _SAMPLE_ROWS)
     sample = part.take(pa.array(np.arange(0, len(part), stride)))
@@ -304,7 +301,7 @@ def _coded_strings(part: pa.Array) -> _Coded | None:
 
 
 def _all_present(parts: Sequence[KeyPart]) -> bool:
-    """Whether no part is ever null and one is of a type without empty values."""
+    """Whether no part is null and at least one type has no empty values."""
     arrays = [part for part in parts if isinstance(part, pa.Array)]
     others = [part for part in parts if not isinstance(part, pa.Array)]
     nulls = any(part.null_count for part in arrays) or None in others
@@ -318,7 +315,6 @@ def _is_text_like(kind: pa.DataType) -> bool:
 
 
 def _null_mask(part: KeyPart, rows: int) -> npt.NDArray[np.bool_]:
-    """Return where the part is null."""
     if not isinstance(part, pa.Array):
         return np.full(rows, part is None)
     if not part.null_count:
@@ -328,7 +324,6 @@ def _null_mask(part: KeyPart, rows: int) -> npt.NDArray[np.bool_]:
 
 
 def _empty_mask(part: KeyPart, rows: int) -> npt.NDArray[np.bool_]:
-    """Return where the part is null or an empty string."""
     if not isinstance(part, pa.Array):
         return np.full(rows, part is None or part == "")
     texts: pa.Array = part.dictionary_decode() if pa.types.is_dictionary(part.type) else part
@@ -340,5 +335,4 @@ def _empty_mask(part: KeyPart, rows: int) -> npt.NDArray[np.bool_]:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    """Whether values are strings."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

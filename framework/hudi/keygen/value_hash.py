@@ -1,20 +1,20 @@
-"""Hashes of typed keys: what finds equal keys at a tenth of the price of their texts.
+"""Hashes of typed keys, which find equal keys at a tenth of the cost of their texts.
 
-Uniqueness is promised of texts, so a hash may only be used where *equal texts have equal hashes*;
-texts of equal hashes are compared afterwards. Making and hashing a text costs some 150 ns, mixing
-the numbers that it is printed from some 5 ns.
+Uniqueness is guaranteed for texts, so a hash may only be used if *equal texts have equal hashes*;
+texts of equal hashes are compared afterwards. Making and hashing a text costs about 150 ns, mixing
+the numbers it is printed from about 5 ns.
 
-Why it is sound. In one column of a table's type the text determines the value: integers, booleans,
-days and decimals of one scale are printed in one way each, and a string is its own text. So keys of
-one column with equal texts have equal values, and equal hashes. A composite text can be taken apart
-in one way only unless a string part holds a label or a placeholder, which `is_injective` says for
-the rows at hand (`ordering` has the proof). Where it says no, texts must be hashed, of all files:
-the two kinds of hashes do not meet. A column that some files leave to their folder has the folder's
-type there, so `has_value_hashes` asks that both types print alike. What stands for null hashes to
-anything, since null keys are refused before any are compared.
+Why it is sound: within one column of a table's type, the text determines the value. Integers,
+booleans, days and decimals of one scale each have one text, and a string is its own text. So keys
+of one column with equal texts have equal values and equal hashes. A composite text splits in only
+one way unless a string part contains a label or a placeholder; `is_injective` checks that for the
+given rows (proof in `ordering`). If it returns False, the texts of all files must be hashed, since
+the two kinds of hashes are not comparable. A column that some files take from their folder has the
+folder's type there, so `has_value_hashes` requires that both types print alike. The hash of null is
+arbitrary, since null keys are refused before keys are compared.
 
-The mixing is MurmurHash3's 64-bit finalizer, a bijection: for one column of numbers, different keys
-have different hashes.
+The mixing is MurmurHash3's 64-bit finalizer, a bijection: in a single column of numbers, different
+keys have different hashes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from framework.vocabulary import PartitionType
 
 __all__ = ["has_value_hashes", "value_hashes"]
 
-_BLOCK_ROWS: Final = 1 << 14  # with the scratch a quarter of a megabyte, which stays in a cache
+_BLOCK_ROWS: Final = 1 << 14  # with the scratch 256 KiB, which fits a cache
 _LONG_DIGITS: Final = 18
 _EPOCH: Final = date(1970, 1, 1)
 _FIRST, _SECOND = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
@@ -59,10 +59,10 @@ _FOLDER_FAMILIES: Mapping[PartitionType, str] = {
 
 
 def has_value_hashes(rule: KeyRule, schema: pa.Schema) -> bool:
-    """Return whether keys of a source can be hashed by their values, as far as types say.
+    """Return whether the types allow keys of a source to be hashed by value.
 
     Args:
-        rule: names the key columns; automatic keys have no columns, and no such hashes.
+        rule: names the key columns; automatic keys have no columns and no value hashes.
         schema: the key columns that files have, in the table's types.
     """
     folders = {field.name: _FOLDER_FAMILIES[field.type] for field in rule.partition}
@@ -77,14 +77,14 @@ def value_hashes(
     partition_values: Mapping[str, PartitionValue],
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return one uint64 per row; rows of equal values have equal ones, in every file of a source.
+    """Return one uint64 per row; equal values have equal hashes in every file of a source.
 
     Args:
         rule: names the key columns.
         columns: holds at least the key columns that the files have, in the table's types.
         partition_values: typed values of the folder, for columns that the files lack.
-        out: where to put them, of as many rows; else into fresh memory, which takes longer to get
-            than to fill.
+        out: an array of that many rows to fill; None allocates one, which takes longer than
+            filling it.
 
     Raises:
         PlanError: `key/column-missing`.
@@ -101,12 +101,12 @@ def value_hashes(
 
 
 def _family(kind: pa.DataType) -> str:
-    """Return what values of a type are printed like; "" where that is not known."""
+    """Return the family of types that print alike; "" if it is not known."""
     return next((family for family, check in _FAMILIES if check(kind)), "")
 
 
 def _hash_block(numbers: Sequence[np.ndarray], into: np.ndarray, scratch: np.ndarray) -> None:
-    """Mix the numbers of some rows, one column after the other."""
+    """Mix the numbers of a block of rows, column by column."""
     scratch = scratch[: into.size]
     into.fill(0)
     for each in numbers:
@@ -116,7 +116,7 @@ def _hash_block(numbers: Sequence[np.ndarray], into: np.ndarray, scratch: np.nda
 
 
 def _mix(hashes: np.ndarray, scratch: np.ndarray) -> None:
-    """Replace each number by its image under the finalizer of MurmurHash3."""
+    """Apply the finalizer of MurmurHash3 to each number in place."""
     for factor in (_FIRST, _SECOND, None):
         np.right_shift(hashes, _SHIFT, out=scratch)
         np.bitwise_xor(hashes, scratch, out=hashes)
@@ -125,9 +125,9 @@ def _mix(hashes: np.ndarray, scratch: np.ndarray) -> None:
 
 
 def _numbers(part: KeyPart, rows: int) -> Iterator[np.ndarray]:
-    """Yield one or two arrays of integers that stand for the values of a part, and for no others.
+    """Yield one or two arrays of integers that identify the values of a part.
 
-    The one value of a folder is repeated without taking room.
+    A folder's single value is repeated without using memory.
     """
     if isinstance(part, pa.Array):
         yield from _of_array(part)
@@ -136,7 +136,7 @@ def _numbers(part: KeyPart, rows: int) -> Iterator[np.ndarray]:
 
 
 def _of_value(value: PartitionValue) -> np.uint64:
-    """Return what an array of the value would hold; anything for null."""
+    """Return the integer that an array of the value would hold; arbitrary for null."""
     match value:
         case None:
             return np.uint64(0)
@@ -154,7 +154,6 @@ def _wrapped(number: int) -> np.uint64:
 
 
 def _of_array(part: pa.Array) -> Iterator[np.ndarray]:
-    """Yield the integers of a column."""
     family = _family(part.type)
     if family == "day":
         part = part.view(pa.int32())
@@ -171,7 +170,7 @@ def _of_array(part: pa.Array) -> Iterator[np.ndarray]:
 
 
 def _halves(part: pa.Array) -> Iterator[np.ndarray]:
-    """Yield the low halves of decimals and, where they can differ beyond these, the high ones."""
+    """Yield the low halves of decimals, and the high halves if the precision needs them."""
     halves = np.frombuffer(part.buffers()[1], np.int64).reshape(-1, 2)
     chosen = halves[part.offset : part.offset + len(part)]
     yield chosen[:, 0]

@@ -1,1 +1,1 @@
-"""The one door to files: a small port, and what stands behind it."""
+"""The only access to files: a small port and its implementations."""

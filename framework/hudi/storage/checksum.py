@@ -1,4 +1,4 @@
-"""CRC-32C of a file's bytes: while they are written, and of a file that is there."""
+"""CRC-32C of a file's bytes, computed while they are written or from an existing file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CHUNK_BYTES: Final = 1 << 20
 
 
 class Crc32cOutput(io.RawIOBase):
-    """Hands bytes on to `out` and sums them up; closing it leaves `out` open for its owner."""
+    """Stream that writes through to `out` and keeps a checksum; closing it leaves `out` open."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out

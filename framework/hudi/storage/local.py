@@ -1,8 +1,8 @@
 """Files of the operating system, durable and exclusive.
 
-Nothing is ever replaced: a file gets its name by `link`, which refuses a taken one
-(`rename` overwrites in silence), and a name counts only after its folder was synced.
-A failed sync is final: the kernel may drop the pages and report success the next time.
+No file is ever replaced: a file gets its name by `link`, which refuses a taken name (`rename`
+overwrites silently). A name is durable only once its folder has been synced. A failed sync is
+final: the kernel may drop the pages and report success the next time.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class LocalStorage:
 
     Args:
         root: the folder; links that lead to it are followed.
-        follow_links: whether symbolic links below the root are followed; otherwise a path that has
-            one is refused with `storage/symbolic-link`. Each path is checked when it is used; a
-            process that can replace folders of the table in that moment is not kept out.
+        follow_links: whether to follow symbolic links below the root; if not, a path that contains
+            one is refused with `storage/symbolic-link`. Each path is checked when it is used, which
+            does not protect against a process that replaces folders at that very moment.
     """
 
     def __init__(self, root: str, *, follow_links: bool = True) -> None:
@@ -69,7 +69,7 @@ class LocalStorage:
                 yield entry
 
     def stat(self, path: str) -> Entry | None:
-        """Return the entry at `path`, None where there is nothing."""
+        """Return the entry at `path`, or None if nothing is there."""
         return _entry_of(str(self._full(path)), path)
 
     def open_input(self, path: str) -> Any:
@@ -84,9 +84,9 @@ class LocalStorage:
 
     @contextlib.contextmanager
     def create(self, path: str, *, durable: bool = True) -> Iterator[BinaryIO]:
-        """Open a new file; its bytes, and folders made for it, are durable on a clean exit.
+        """Open a new file; on a clean exit its bytes and the folders created for it are durable.
 
-        Without `durable` only the folders are.
+        Without `durable`, only the folders are durable.
         """
         full = self._full(path)
         try:
@@ -106,7 +106,7 @@ class LocalStorage:
             raise
 
     def move(self, moves: Sequence[Move]) -> None:
-        """Move each to a free name; folders that gained names are synced once."""
+        """Move each source to a free name; sync each folder that gained a name once."""
         touched: dict[Path, None] = {}
         try:
             for each in moves:
@@ -115,7 +115,7 @@ class LocalStorage:
             self._sync_names(touched)
 
     def delete(self, *paths: str, only_empty: bool = False) -> None:
-        """Delete files and whole folders, then make it durable; links are not followed."""
+        """Delete files and whole folders durably; links are not followed."""
         delete_one = _delete_if_empty if only_empty else _delete_one
         parents: dict[Path, None] = {}
         for path in paths:
@@ -128,7 +128,7 @@ class LocalStorage:
         self._sync_names(parents)
 
     def _full(self, path: str) -> Path:
-        """Return the absolute path; one that would leave the root is refused."""
+        """Return the absolute path; refuse one that leaves the root."""
         if path.startswith("/") or "\0" in path or ".." in path.split("/"):
             problem = OSError(f"the path {path!r} leaves the storage")
             raise storage_error(problem, str(self._root))
@@ -137,9 +137,9 @@ class LocalStorage:
         return self._root / path if path else self._root
 
     def _move_one(self, source: Path, target: Path, touched: dict[Path, None]) -> None:
-        """Give `source` its new name; on failure the old one stands."""
+        """Rename `source`; on failure it keeps its old name."""
         try:
-            source.lstat()  # before folders are made for it in vain
+            source.lstat()  # fail before creating folders for it
             touched.update(dict.fromkeys(_make_folders(target.parent)))
             if source.is_dir():
                 if target.exists():
@@ -164,14 +164,14 @@ class LocalStorage:
 
 
 class _NewFile(io.FileIO):
-    """A file that did not exist before; faults come out typed, whoever calls `write`."""
+    """A newly created file whose faults are typed errors, also when a buffer calls `write`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         super().__init__(os.open(path, _FLAGS, 0o666), "wb")
 
     def write(self, data: Buffer, /) -> int:
-        """Write some of `data` and return how many bytes."""
+        """Write some of `data` and return the number of bytes written."""
         try:
             return super().write(data) or 0
         except OSError as error:
@@ -185,7 +185,7 @@ class _NewFile(io.FileIO):
             raise storage_error(error, str(self._path)) from error
 
     def abandon(self) -> None:
-        """Close without flushing what is above, and delete the file."""
+        """Close without flushing the buffer above, and delete the file."""
         with contextlib.suppress(OSError):
             super().close()
         with contextlib.suppress(OSError):
@@ -193,7 +193,7 @@ class _NewFile(io.FileIO):
 
 
 def _refuse_links(root: Path, path: str) -> None:
-    """Raise where a folder below the root on the way to `path`, or what is there, is a link."""
+    """Raise if `path`, or a folder between the root and it, is a symbolic link."""
     full = root
     for segment in path.split("/") if path else ():
         full /= segment
@@ -203,7 +203,7 @@ def _refuse_links(root: Path, path: str) -> None:
 
 
 def _entry_of(full: str, path: str) -> Entry | None:
-    """Return the entry at `full`; a dangling link has size 0, and None means nothing is there."""
+    """Return the entry at `full`, None if nothing is there; a dangling link has size 0."""
     try:
         path.encode()
         try:
@@ -224,7 +224,7 @@ def _entry_of(full: str, path: str) -> Entry | None:
 
 
 def _make_folders(folder: Path) -> list[Path]:
-    """Make `folder` and what it lies in; return the folders that gained a name."""
+    """Create `folder` and its missing parents; return the folders that gained an entry."""
     missing: list[Path] = []
     while not folder.is_dir():
         missing.append(folder)
@@ -235,7 +235,7 @@ def _make_folders(folder: Path) -> list[Path]:
 
 
 def _sync_folders(folders: Iterable[Path]) -> None:
-    """Sync each folder that is still there."""
+    """Sync each folder that still exists."""
     for folder in folders:
         try:
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -248,7 +248,7 @@ def _sync_folders(folders: Iterable[Path]) -> None:
 
 
 def _delete_one(full: Path) -> None:
-    """Delete what is at `full`, if anything; another deleter at the same time is no fault."""
+    """Delete `full` if it exists; a concurrent delete is not an error."""
     try:
         full.unlink()
     except (FileNotFoundError, NotADirectoryError):
@@ -260,7 +260,7 @@ def _delete_one(full: Path) -> None:
 
 
 def _delete_if_empty(full: Path) -> None:
-    """Delete a folder unless it holds something."""
+    """Delete a folder if it is empty."""
     try:
         full.rmdir()
     except OSError as error:
@@ -269,7 +269,7 @@ def _delete_if_empty(full: Path) -> None:
 
 
 def _ignore_missing(_function: object, _path: str, failure: tuple[Any, Any, Any]) -> None:
-    """Let `rmtree` continue where somebody else was faster."""
+    """Let `rmtree` continue past files that another process deleted first."""
     error = failure[1]
     if not isinstance(error, FileNotFoundError):
         raise error

@@ -1,4 +1,4 @@
-"""From a location, as users and descriptors write it, to a storage."""
+"""Storages opened by location, as written by users and in descriptors."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["open_storage", "open_unlinked"]
 
 
 def open_storage(location: str) -> Storage:
-    """Return the storage rooted at `location`; opening touches nothing.
+    """Return the storage rooted at `location`, without touching any file.
 
     Args:
         location: `/abs`, `file:/abs`, `file:///abs` or `memory://name`. As in Hadoop, the text
-            after `file:` is taken as it is, with no percent decoding.
+            after `file:` is used as is, without percent decoding.
 
     Raises:
         NotYetBuiltError: `storage/scheme-not-built` for any other scheme.
@@ -39,15 +39,15 @@ def open_storage(location: str) -> Storage:
         "storage/relative-location",
         "a location must be absolute here",
         where=Where(file=location),
-        remedy="Begin it with / or file:///.",
+        remedy="Start it with / or file:///.",
     )
 
 
 def open_unlinked(location: str) -> Storage:
-    """Return the same storage, but one that follows no symbolic link below its root.
+    """Return the storage at `location`, refusing symbolic links below its root.
 
     Raises:
-        NotYetBuiltError, PlanError: as of `open_storage`.
+        NotYetBuiltError, PlanError: as in `open_storage`.
     """
     found = open_storage(location)
     if isinstance(found, LocalStorage):

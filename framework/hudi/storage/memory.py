@@ -1,7 +1,7 @@
 """A storage in this process's memory: the twin for tests and dry experiments.
 
-Trees live in a registry by name, so that `open_storage("memory://x")` finds the same files again
-anywhere in the process. Everything counts as durable at once.
+A registry holds trees by name, so `open_storage("memory://x")` finds the same files anywhere in the
+process. Every write is durable at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["MemoryStorage"]
 
 @dataclass(slots=True)
 class _File:
-    """The bytes of one file; who has it open writes here, also after a move of its folder."""
+    """The bytes of one file; an open writer keeps writing here even after its folder moves."""
 
     data: bytes = b""
     mtime_ns: int = field(default_factory=time.time_ns)
@@ -69,7 +69,7 @@ class MemoryStorage:
         yield from sorted(found, key=lambda each: each.path)
 
     def stat(self, path: str) -> Entry | None:
-        """Return the entry at `path`, None where there is nothing."""
+        """Return the entry at `path`, or None if nothing is there."""
         self._check(path)
         with self._tree.lock:
             if path not in self._tree.nodes:
@@ -89,7 +89,7 @@ class MemoryStorage:
 
     @contextlib.contextmanager
     def create(self, path: str, *, durable: bool = True) -> Iterator[BinaryIO]:
-        """Open a new file; empty until the context ends well, gone if it ends badly."""
+        """Open a new file; it is empty until a clean exit, and removed after an exception."""
         del durable
         self._check(path)
         node = _File()
@@ -117,7 +117,7 @@ class MemoryStorage:
                 self._move_one(each)
 
     def delete(self, *paths: str, only_empty: bool = False) -> None:
-        """Delete files and whole folders; nothing there is success."""
+        """Delete files and whole folders; a missing path is not an error."""
         for path in paths:
             self._check(path)
             with self._tree.lock:
@@ -139,14 +139,14 @@ class MemoryStorage:
             nodes[move.target + path[len(move.source) :]] = nodes.pop(path)
 
     def _below(self, path: str) -> Sequence[str]:
-        """Return `path` and everything inside it, as far as it is there."""
+        """Return `path`, if it exists, and everything inside it."""
         if self._tree.nodes.get(path) is not None:
             return [path]
         prefix = f"{path}/" if path else ""
         return [each for each in self._tree.nodes if each == path or each.startswith(prefix)]
 
     def _make_folders(self, path: str) -> None:
-        """Make the folders that hold `path`; a file in the way is an error."""
+        """Create the parent folders of `path`; a file in the way is an error."""
         parts = path.split("/")[:-1]
         for depth in range(len(parts) + 1):
             folder = "/".join(parts[:depth])
@@ -155,17 +155,16 @@ class MemoryStorage:
                 raise storage_error(taken, self._at(folder))
 
     def _check(self, path: str) -> None:
-        """Refuse a path that would leave the root."""
+        """Refuse a path that leaves the root."""
         if path.startswith("/") or "\0" in path or ".." in path.split("/"):
             raise storage_error(OSError(f"the path {path!r} leaves the storage"), self.location)
 
     def _at(self, path: str) -> str:
-        """Return the full location of `path`."""
         return f"{self.location}/{path}" if path else self.location
 
 
 def _entry(path: str, node: _File | None) -> Entry:
-    """Return what `list` and `stat` say of one node."""
+    """Return the entry that `list` and `stat` report for one node."""
     if node is None:
         return Entry(path=path, is_folder=True, size=0, mtime_ns=0)
     return Entry(path=path, is_folder=False, size=len(node.data), mtime_ns=node.mtime_ns)

@@ -1,10 +1,10 @@
-"""The one door to files: six methods, shaped so that an object store can implement them.
+"""The only access to files: six methods that an object store can implement too.
 
 Paths are relative to the storage's root, with `/` between segments and no leading `/`;
 `""` is the root itself. Every fault is a `framework.errors.StorageError` whose condition is one of
 `storage/not-found`, `storage/exists`, `storage/permission`, `storage/full`,
-`storage/too-many-open`, `storage/symbolic-link`, `storage/failed`, `storage/not-durable` (names are
-in place, but may not survive a power loss), and whose `where.file` is the full location.
+`storage/too-many-open`, `storage/symbolic-link`, `storage/failed`, `storage/not-durable` (names
+exist but may not survive a power loss), and whose `where.file` is the full location.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Storage(Protocol):
 
     @property
     def location(self) -> str:
-        """What `open_storage` takes to open this storage again, in another process too."""
+        """The argument with which `open_storage` opens this storage again, in any process."""
         ...
 
     def list(self, folder: str) -> Iterator[Entry]:
@@ -68,39 +68,39 @@ class Storage(Protocol):
         ...
 
     def stat(self, path: str) -> Entry | None:
-        """Return the entry at `path`, None where there is nothing."""
+        """Return the entry at `path`, or None if nothing is there."""
         ...
 
     def open_input(self, path: str) -> Any:
-        """Open for random access: a `pyarrow.NativeFile`, to be closed by the caller."""
+        """Open for random access; return a `pyarrow.NativeFile` that the caller closes."""
         ...
 
     def create(self, path: str, *, durable: bool = True) -> AbstractContextManager[BinaryIO]:
-        """Open a new file for writing; missing parent folders are made.
+        """Open a new file for writing, creating missing parent folders.
 
-        Exclusive: raises `storage/exists` where something is there. On a clean exit of the context
-        the bytes are durable (fsync); on an exception the file is deleted. The file's name is
-        durable only after a `move` of it, which syncs its target folder; folders made for it are.
-        What need not outlive the run may be left to the system with `durable=False`.
+        Exclusive: raises `storage/exists` if the path is taken. On a clean exit of the context the
+        bytes and new folders are durable (fsync); on an exception the file is deleted. The file's
+        name is durable only after a `move`, which syncs the target folder. Pass `durable=False`
+        for a file that need not survive a power loss.
         """
         ...
 
     def move(self, moves: Sequence[Move]) -> None:
         """Move each file or folder to a name that must be free, then make all names durable.
 
-        Missing parent folders are made, and synced. Raises `storage/exists` at the first target
-        that is taken, `storage/not-found` where a source is gone; earlier moves stand.
+        Missing parent folders are created and synced. Raises `storage/exists` at the first target
+        that is taken and `storage/not-found` if a source is missing; earlier moves are kept.
         A file's move is atomic: readers see the whole file or none (link, unlink, sync of the
         target folders).
         """
         ...
 
     def delete(self, *paths: str, only_empty: bool = False) -> None:
-        """Delete files or whole folders; nothing there is success.
+        """Delete files or whole folders; a missing path is not an error.
 
-        Durable on return: the folders that hold `paths` are synced even where nothing was there.
-        Symbolic links are deleted, never followed. With `only_empty`, paths are folders, and one
-        that holds anything stays without a word, whoever puts it there in the same moment.
+        Durable on return: the parent folders of `paths` are synced even if nothing was there.
+        Symbolic links are deleted, never followed. With `only_empty`, `paths` are folders, and a
+        folder that is not empty is silently kept, even if a file appears in it concurrently.
         """
         ...
 
@@ -125,13 +125,13 @@ _CONDITIONS: Mapping[int, str] = MappingProxyType(
 _REMEDIES: Mapping[str, str] = MappingProxyType(
     {
         "not-found": "Check the path, and that no other process cleans the folder.",
-        "exists": "Another writer may be at work on this table; look at it before you run again.",
-        "permission": "Give the user who runs this the right to it; an EPERM on a link also means "
-        "that the file system has no hard links, without which nothing can be published.",
+        "exists": "Another writer may be active on this table; inspect it before you run again.",
+        "permission": "Grant access to the user that runs this. An EPERM on a link also means "
+        "that the file system has no hard links, and publishing needs them.",
         "full": "Free some space or raise the quota, then run the same command again.",
         "too-many-open": "Raise the limit on open files (`ulimit -n`), or set a lower parallelism.",
-        "symbolic-link": "Put a folder or file of the table there, not a link to another place.",
-        "failed": "Look at the disk or mount, then run the same command again.",
+        "symbolic-link": "Replace the link by a folder or file of the table.",
+        "failed": "Check the disk or mount, then run the same command again.",
     }
 )
 
@@ -139,8 +139,8 @@ _REMEDIES: Mapping[str, str] = MappingProxyType(
 def storage_error(error: OSError, location: str, *, condition: str | None = None) -> StorageError:
     """Return the typed error for `error` at the full `location`.
 
-    `condition` (the part after `storage/`) overrides what the error number says. The caller raises
-    it `from error`.
+    `condition` (the part after `storage/`) overrides the one derived from the error number. The
+    caller raises the result `from error`.
     """
     kind = condition or _CONDITIONS.get(error.errno or 0, "failed")
     reason = error.strerror or str(error) or type(error).__name__
@@ -155,5 +155,5 @@ def exists_error(location: str) -> StorageError:
 
 
 def not_found_error(location: str) -> StorageError:
-    """Return the error for a name with nothing behind it."""
+    """Return the error for a missing file."""
     return storage_error(FileNotFoundError(errno.ENOENT, "there is no such file"), location)

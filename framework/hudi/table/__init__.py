@@ -1,1 +1,1 @@
-"""What a table says of itself: properties, schema, partition paths, places of files."""
+"""A table's description of itself: properties, schema, partition paths, file locations."""

@@ -1,9 +1,9 @@
-"""Avro schemas as Apache Hudi names them, from and to Arrow schemas (format sheet, section 3.3).
+"""Conversion between Arrow schemas and Avro schemas with Hudi's names (format sheet, section 3.3).
 
-Hudi 0.15 compares names when it merges: the record is `<table>_record` in namespace
-`hoodie.<table>`, a nested record is named after its field in the namespace of the enclosing
-record's full name, array items and map values keep the field's name, and a decimal is a fixed
-called `fixed` in the namespace `<enclosing full name>.<field>`.
+Hudi 0.15 compares names when it merges. The record is `<table>_record` in namespace
+`hoodie.<table>`. A nested record is named after its field, in the namespace of the enclosing
+record's full name. Array items and map values keep the field's name. A decimal is a fixed
+named `fixed` in the namespace `<enclosing full name>.<field>`.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _MASK: Final = "__"
 
 
 def sanitize_name(name: str) -> str:
-    """Return `name` with each character that Avro forbids as `__`, as Hudi's writers do."""
+    """Replace each character that Avro forbids by `__`, as Hudi's writers do."""
     return _INVALID.sub(_MASK, _INVALID_FIRST.sub(_MASK, name))
 
 
 def avro_schema(schema: pa.Schema, *, table: str) -> dict[str, Any]:
-    """Return Hudi's Avro schema of the data columns; every field is nullable, at every depth.
+    """Return Hudi's Avro schema of the data columns, with all fields nullable at every depth.
 
-    Spark gives nullable columns to whatever it read from files, so this is what the next writer
-    brings, and a required field would not fit it.
+    Spark reads columns from files as nullable, so the next writer's schema is nullable, and a
+    required field would not match it.
 
     Args:
-        schema: of types that `check_schema` finds no fault with.
+        schema: has only types that pass `check_schema`.
         table: the table's name without its database.
 
     Raises:
@@ -49,7 +49,7 @@ def avro_schema(schema: pa.Schema, *, table: str) -> dict[str, Any]:
 
 
 def with_meta_columns(avro: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record schema with Hudi's five meta columns first, as base files have it."""
+    """Return a record schema with Hudi's five meta columns first, as in base files."""
     meta = [
         {"name": name, "type": ["null", "string"], "doc": "", "default": None}
         for name in META_COLUMNS
@@ -59,7 +59,7 @@ def with_meta_columns(avro: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def arrow_schema(avro: Mapping[str, Any]) -> pa.Schema:
-    """Return the Arrow schema of an Avro record schema, as any Hudi writer may have made it.
+    """Return the Arrow schema of an Avro record schema made by any Hudi writer.
 
     Raises:
         UnsupportedTableError: `schema/avro-not-supported`.
@@ -103,7 +103,7 @@ def _avro_type(kind: pa.DataType, name: str, namespace: str) -> _Avro:
             return deepcopy(avro)
     raise UnsupportedTableError(
         "schema/type-not-readable",
-        f"column '{name}' is {kind}, which Hudi has no type for",
+        f"column '{name}' is {kind}, for which Hudi has no type",
         remedy="Cast the column in the source.",
     )
 
@@ -114,7 +114,7 @@ def _is_int(kind: pa.DataType) -> bool:
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
-    """Whether it is bytes, of any or of one length."""
+    """Whether it is bytes, of variable or fixed length."""
     return bool(
         pa.types.is_binary(kind)
         or pa.types.is_large_binary(kind)
@@ -148,7 +148,7 @@ _SIMPLE_TYPES: Final[tuple[tuple[Callable[[pa.DataType], bool], _Avro], ...]] = 
 
 
 def _decimal_size(precision: int) -> int:
-    """Return the fewest bytes that hold each number of that many digits, with its sign."""
+    """Return the number of bytes that hold any signed number of `precision` digits."""
     bits: int = (10**precision - 1).bit_length() + 1
     return (bits + 7) // 8
 
@@ -175,13 +175,13 @@ _LOGICAL_TYPES: Final = {
 
 
 class _Reader:
-    """Reads Avro types; remembers named ones, which may be referred to later."""
+    """Reader of Avro types, which remembers named types for later references."""
 
     def __init__(self) -> None:
         self._named: dict[str, pa.DataType] = {}
 
     def type_of(self, avro: _Avro, namespace: str) -> pa.DataType:
-        """Return the Arrow type of a type that is no union."""
+        """Return the Arrow type of a type that is not a union."""
         if isinstance(avro, str):
             return self._by_name(avro, namespace)
         if not isinstance(avro, dict):
@@ -204,7 +204,7 @@ class _Reader:
         return pa.field(name, self.type_of(some[0], namespace), nullable="null" in avro)
 
     def _by_name(self, name: str, namespace: str) -> pa.DataType:
-        """Return a primitive type or one that was named before."""
+        """Return a primitive type or one named earlier."""
         if name in _PRIMITIVES:
             return _PRIMITIVES[name]
         full = name if "." in name or not namespace else f"{namespace}.{name}"
@@ -214,7 +214,7 @@ class _Reader:
         return found
 
     def _logical(self, avro: dict[str, Any]) -> pa.DataType | None:
-        """Return the type of an annotated primitive or decimal, None where there is none."""
+        """Return the type of an annotated primitive or decimal, None for other types."""
         if avro.get("logicalType") == "decimal":
             return pa.decimal128(int(avro["precision"]), int(avro.get("scale", 0)))
         return _LOGICAL_TYPES.get(str(avro.get("logicalType")))
@@ -241,14 +241,14 @@ class _Reader:
         return self._remember(avro, namespace, kind)
 
     def _remember(self, avro: dict[str, Any], namespace: str, kind: pa.DataType) -> pa.DataType:
-        """Return `kind`, known from now on by the full name of `avro` if it has one."""
+        """Return `kind` after storing it under the full name of `avro`, if it has one."""
         if "name" in avro:
             self._named[_full_name(avro, namespace)] = kind
         return kind
 
 
 def _full_name(avro: Mapping[str, Any], namespace: str) -> str:
-    """Return the full name of a named type that stands inside `namespace`."""
+    """Return the full name of a named type inside `namespace`."""
     name = str(avro["name"])
     space = avro.get("namespace", namespace)
     return name if "." in name or not space else f"{space}.{name}"
@@ -259,5 +259,5 @@ def _unsupported(avro: object) -> UnsupportedTableError:
     return UnsupportedTableError(
         "schema/avro-not-supported",
         f"Avro type {str(avro)[:200]} is not supported",
-        remedy="Only records, arrays, maps, plain types and unions of one type with null are.",
+        remedy="Use records, arrays, maps, plain types and unions of one type with null.",
     )

@@ -1,4 +1,4 @@
-"""Values of Parquet files that Spark wrote in its old calendar, as Spark reads them (ADR 0017)."""
+"""Conversion of Parquet values written in Spark's old calendar, as Spark reads them (ADR 0017)."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ __all__ = [
 
 
 FIRST_SAFE_DAY: Final = -141_427
-"""1582-10-15: this day and those after it have the same number in both calendars."""
+"""1582-10-15: from this day on, days have the same number in both calendars."""
 
 FIRST_SAFE_SECOND: Final = -1_800_000_000
-"""In 1912: from here on no zone's moments differ."""
+"""In 1912: from here on, timestamps are equal in all zones."""
 
 SPARK_FAILS_BEFORE: Final = -2_208_988_800
-"""1900-01-01: Spark 3 does not read earlier timestamps of files that do not name their calendar."""
+"""1900-01-01: Spark 3 refuses earlier timestamps in files that do not name their calendar."""
 
 _DAY: Final = 86_400
 _ZONES: Final = Path(__file__).with_name("legacy_zones.json")
-# What Java understands beside the names of its zones; it takes anything else for GMT.
+# The form Java accepts besides its zone names; it treats anything else as GMT.
 _OFFSET: Final = re.compile(r"GMT([+-])(\d{1,2})(?::?([0-5]\d))?")
 _NO_JAVA_NAME: Final = re.compile(r"Z|(?:UTC|UT|GMT)?[+-][\d:]+")
 _MOST_HOURS: Final = 23
@@ -52,20 +52,20 @@ _INT96: Final = b"org.apache.spark.legacyINT96"
 _ZONE: Final = b"org.apache.spark.timeZone"
 _PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 GREGORIAN: Final[Mapping[str, str]] = {_VERSION.decode(): "3.1.0"}
-"""What a footer must have for Spark 3 to take early days as they are, with its default settings.
+"""The footer entry with which Spark 3, by default, reads early days unchanged.
 
-The least version of Spark whose files are Gregorian throughout.
+It is the earliest version of Spark whose files are entirely Gregorian.
 """
 _Rows = TypeVar("_Rows", pa.Table, pa.RecordBatch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegacyZone:
-    """A time zone as Spark's old calendar knows it.
+    """A time zone in Spark's old calendar.
 
     Attributes:
-        offset: what it adds to UTC before 1582-10-15, in seconds.
-        starts: moments in seconds since the epoch, ascending; the first begins 1582-10-15.
+        offset: its offset from UTC before 1582-10-15, in seconds.
+        starts: times in seconds since the epoch, ascending; the first is 1582-10-15.
         differences: seconds to add from each of `starts` on.
     """
 
@@ -74,7 +74,7 @@ class LegacyZone:
     differences: np.ndarray
 
     def gregorian(self, values: np.ndarray, per_second: int) -> np.ndarray:
-        """Return moments, in units of `per_second` since the epoch, as Spark reads them."""
+        """Return timestamps, in units of `per_second` since the epoch, as Spark reads them."""
         seconds = values // per_second
         days = (seconds + self.offset) // _DAY
         early = (gregorian_days(days) - days) * _DAY + self.differences[0]
@@ -84,21 +84,21 @@ class LegacyZone:
 
 
 def gregorian_days(days: np.ndarray) -> np.ndarray:
-    """Return days since 1970-01-01 of the old calendar as the days with the same date.
+    """Convert days since 1970-01-01 of the old calendar to Gregorian days of the same date.
 
-    29 February of a year that is no Gregorian leap year becomes 1 March. `days` are of int64.
+    29 February in a year that is not a Gregorian leap year becomes 1 March. `days` is int64.
     """
-    # Years that begin in March, counted from -4800 so that days of February end them.
+    # Years that start in March, counted from -4800, so that leap days come last.
     years = (4 * (days + 2_472_670) + 3) // 1461 - 4800
     return np.where(days < FIRST_SAFE_DAY, days - (years // 100 - years // 400 - 2), days)
 
 
 def legacy_zone(name: str) -> LegacyZone | None:
-    """Return a time zone by the name that Spark wrote into a footer.
+    """Return the time zone of the name that Spark wrote into a footer.
 
-    Before the year 1, where Spark asks Java, it has the differences of that year. As in Java,
-    whatever is no name of a zone, such as `+02:00`, means GMT. None if it may be the name of a zone
-    that is not known here.
+    Before the year 1, where Spark uses Java, the differences of that year apply. As in Java, a text
+    that is not a zone name, such as `+02:00`, means GMT. None if it may be the name of a zone that
+    is unknown here.
     """
     found = _zones().get(name)
     if found is None and (match := _OFFSET.fullmatch(name)) and int(match[2]) <= _MOST_HOURS:
@@ -110,14 +110,14 @@ def legacy_zone(name: str) -> LegacyZone | None:
 
 
 def _fixed(offset: int) -> LegacyZone:
-    """Return the zone that has always been this number of seconds ahead of UTC."""
+    """Return the zone with a constant offset from UTC, in seconds."""
     start = FIRST_SAFE_DAY * _DAY - offset
     return LegacyZone(offset=offset, starts=np.array([start]), differences=np.array([0]))
 
 
 @cache
 def _zones() -> Mapping[str, LegacyZone]:
-    """Return the zones that Java knows, by name."""
+    """Return Java's zones by name."""
     found = {}
     for offset, steps, names in json.loads(_ZONES.read_text(encoding="utf-8")):
         starts, differences = np.array(steps, np.int64).T
@@ -127,12 +127,12 @@ def _zones() -> Mapping[str, LegacyZone]:
 
 
 def is_marked(pairs: Mapping[bytes, bytes] | None) -> bool:
-    """Return whether the key-values of a footer say in which calendar its days are."""
+    """Return whether the key-values of a footer name the calendar of its days."""
     return _VERSION in (pairs or {})
 
 
 def legacy_marks(pairs: Mapping[bytes, bytes] | None) -> tuple[bool, bool]:
-    """Return whether days, and whether INT96 values, are of the old calendar, as Spark decides."""
+    """Return whether days, and INT96 values, are in the old calendar, by Spark's rule."""
     found = pairs or {}
     version = found.get(_VERSION)
     if version is None:
@@ -142,13 +142,13 @@ def legacy_marks(pairs: Mapping[bytes, bytes] | None) -> tuple[bool, bool]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegacyCalendar:
-    """Which columns of a file hold days of the old calendar.
+    """The columns of a file that hold days of the old calendar.
 
     Attributes:
-        has_days: those of type DATE, and TIMESTAMP in 64 bits with a time zone.
-        has_int96: those of type INT96.
-        zone: name of the time zone that they were written in, None if the file does not say.
-        leaves: for each column of the file whether its leaves are INT96, in order.
+        has_days: whether DATE and 64-bit TIMESTAMP with a time zone are.
+        has_int96: whether INT96 is.
+        zone: name of the time zone they were written in, None if the file does not name it.
+        leaves: for each column of the file, whether its leaves are INT96, in order.
         file: for errors.
     """
 
@@ -160,10 +160,10 @@ class LegacyCalendar:
 
     @classmethod
     def of(cls, parquet: pq.ParquetFile, file: str) -> LegacyCalendar | None:
-        """Return what a file's footer says, None if all its days are Gregorian.
+        """Return the calendar of a file, None if all its days are Gregorian.
 
-        Decides as Spark does. A file that does not say which Spark wrote it is Gregorian, as the
-        Parquet format has it, though Spark goes by a setting there.
+        Decides as Spark does. A file that does not name a Spark version is Gregorian, as the
+        Parquet format specifies, although Spark uses a setting there.
         """
         pairs = parquet.metadata.metadata or {}
         has_days, has_int96 = legacy_marks(pairs)
@@ -179,7 +179,7 @@ class LegacyCalendar:
         )
 
     def gregorian(self, rows: _Rows) -> _Rows:
-        """Return rows of the file, some of its columns, with Gregorian days.
+        """Return rows of some of the file's columns with Gregorian days.
 
         Raises:
             CorruptFileError: `file/time-zone-unknown`.
@@ -192,7 +192,7 @@ class LegacyCalendar:
         return rows
 
     def _column(self, column: Any, leaves: tuple[bool, ...]) -> Any:
-        """Return one column, the very same one if nothing in it changes."""
+        """Return one column; the same object if nothing changes."""
         if not _has_days(column.type):
             return column
         if isinstance(column, pa.ChunkedArray):
@@ -201,14 +201,14 @@ class LegacyCalendar:
         return self._array(column, iter(leaves))
 
     def _array(self, array: Any, leaves: Iterator[bool]) -> Any:
-        """Return an array whose leaves are the next ones."""
+        """Return an array, consuming its `leaves`."""
         kind = array.type
         if pa.types.is_struct(kind):
             fields = range(kind.num_fields)
             children = [self._array(array.field(at), leaves) for at in fields]
             mask = array.is_null() if array.null_count else None
             return pa.StructArray.from_arrays(children, fields=[*kind], mask=mask)
-        if pa.types.is_nested(kind):  # a list or a map: its own buffers stay
+        if pa.types.is_nested(kind):  # a list or a map keeps its own buffers
             own = 1 if pa.types.is_fixed_size_list(kind) else 2
             values = self._array(array.values, leaves)
             return pa.Array.from_buffers(
@@ -217,7 +217,6 @@ class LegacyCalendar:
         return self._leaf(array, is_int96=next(leaves))
 
     def _leaf(self, array: Any, *, is_int96: bool) -> Any:
-        """Return the values of one leaf column."""
         kind = array.type
         if pa.types.is_date32(kind) and self.has_days:
             return _mapped(array, pa.int32(), FIRST_SAFE_DAY, gregorian_days)
@@ -230,14 +229,14 @@ class LegacyCalendar:
         return array
 
     def _moments(self, values: np.ndarray, per_second: int) -> np.ndarray:
-        """Return moments, some of them early enough for the time zone to matter."""
+        """Convert timestamps, some of them early enough for the time zone to matter."""
         zone = None if self.zone is None else legacy_zone(self.zone)
         if zone is None:
-            unknown = "does not say in which time zone" if self.zone is None else "says in a zone"
+            unknown = "does not name its time zone" if self.zone is None else "names a zone"
             raise CorruptFileError(
                 "file/time-zone-unknown",
                 f"Spark wrote timestamps before 1912 in its old calendar, and the file {unknown}"
-                + (f" that is not known: '{self.zone}'" if self.zone else ""),
+                + (f" that is unknown: '{self.zone}'" if self.zone else ""),
                 where=Where(file=self.file),
                 remedy="Read the file with Spark in the time zone of the machine that wrote it, and"
                 " write it again with spark.sql.parquet.datetimeRebaseModeInWrite=CORRECTED and"
@@ -249,7 +248,7 @@ class LegacyCalendar:
 def _mapped(
     array: Any, plain: pa.DataType, safe: int, change: Callable[[np.ndarray], np.ndarray]
 ) -> Any:
-    """Return an array with its values before `safe` changed; `plain` is how they are stored."""
+    """Return an array with its values before `safe` changed; `plain` is their storage type."""
     nulls = array.is_null().to_numpy(zero_copy_only=False)
     values = array.view(plain).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     early = values < safe
@@ -261,7 +260,7 @@ def _mapped(
 
 
 def _has_days(kind: pa.DataType) -> bool:
-    """Return whether a column of this type can hold a day or a moment."""
+    """Return whether a column of this type can hold a date or timestamp."""
     if isinstance(kind, pa.BaseExtensionType):
         return False
     if pa.types.is_nested(kind):
@@ -270,7 +269,7 @@ def _has_days(kind: pa.DataType) -> bool:
 
 
 def _leaves(parquet: pq.ParquetFile) -> dict[str, tuple[bool, ...]]:
-    """Return for each column of a file whether its leaves are INT96."""
+    """Return, for each column of a file, whether its leaves are INT96."""
     schema = parquet.metadata.schema
     kinds = (schema.column(at).physical_type == "INT96" for at in range(len(schema)))
     fields = parquet.schema_arrow
@@ -278,7 +277,7 @@ def _leaves(parquet: pq.ParquetFile) -> dict[str, tuple[bool, ...]]:
 
 
 def _count(kind: pa.DataType) -> int:
-    """Return how many leaves a type has."""
+    """Return the number of leaves of a type."""
     if isinstance(kind, pa.BaseExtensionType):
         return _count(kind.storage_type)
     if pa.types.is_nested(kind):

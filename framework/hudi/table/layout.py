@@ -1,4 +1,4 @@
-"""Paths inside a table (format sheet, sections 1.1 and 4.4), and the partition metadata file (3.5).
+"""Paths inside a table (format sheet, sections 1.1 and 4.4), and its partition metadata (3.5).
 
 Paths are relative to the table's root, with `/` between segments and no `/` at either end; `""` is
 the root.
@@ -63,7 +63,7 @@ LEASE: Final = f"{LAKESTRAP}/lease"
 
 @unique
 class MetaField(StrEnum):
-    """The five columns that begin each base file, in file order (format sheet, section 3.2)."""
+    """The first five columns of each base file, in file order (format sheet, section 3.2)."""
 
     COMMIT_TIME = "_hoodie_commit_time"
     COMMIT_SEQNO = "_hoodie_commit_seqno"
@@ -81,7 +81,7 @@ def join(*parts: str) -> str:
 
 
 def parent_of(path: str) -> str:
-    """Return the folder that holds `path`; `""` for a name directly below the root."""
+    """Return the parent folder of `path`; `""` for a name directly below the root."""
     return path.rpartition("/")[0]
 
 
@@ -91,21 +91,21 @@ def name_of(path: str) -> str:
 
 
 def crc_sidecar(path: str) -> str:
-    """Return where Java's local file system keeps the checksums of `path`.
+    """Return the file in which Java's local file system keeps the checksums of `path`.
 
-    Whoever replaces or deletes `path` deletes this too, or Java refuses the new bytes
-    (format sheet, section 1.4).
+    Delete it whenever you replace or delete `path`, or Java refuses the new bytes (format sheet,
+    section 1.4).
     """
     return join(parent_of(path), f".{name_of(path)}.crc")
 
 
 def temp_folder(instant: str) -> str:
-    """Return the folder of Hudi's markers of `instant`; nothing else may lie in it."""
+    """Return the folder of Hudi's markers of `instant`, which may contain nothing else."""
     return join(TEMP, instant)
 
 
 def write_folder(write_id: str) -> str:
-    """Return the folder that one run of ours has for itself."""
+    """Return the private folder of one lakestrap run."""
     return join(LAKESTRAP, write_id)
 
 
@@ -115,7 +115,7 @@ _DEPTH = "partitionDepth"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionMetadata:
-    """What the file says.
+    """The content of a partition metadata file.
 
     Attributes:
         commit_time: requested time of the instant that created the partition.
@@ -133,7 +133,7 @@ class PartitionMetadata:
 
     @classmethod
     def parse(cls, text: str, file: str) -> Self:
-        """Return what the text of `file` says.
+        """Parse the text of `file`.
 
         Raises:
             CorruptFileError: `partition/bad-metadata`.
@@ -146,10 +146,10 @@ class PartitionMetadata:
                 "partition/bad-metadata",
                 f"not a partition's metadata: {error!r}",
                 where=Where(file=file),
-                remedy="Restore the file, or let Apache Hudi's repair command add it anew.",
+                remedy="Restore the file, or let Apache Hudi's repair command add it again.",
             ) from error
 
     def render(self) -> str:
-        """Return the file's text; the same on each attempt, so without Java's comment of a date."""
+        """Return the file's text, without Java's date comment so that retries are equal."""
         pairs = {_COMMIT_TIME: self.commit_time, _DEPTH: str(self.depth)}
         return render(pairs, ("partition metadata",))

@@ -1,9 +1,9 @@
-"""Partition paths: folder text <-> typed values, as Apache Hudi writes and reads them.
+"""Partition paths: conversion between folder text and typed values, as in Apache Hudi.
 
-A partition's path in the table is the text of its source folder, so that text must be what the
-next upsert would make of the typed values: `render_partition(parse_partition(path)) == path`.
-A text that would change (`month=01` declared as an int) is refused, since an upsert would write
-to another folder and double its keys (design.md, section 5).
+A partition's path in the table is the text of its source folder, so the next upsert must produce
+the same text from the typed values: `render_partition(parse_partition(path)) == path`. A text that
+would change (`month=01` declared as an int) is refused, since an upsert would write to another
+folder and duplicate its keys (design.md, section 5).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HIVE_DEFAULT: Final = "__HIVE_DEFAULT_PARTITION__"
 
 PartitionValue = str | int | bool | date | None
 
-# Hudi's PartitionPathEncodeUtils, which is Hive's FileUtils; Spark has the same set but NUL.
+# Hudi's PartitionPathEncodeUtils, copied from Hive's FileUtils; Spark's set lacks only NUL.
 _ESCAPED: Final = frozenset("\"#%'*/:=?\\\x7f{[]^") | frozenset(map(chr, range(32)))
 _ESCAPES: Final = {ord(c): f"%{ord(c):02X}" for c in _ESCAPED}
 _ESCAPE_PATTERN: Final = re.compile("%([0-9A-Fa-f]{2})")
@@ -44,7 +44,7 @@ _INT_BITS: Final = {PartitionType.INT: 31, PartitionType.LONG: 63}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionField:
-    """One column that folders are named after, and the type its text has."""
+    """One column encoded in folder names, and its type."""
 
     name: str
     type: PartitionType
@@ -58,7 +58,7 @@ def parse_partition(
     Args:
         path: the partition's folder relative to the source root; `""` without fields.
         fields: the declared partition columns, in folder order.
-        layout: how folder names hold the values.
+        layout: how folder names encode the values.
 
     Raises:
         PlanError: `partition/wrong-depth`, `partition/wrong-field`, `partition/value-unreadable`,
@@ -105,17 +105,17 @@ def value_text(value: PartitionValue) -> str | None:
 
 
 def escape(text: str) -> str:
-    """Return text with Hive's special characters as `%XX`, upper-case."""
+    """Escape Hive's special characters as upper-case `%XX`."""
     return text.translate(_ESCAPES)
 
 
 def unescape(text: str) -> str:
-    """Return text with each `%XX` as the character of that code, as Hive, Spark and Hudi do."""
+    """Replace each `%XX` by the character of that code, as Hive, Spark and Hudi do."""
     return _ESCAPE_PATTERN.sub(lambda match: chr(int(match[1], 16)), text)
 
 
 def _refuse_unsafe(path: str, segments: Sequence[str]) -> None:
-    """Refuse a path that is not UTF-8 or that could lead out of the table."""
+    """Refuse a path that is not UTF-8 or could leave the table."""
     try:
         path.encode()
     except UnicodeEncodeError as error:
@@ -130,14 +130,14 @@ def _refuse_unsafe(path: str, segments: Sequence[str]) -> None:
             "partition/unsafe-path",
             "folder path has an empty, `.` or `..` level",
             where=Where(partition=path),
-            remedy="Give the folder's plain path, relative to the source.",
+            remedy="Pass the folder's plain path, relative to the source.",
         )
 
 
 def _parse_segment(
     segment: str, field: PartitionField, layout: SourceLayout, path: str
 ) -> PartitionValue:
-    """Return the value of one level, having proved that it comes back as the same text."""
+    """Return the value of one level, after checking that it renders as the same text."""
     if segment == _render_segment(None, field, layout):
         return None
     text = _segment_text(segment, field, layout, path)
@@ -149,13 +149,13 @@ def _parse_segment(
 
 
 def _segment_text(segment: str, field: PartitionField, layout: SourceLayout, path: str) -> str:
-    """Return the text of a level without its column name, unescaped where the layout escapes."""
+    """Return the text of a level without its column name, unescaped if the layout escapes."""
     if layout is SourceLayout.HIVE:
         name, equals, text = segment.partition("=")
         if name != field.name or not equals:
             raise PlanError(
                 "partition/wrong-field",
-                f"folder level {segment!r} does not begin with '{field.name}='",
+                f"folder level {segment!r} does not start with '{field.name}='",
                 where=Where(partition=path),
                 remedy="List the columns of `partition_by` in folder order and spelling,"
                 " or set `layout: positional`.",
@@ -164,16 +164,16 @@ def _segment_text(segment: str, field: PartitionField, layout: SourceLayout, pat
     if "=" in segment or ":" in segment or unescape(segment) != segment:
         raise PlanError(
             "partition/value-changes",
-            f"positional folder level {segment!r} holds '=', ':' or a %XX escape,"
-            " which Hadoop's paths and Hudi's readers take apart",
+            f"positional folder level {segment!r} contains '=', ':' or a %XX escape,"
+            " which Hadoop's paths and Hudi's readers interpret",
             where=Where(partition=path),
-            remedy="Rename the folder, or set `layout: hive` where levels are `column=value`.",
+            remedy="Rename the folder, or set `layout: hive` if levels are `column=value`.",
         )
     return segment
 
 
 def _parse_value(text: str, field: PartitionField, path: str) -> PartitionValue:
-    """Return the value a lenient reader would see in `text`."""
+    """Parse `text` as leniently as a reader would."""
     value: PartitionValue = None
     match field.type:
         case PartitionType.STRING:
@@ -187,7 +187,7 @@ def _parse_value(text: str, field: PartitionField, path: str) -> PartitionValue:
     if value is None:
         raise PlanError(
             "partition/value-unreadable",
-            f"{text!r} is no {field.type} (column '{field.name}')",
+            f"{text!r} is not of type {field.type} (column '{field.name}')",
             where=Where(partition=path),
             remedy=f"Write `{field.name}: string` in `partition_by`.",
         )
@@ -195,14 +195,14 @@ def _parse_value(text: str, field: PartitionField, path: str) -> PartitionValue:
 
 
 def _parse_int(text: str, bits: int) -> int | None:
-    """Return the integer, None where there is none of that many bits."""
+    """Return the integer, None if it does not fit that many bits."""
     match = _INT_PATTERN.fullmatch(text)
     value = int(match[1]) if match else None
     return value if value is not None and -(2**bits) <= value < 2**bits else None
 
 
 def _parse_date(text: str) -> date | None:
-    """Return the day, None where there is none between the years 1 and 9999."""
+    """Return the day, None if it is not one between the years 1 and 9999."""
     match = _DATE_PATTERN.fullmatch(text)
     try:
         return date(int(match[1]), int(match[2]), int(match[3])) if match else None
@@ -211,7 +211,6 @@ def _parse_date(text: str) -> date | None:
 
 
 def _render_segment(value: PartitionValue, field: PartitionField, layout: SourceLayout) -> str:
-    """Return one folder level."""
     text = value_text(value) or HIVE_DEFAULT
     if layout is SourceLayout.HIVE:
         return f"{field.name}={escape(text)}"
@@ -219,7 +218,7 @@ def _render_segment(value: PartitionValue, field: PartitionField, layout: Source
 
 
 def _value_changes(segment: str, rendered: str, field: PartitionField, path: str) -> PlanError:
-    """Return the error for a text that the next upsert would write otherwise."""
+    """Return the error for a text that the next upsert would write differently."""
     if field.type is PartitionType.STRING:
         remedy = f"Rename the folder level to {rendered!r}."
     else:
@@ -227,7 +226,7 @@ def _value_changes(segment: str, rendered: str, field: PartitionField, path: str
     return PlanError(
         "partition/value-changes",
         f"folder level {segment!r} would be written as {rendered!r} by the next upsert"
-        f" (column '{field.name}' is declared {field.type}), which doubles its keys",
+        f" (column '{field.name}' is declared {field.type}), which duplicates its keys",
         where=Where(partition=path),
         remedy=remedy,
     )

@@ -1,7 +1,6 @@
-"""`.hoodie/hoodie.properties`: what a table is (format sheet, sections 1.2 to 1.6).
+"""The table's properties in `.hoodie/hoodie.properties` (format sheet, sections 1.2 to 1.6).
 
-Read in both families of keys, those of version 6 and those that version 8 and 9 renamed; written
-for version 6 only.
+Reads keys of version 6 and those renamed in versions 8 and 9; writes version 6 only.
 """
 
 from __future__ import annotations
@@ -75,26 +74,26 @@ _GENERATORS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableProperties:
-    """What a table's properties say.
+    """The properties of a table.
 
     Attributes:
         name: the table's name, without its database.
-        database: `""` where there is none.
-        table_type: copy on write where the key is missing, as in Java.
-        version: table version; 0 where the key is missing (Java takes that for its newest).
-        layout: timeline layout version; 0 where the key is missing.
+        database: `""` if there is none.
+        table_type: copy on write if the key is missing, as in Java.
+        version: table version; 0 if the key is missing (Java assumes its newest then).
+        layout: timeline layout version; 0 if the key is missing.
         record_key_fields: empty for automatic keys.
         partition_fields: plain names, without the `:SIMPLE` of version 8 and later.
-        key_generator: full class name; `""` where neither class nor type is known.
+        key_generator: full class name; `""` if neither class nor type is known.
         hive_style: whether folders are `column=value`.
         url_encode: whether special characters of partition values are `%XX`.
         ordering_fields: break ties between versions of a record; version 6 has one at most.
-        payload_class: full class name, None where the key is missing.
+        payload_class: full class name, None if the key is missing.
         bootstrap_base_path: root of the source, None if the table was not bootstrapped.
-        metadata_partitions: partitions of the metadata table, those being built included.
+        metadata_partitions: partitions of the metadata table, including those being built.
         timezone: `LOCAL` or `UTC`.
-        checksum_ok: whether the checksum fits the names; None where there is none.
-        raw: every entry, as it stands in the file.
+        checksum_ok: whether the checksum matches the names; None if there is none.
+        raw: every entry, unchanged.
     """
 
     name: str
@@ -117,12 +116,12 @@ class TableProperties:
 
     @property
     def ordering_field(self) -> str | None:
-        """The first ordering field, None where there is none."""
+        """The first ordering field, None if there is none."""
         return self.ordering_fields[0] if self.ordering_fields else None
 
     @classmethod
     def parse(cls, text: str, file: str) -> Self:
-        """Return what the text of `file` says; a wrong checksum is reported, not raised.
+        """Parse the text of `file`; a wrong checksum is reported in `checksum_ok`, not raised.
 
         Raises:
             CorruptFileError: `properties/no-table-name`, `properties/bad-value`.
@@ -132,7 +131,7 @@ class TableProperties:
 
     @classmethod
     def of(cls, raw: Mapping[str, str], file: str) -> Self:
-        """Return what the entries of `file` say; raises as `parse`."""
+        """Interpret the entries of `file`; raises as `parse`."""
         if not raw.get(_NAME):
             raise _corrupt("no-table-name", f"the entry {_NAME} is missing", file)
         plain = _list(raw.get(_PARTITION))
@@ -157,15 +156,15 @@ class TableProperties:
         )
 
     def render(self) -> str:
-        """Return the file's text: all entries of `raw`, with their checksum made right."""
+        """Return the file's text: all entries of `raw`, with a correct checksum."""
         entries = {**self.raw, _CHECKSUM: str(checksum_of(self.database, self.name))}
         return render(entries, (_COMMENT,))
 
 
 def table_names(spec_name: str) -> tuple[str, str]:
-    """Return (database, table) for a spec's `[database.]table`, safe as Hudi makes them.
+    """Return (database, table) for a spec's `[database.]table`, sanitized as by Hudi.
 
-    The database is `""` where none is given. Characters that Avro forbids become `__`.
+    The database is `""` if omitted. Characters that Avro forbids become `__`.
 
     Raises:
         PlanError: `table/bad-name`.
@@ -176,7 +175,7 @@ def table_names(spec_name: str) -> tuple[str, str]:
     if not table or (dot and not database):
         raise errors.PlanError(
             "table/bad-name",
-            f"{spec_name!r} is no table name",
+            f"{spec_name!r} is not a table name",
             remedy="Write `table` or `database.table`.",
         )
     return (sanitize_name(database) if database else ""), sanitize_name(table)
@@ -198,12 +197,12 @@ def new_table_properties(
     """Return the properties of a new table at version 6.
 
     Args:
-        spec_name: `[database.]table` as the spec has it.
+        spec_name: `[database.]table` as in the spec.
         table_type: a merge-on-read table also gets its payload class, whose default changed over
             Hudi's releases.
         key_properties: `KeyRule.properties()`.
-        ordering_field: breaks ties between versions of a record; None: the later commit wins.
-        bootstrap_base_path: URI of the source's root where the table has skeletons.
+        ordering_field: breaks ties between versions of a record; if None, the later commit wins.
+        bootstrap_base_path: URI of the source's root if the table has skeletons.
 
     Raises:
         PlanError: `table/bad-name`.
@@ -235,13 +234,13 @@ def new_table_properties(
 
 
 def read_properties(storage: Storage) -> TableProperties | None:
-    """Return the properties of the table in `storage`, None where there is no table.
+    """Return the properties of the table in `storage`, None if there is no table.
 
-    The backup stands in for a main file that is missing or broken, as in Java: a writer may have
-    died while it replaced the file.
+    Falls back to the backup if the main file is missing or broken, as Java does: a writer may have
+    died while replacing it.
 
     Raises:
-        CorruptFileError: where no copy is right; of the main file if there is one.
+        CorruptFileError: if no copy is valid; for the main file if it exists.
         UnsupportedTableError: `properties/table-type`.
     """
     broken: errors.FrameworkError | None = None
@@ -259,7 +258,7 @@ def read_properties(storage: Storage) -> TableProperties | None:
 
 
 def _read_one(storage: Storage, path: str) -> TableProperties | None:
-    """Return the properties in one file, None where it is missing; a wrong checksum raises."""
+    """Return the properties in one file, None if it is missing; raise for a wrong checksum."""
     entry = storage.stat(path)
     if entry is None:
         return None
@@ -270,12 +269,11 @@ def _read_one(storage: Storage, path: str) -> TableProperties | None:
         text = bytes(source.read()).decode("latin-1")
     found = TableProperties.parse(text, file)
     if found.checksum_ok is False:
-        raise _corrupt("checksum", "the checksum does not fit the table's name", file)
+        raise _corrupt("checksum", "the checksum does not match the table's name", file)
     return found
 
 
 def _table_type(raw: Mapping[str, str], file: str) -> TableType:
-    """Return the table's type."""
     text = raw.get(_TYPE, "COPY_ON_WRITE")
     found = _TABLE_TYPES.get(text.upper())
     if found is None:
@@ -283,7 +281,7 @@ def _table_type(raw: Mapping[str, str], file: str) -> TableType:
             "properties/table-type",
             f"table type {text!r} is unknown",
             where=errors.Where(file=file),
-            remedy="Known are COPY_ON_WRITE and MERGE_ON_READ.",
+            remedy="Known types are COPY_ON_WRITE and MERGE_ON_READ.",
         )
     return found
 
@@ -297,7 +295,7 @@ def _generator(raw: Mapping[str, str]) -> str:
 
 
 def _int(raw: Mapping[str, str], key: str, file: str) -> int:
-    """Return a number, 0 where it is missing."""
+    """Return a number, 0 if it is missing."""
     text = raw.get(key, "0").strip()
     if not _NUMBER.fullmatch(text):
         raise _corrupt("bad-value", f"{key} is {text[:50]!r}, not a number", file)
@@ -305,7 +303,7 @@ def _int(raw: Mapping[str, str], key: str, file: str) -> int:
 
 
 def _bool(raw: Mapping[str, str], key: str) -> bool:
-    """Return a flag as Java's `Boolean.parseBoolean` does."""
+    """Parse a flag as Java's `Boolean.parseBoolean` does."""
     return raw.get(key, "false").strip().lower() == "true"
 
 
@@ -315,7 +313,7 @@ def _list(text: str | None) -> tuple[str, ...]:
 
 
 def _checksum_ok(raw: Mapping[str, str]) -> bool | None:
-    """Return whether the checksum fits, None where there is none."""
+    """Return whether the checksum matches, None if there is none."""
     text = raw.get(_CHECKSUM)
     if text is None:
         return None
@@ -323,10 +321,10 @@ def _checksum_ok(raw: Mapping[str, str]) -> bool | None:
 
 
 def _corrupt(condition: str, message: str, file: str) -> errors.CorruptFileError:
-    """Return the error for a file that is not what it should be."""
+    """Return the error for an invalid properties file."""
     return errors.CorruptFileError(
         f"properties/{condition}",
         message,
         where=errors.Where(file=file),
-        remedy="Restore hoodie.properties, from its backup or from another copy of the table.",
+        remedy="Restore hoodie.properties from its backup or another copy of the table.",
     )

@@ -1,7 +1,7 @@
-"""Everything about a table's schema, under one name.
+"""The table's schema, with all functions on it under one name.
 
-Three schemas meet in a table: Parquet's (`parquet_schema`), Arrow's, in which this project thinks,
-and Avro's, which commits and footers have (`avro_schema`, `arrow_schema`).
+Three schemas meet in a table: Parquet's (`parquet_schema`), Arrow's, which this project uses
+internally, and Avro's, in commits and footers (`avro_schema`, `arrow_schema`).
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ _BY_LOGICAL_TYPE: Final = {
 class DifferenceKind(Enum):
     """How a field of one schema differs from that of another.
 
-    `NEW` is only in the second, `WIDER` has a type there that holds all values of the first's and
-    more, `CONFLICT` one that no schema can hold together with it.
+    `NEW`: only in the second. `WIDER`: its type in the second holds all values of the first's and
+    more. `CONFLICT`: no schema can hold both types.
     """
 
     NEW = auto()
@@ -85,12 +85,12 @@ class DifferenceKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One field of a schema that another one does not have so.
+    """A field that differs between two schemas.
 
     Attributes:
         kind: how it differs.
-        path: dotted path; `element` is that of a list, `value` that of a map.
-        current: the field of the first schema, None where it has none.
+        path: dotted path, with `element` for list items and `value` for map values.
+        current: the field of the first schema, None if it has none.
         found: the field of the second schema.
     """
 
@@ -101,19 +101,19 @@ class Difference:
 
 
 def differences(current: pa.Schema, found: pa.Schema) -> Iterator[Difference]:
-    """Yield where `found` has new fields and other types than `current`, in its order.
+    """Yield new fields and changed types of `found` against `current`, in order of `found`.
 
-    Fields that `found` lacks and narrower types are no differences. Of a new struct its own path
-    alone is yielded. A nested field that may be null in `found` alone is wider.
+    Ignores fields that `found` lacks and narrower types. A new struct yields its own path only. A
+    nested field that is nullable only in `found` is wider.
     """
     yield from _differences(_by_name(current), _by_name(found), "")
 
 
 def absent_fields(wanted: pa.Schema, found: pa.Schema) -> Iterator[tuple[str, pa.Field]]:
-    """Yield dotted path and field of what `wanted` has and `found` lacks, at any depth.
+    """Yield dotted path and field of each field of `wanted` that `found` lacks, at any depth.
 
-    Of a struct that is absent its own path alone is yielded. Fields of another structure in the two
-    are left to `differences`.
+    An absent struct yields its own path only. Fields that differ in structure are left to
+    `differences`.
     """
     yield from _absent(_by_name(wanted), _by_name(found), "")
 
@@ -124,12 +124,11 @@ def with_absent_fields(found: pa.Schema, wanted: pa.Schema) -> pa.Schema:
 
 
 def _by_name(fields: Iterable[pa.Field]) -> _Level:
-    """Return fields by their name."""
     return {field.name: field for field in fields}
 
 
 def _levels(left: pa.DataType, right: pa.DataType) -> tuple[_Level, _Level] | None:
-    """Return the fields inside two types of one structure, by the next step of their paths."""
+    """Return the fields inside two types of the same structure, by path segment."""
     if pa.types.is_struct(left) and pa.types.is_struct(right):
         return _by_name(left), _by_name(right)
     if pa.types.is_list(left) and pa.types.is_list(right):
@@ -140,7 +139,7 @@ def _levels(left: pa.DataType, right: pa.DataType) -> tuple[_Level, _Level] | No
 
 
 def _differences(current: _Level, found: _Level, above: str) -> Iterator[Difference]:
-    """Yield the differences of one level and all below it."""
+    """Yield the differences of one level and all levels below."""
     for name, field in found.items():
         path, known = f"{above}{name}", current.get(name)
         if known is None:
@@ -156,7 +155,7 @@ def _differences(current: _Level, found: _Level, above: str) -> Iterator[Differe
 
 
 def _of_leaf(current: pa.Field, found: pa.Field, path: str) -> Iterator[Difference]:
-    """Yield the difference of two types without a structure in common."""
+    """Yield the difference of two types without a common structure."""
     union = unify([pa.schema([("", kind)]) for kind in (current.type, found.type)])
     if union.conflicts:
         yield Difference(kind=DifferenceKind.CONFLICT, path=path, current=current, found=found)
@@ -165,7 +164,7 @@ def _of_leaf(current: pa.Field, found: pa.Field, path: str) -> Iterator[Differen
 
 
 def _absent(wanted: _Level, found: _Level, above: str) -> Iterator[tuple[str, pa.Field]]:
-    """Yield what one level lacks, and all below it."""
+    """Yield the absent fields of one level and all levels below."""
     for name, field in wanted.items():
         path, there = f"{above}{name}", found.get(name)
         if there is None:
@@ -175,7 +174,7 @@ def _absent(wanted: _Level, found: _Level, above: str) -> Iterator[tuple[str, pa
 
 
 def _filled(found: _Level, wanted: _Level) -> list[pa.Field]:
-    """Return the fields of one level, then those that it lacks."""
+    """Return the fields of one level, followed by the absent ones."""
     own = [
         field.with_type(_filled_type(field.type, wanted[name].type)) if name in wanted else field
         for name, field in found.items()
@@ -184,7 +183,7 @@ def _filled(found: _Level, wanted: _Level) -> list[pa.Field]:
 
 
 def _filled_type(found: pa.DataType, wanted: pa.DataType) -> pa.DataType:
-    """Return a type with the fields that it lacks."""
+    """Return a type with its absent fields added."""
     inside = _levels(found, wanted)
     if inside is None:
         return found
@@ -197,9 +196,9 @@ def _filled_type(found: pa.DataType, wanted: pa.DataType) -> pa.DataType:
 def parquet_schema(metadata: pq.FileMetaData) -> pa.Schema:
     """Return the columns of a footer, without metadata of schema or fields.
 
-    List items are called `element`, map entries `key` and `value`. INT96 is a timestamp in
-    microseconds, UTC; ENUM and JSON are strings. Types that Spark has no reader for keep an Arrow
-    type that `check_schema` refuses. Costs one copy of the footer where it has `ARROW:schema`.
+    List items are named `element`, map entries `key` and `value`. INT96 is a timestamp in
+    microseconds, UTC; ENUM and JSON are strings. Types that Spark cannot read keep an Arrow type
+    that `check_schema` refuses. Costs one copy of the footer if it has `ARROW:schema`.
     """
     if _ARROW_KEY in (metadata.metadata or {}):
         metadata = _without_arrow_schema(metadata)
@@ -216,7 +215,7 @@ def int96_columns(metadata: pq.FileMetaData) -> tuple[str, ...]:
 
 
 def _without_arrow_schema(metadata: pq.FileMetaData) -> pq.FileMetaData:
-    """Return the footer with its Arrow schema under another key, where nobody looks for it."""
+    """Return the footer with its Arrow schema under a key that is not read."""
     out = BytesIO()
     metadata.write_metadata_file(out)
     return pq.read_metadata(BytesIO(out.getvalue().replace(_ARROW_KEY, _IGNORED_KEY)))

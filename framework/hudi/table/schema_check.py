@@ -1,4 +1,4 @@
-"""Which schemas a Parquet file may have in a Hudi table, and how rows fit a table's columns."""
+"""Checks on the schemas of Parquet files in a Hudi table, and casts to a table's columns."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _AVRO_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaIssue:
-    """One reason against a schema.
+    """One problem of a schema.
 
     Attributes:
         condition: stable id, `schema/...`.
         column: dotted path of the column; `""` is the whole schema.
         message: one sentence.
-        remedy: what to do.
-        full_record_helps: whether a copy of the rows in `full_record_schema` has no such issue.
+        remedy: the fix.
+        full_record_helps: whether a copy of the rows in `full_record_schema` avoids the issue.
     """
 
     condition: str
@@ -47,9 +47,9 @@ class SchemaIssue:
 
 
 def check_schema(schema: pa.Schema) -> tuple[SchemaIssue, ...]:
-    """Return every issue of data columns, in column order; none means that all of it is readable.
+    """Return every issue of the data columns, in column order; empty if all are readable.
 
-    Names must be Avro's, which `ARROW:schema` cannot soften: give what `parquet_schema` returns.
+    Names must be valid in Avro, also those of `ARROW:schema`: pass the result of `parquet_schema`.
     """
     if not len(schema):
         return (_issue("no-columns", "", "the files have no columns", "Check the source."),)
@@ -58,29 +58,29 @@ def check_schema(schema: pa.Schema) -> tuple[SchemaIssue, ...]:
 
 
 def is_internal_column(name: str) -> bool:
-    """Whether a scan by Spark, or a reader of ours, has a column of this name in any table."""
+    """Whether Spark's scans or our readers use this column name internally."""
     lowered = name.lower()
     return lowered in set(SparkColumn) or lowered.startswith(ReservedPrefix.LAKESTRAP)
 
 
 def _reserved_issue(name: str) -> SchemaIssue | None:
-    """Return what is wrong with a top-level name that has a meaning of its own."""
-    remedy = "Rename the column, or leave it out."
+    """Return the issue of a reserved top-level name, None for others."""
+    remedy = "Rename the column, or remove it."
     if name.lower().startswith(ReservedPrefix.HUDI):
         return _issue("meta-column", name, f"column '{name}' is reserved for Hudi", remedy)
     if is_internal_column(name):
         owner = "Spark" if name.lower() in set(SparkColumn) else "Lakestrap"
-        message = f"column '{name}' has a name that {owner} uses itself when it reads files"
+        message = f"column '{name}' has a name that {owner} uses internally when reading files"
         return _issue("reserved-column", name, message, remedy)
     return None
 
 
 def full_record_schema(schema: pa.Schema) -> pa.Schema:
-    """Return the schema with types that Spark reads, for the types that have one without loss.
+    """Return the schema with unreadable types replaced by lossless types that Spark reads.
 
-    Nanoseconds and milliseconds become microseconds (the cast must fail where digits are lost),
-    half floats become floats, unsigned integers the next wider signed ones, and bytes of a fixed
-    length plain ones, as Avro and Spark have them.
+    Nanoseconds and milliseconds become microseconds (the cast must fail if digits are lost), half
+    floats become floats, unsigned integers the next wider signed ones, and fixed-length bytes
+    plain ones, as in Avro and Spark.
     """
     return pa.schema([_readable_field(field) for field in schema])
 
@@ -88,14 +88,14 @@ def full_record_schema(schema: pa.Schema) -> pa.Schema:
 def millisecond_columns(schema: pa.Schema) -> tuple[str, ...]:
     """Return the dotted paths of timestamps in milliseconds.
 
-    They are read right by every release, but Apache Hudi 0.15.0 takes them for microseconds when
-    it rewrites their rows, without an error: 1999 becomes 1970.
+    Every release reads them correctly, but Apache Hudi 0.15.0 treats them as microseconds when it
+    rewrites their rows, without an error: 1999 becomes 1970.
     """
     return tuple(path for field in schema for path in _milliseconds(field.type, field.name))
 
 
 def _fields_issues(fields: Sequence[pa.Field], path: str) -> Iterator[SchemaIssue]:
-    """Yield the issues of one level and all below it."""
+    """Yield the issues of one level and all levels below."""
     lowered = Counter(field.name.lower() for field in fields)
     exact = Counter(field.name for field in fields)
     for field in fields:
@@ -107,7 +107,7 @@ def _fields_issues(fields: Sequence[pa.Field], path: str) -> Iterator[SchemaIssu
 def _name_issues(
     name: str, column: str, exact: Counter[str], lowered: Counter[str]
 ) -> Iterator[SchemaIssue]:
-    """Yield what is wrong with one name among its siblings."""
+    """Yield the issues of one name among its siblings."""
     if not _AVRO_NAME.fullmatch(name):
         yield _issue(
             "name-not-avro",
@@ -121,13 +121,13 @@ def _name_issues(
         yield _issue(
             "same-but-case",
             column,
-            f"column '{column}' differs from another one by case only, which Spark takes as one",
+            f"column '{column}' differs from another by case only, and Spark treats both as one",
             "Rename one of them in the source.",
         )
 
 
 def _type_issues(kind: pa.DataType, column: str) -> Iterator[SchemaIssue]:
-    """Yield what is wrong with one type and the types inside it."""
+    """Yield the issues of one type and the types inside it."""
     if pa.types.is_struct(kind):
         if not kind.num_fields:
             why = f"column '{column}' is a struct without fields, which Spark cannot read"
@@ -142,7 +142,7 @@ def _type_issues(kind: pa.DataType, column: str) -> Iterator[SchemaIssue]:
 
 
 def _map_issues(kind: pa.DataType, column: str) -> Iterator[SchemaIssue]:
-    """Yield what is wrong with a map."""
+    """Yield the issues of a map."""
     if not pa.types.is_string(kind.key_type):
         yield _issue(
             "map-key-not-string",
@@ -154,7 +154,7 @@ def _map_issues(kind: pa.DataType, column: str) -> Iterator[SchemaIssue]:
 
 
 def _leaf_issues(kind: pa.DataType, column: str) -> Iterator[SchemaIssue]:
-    """Yield what is wrong with a type without children."""
+    """Yield the issues of a leaf type."""
     for check, condition, why in _UNREADABLE:
         if check(kind):
             readable = _readable_type(kind)
@@ -172,7 +172,7 @@ def _leaf_issues(kind: pa.DataType, column: str) -> Iterator[SchemaIssue]:
 
 
 def _is_nanoseconds(kind: pa.DataType) -> bool:
-    """Whether it is a timestamp finer than Spark's."""
+    """Whether it is a timestamp with more precision than Spark's."""
     return bool(pa.types.is_timestamp(kind)) and kind.unit == "ns"
 
 
@@ -203,22 +203,21 @@ _KNOWN: Final[tuple[Callable[[pa.DataType], bool], ...]] = (
     pa.types.is_decimal128,
 )
 _UNREADABLE: Final[tuple[tuple[Callable[[pa.DataType], bool], str, str], ...]] = (
-    (_is_nanoseconds, "nanosecond-timestamp", "Spark reads no nanoseconds"),
+    (_is_nanoseconds, "nanosecond-timestamp", "Spark cannot read nanoseconds"),
     (pa.types.is_time, "time", "Spark has no type for a time of day"),
     (pa.types.is_float16, "float16", "Spark has no half-precision floats"),
     (pa.types.is_unsigned_integer, "unsigned-integer", "Spark and Avro have no unsigned integers"),
-    (_is_wide_decimal, "decimal-too-wide", "Spark's decimals have 38 digits at most"),
+    (_is_wide_decimal, "decimal-too-wide", "Spark's decimals have at most 38 digits"),
     (lambda kind: not _is_known(kind), "type-not-readable", "Spark has no reader for it"),
 )
 
 
 def _readable_field(field: pa.Field) -> pa.Field:
-    """Return a field of a readable type."""
     return pa.field(field.name, _readable_type(field.type), nullable=field.nullable)
 
 
 def _readable_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type that holds all values of `kind` and that Spark reads; else `kind`."""
+    """Return the type readable by Spark that holds all values of `kind`, or `kind` if none."""
     if pa.types.is_struct(kind):
         return pa.struct([_readable_field(child) for child in kind])
     if pa.types.is_map(kind):
@@ -255,7 +254,6 @@ def _milliseconds(kind: pa.DataType, path: str) -> Iterator[str]:
 def _issue(
     condition: str, column: str, message: str, remedy: str, *, helps: bool = False
 ) -> SchemaIssue:
-    """Return one issue."""
     return SchemaIssue(
         condition=f"schema/{condition}",
         column=column,
@@ -268,7 +266,7 @@ def _issue(
 def fitted(rows: pa.Table, schema: pa.Schema, *, where: Where | None = None) -> pa.Table:
     """Return the rows with the columns of `schema`, in its order and types.
 
-    Columns that are absent are null, those that the schema lacks are dropped.
+    Absent columns are null; columns that the schema lacks are dropped.
 
     Raises:
         CorruptFileError: `file/value-does-not-fit`.
@@ -279,7 +277,7 @@ def fitted(rows: pa.Table, schema: pa.Schema, *, where: Where | None = None) -> 
             "file/value-does-not-fit",
             f"row {row}: {message}",
             where=where,
-            remedy="Read the table with Apache Hudi; report how the file was made.",
+            remedy="Read the table with Apache Hudi, and report which writer made the file.",
         )
 
     columns = [fitted_column(rows, field, fault) for field in schema]
@@ -290,10 +288,10 @@ def fitted(rows: pa.Table, schema: pa.Schema, *, where: Where | None = None) -> 
 
 
 def fitted_column(rows: Any, field: pa.Field, fault: Callable[[str, int], CorruptFileError]) -> Any:
-    """Return one column of a table or record batch in the field's type, null where it is absent.
+    """Return one column of a table or record batch in the field's type, null if absent.
 
     Raises:
-        CorruptFileError: what `fault` makes of a message and the number, from 0, of the first row
+        CorruptFileError: made by `fault` from a message and the number, from 0, of the first row
             whose value does not fit.
     """
     at = rows.schema.get_field_index(field.name)
@@ -310,7 +308,7 @@ def fitted_column(rows: Any, field: pa.Field, fault: Callable[[str, int], Corrup
 
 
 def _first_misfit(column: Any, kind: pa.DataType) -> int:
-    """Return the first row that has no value in a type; some row has none."""
+    """Return the first row whose value does not fit a type; there must be one."""
     first, end = 0, len(column)
     while end - first > 1:
         middle = (first + end) // 2

@@ -13,14 +13,14 @@ __all__ = ["SchemaConflict", "UnifiedSchema", "Widening", "unify", "widenings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaConflict:
-    """Two schemas that no table can hold together.
+    """A column for which two schemas cannot be combined in one table.
 
     Attributes:
         column: dotted path of the column.
         left: type in the schema at `left_index`, the first that had the column.
         right: type in the schema at `right_index`.
-        left_index: position, from 0, among the schemas that were given.
-        right_index: the same; always greater than `left_index`.
+        left_index: position of that schema, from 0.
+        right_index: likewise; always greater than `left_index`.
     """
 
     column: str
@@ -32,7 +32,7 @@ class SchemaConflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnifiedSchema:
-    """The schema of all files; where there are conflicts, the first type of a column stands."""
+    """The schema of all files; a column with a conflict keeps its first type."""
 
     schema: pa.Schema
     conflicts: tuple[SchemaConflict, ...]
@@ -43,8 +43,8 @@ def unify(schemas: Iterable[pa.Schema]) -> UnifiedSchema:
 
     Columns keep the order of their first appearance. A column that some schema lacks, or has as
     nullable, is nullable. Integers widen to longer ones, float to double, decimals of one scale to
-    more digits, milliseconds to microseconds, bytes of a fixed length to plain ones. Give distinct
-    schemas: it costs one pass over each.
+    more digits, milliseconds to microseconds, fixed-length bytes to plain bytes. Costs one pass
+    over each schema, so pass distinct ones.
     """
     union = _Union()
     for index, schema in enumerate(schemas):
@@ -54,11 +54,11 @@ def unify(schemas: Iterable[pa.Schema]) -> UnifiedSchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Widening:
-    """A leaf that has another type in a table than in a file.
+    """A leaf whose type in a table differs from its type in a file.
 
     Attributes:
         narrow: its type in the file.
-        is_nested: whether it lies in a struct, list or map.
+        is_nested: whether it is in a struct, list or map.
     """
 
     narrow: pa.DataType
@@ -68,10 +68,10 @@ class Widening:
 def widenings(
     narrow: pa.DataType, wide: pa.DataType, *, is_nested: bool = False
 ) -> Iterator[Widening]:
-    """Yield leaves of `narrow` with another type in `wide`, which `unify` made of it and others.
+    """Yield leaves of `narrow` whose type differs in `wide`, a union that includes `narrow`.
 
-    Fields that only `wide` has count not, nor do bytes of a fixed length among plain ones: every
-    reader takes the one for the other.
+    Skips fields that only `wide` has, and fixed-length bytes versus plain ones, which every reader
+    treats alike.
     """
     if pa.types.is_struct(narrow) and pa.types.is_struct(wide):
         pairs = [(f.type, wide.field(f.name).type) for f in narrow]
@@ -88,12 +88,12 @@ def widenings(
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
-    """Whether it is a type of bytes, of whatever length."""
+    """Whether it is a type of bytes, of any length."""
     return bool(pa.types.is_binary(kind) or pa.types.is_fixed_size_binary(kind))
 
 
 class _Union:
-    """Gathers fields by name."""
+    """Merges fields by name."""
 
     def __init__(self) -> None:
         self.conflicts: list[SchemaConflict] = []
@@ -102,11 +102,11 @@ class _Union:
         self._schemas = 0
 
     def fields(self) -> list[pa.Field]:
-        """Return the fields gathered, in order of appearance."""
+        """Return the merged fields in order of appearance."""
         return list(self._fields.values())
 
     def add(self, schema: pa.Schema, index: int) -> None:
-        """Take in one more schema."""
+        """Add a schema."""
         for field in schema:
             self._add_field(field, index)
         for name in self._fields.keys() - set(schema.names):
@@ -114,7 +114,7 @@ class _Union:
         self._schemas += 1
 
     def _add_field(self, field: pa.Field, index: int) -> None:
-        """Take in one field; a column that earlier schemas lacked is nullable."""
+        """Add one field; a column that earlier schemas lacked is nullable."""
         known = self._fields.get(field.name)
         if known is None:
             self._first[field.name] = index
@@ -140,7 +140,7 @@ _Faults = list[tuple[str, pa.DataType, pa.DataType]]
 
 
 def _wider(left: pa.DataType, right: pa.DataType, path: str) -> tuple[pa.DataType, _Faults]:
-    """Return the type that holds both, and where there is none."""
+    """Return the type that holds both, and the conflicts."""
     if left == right:
         return left, []
     if pa.types.is_struct(left) and pa.types.is_struct(right):
@@ -156,7 +156,6 @@ def _wider(left: pa.DataType, right: pa.DataType, path: str) -> tuple[pa.DataTyp
 
 
 def _wider_field(left: pa.Field, right: pa.Field, path: str) -> tuple[pa.Field, _Faults]:
-    """Return the field that holds both."""
     kind, faults = _wider(left.type, right.type, path)
     return pa.field(left.name, kind, nullable=left.nullable or right.nullable), faults
 
@@ -164,7 +163,6 @@ def _wider_field(left: pa.Field, right: pa.Field, path: str) -> tuple[pa.Field, 
 def _wider_struct(
     left: pa.StructType, right: pa.StructType, path: str
 ) -> tuple[pa.DataType, _Faults]:
-    """Return the struct with the fields of both."""
     others = {field.name: field for field in right}
     fields: list[pa.Field] = []
     faults: _Faults = []
@@ -183,7 +181,7 @@ _INTEGERS: Final = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 
 
 def _wider_leaf(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
-    """Return the wider of two types without children, None if neither holds the other."""
+    """Return the wider of two leaf types, None if neither holds the other."""
     if left in _INTEGERS and right in _INTEGERS:
         return max(left, right, key=_INTEGERS.index)
     if {left, right} == {pa.float32(), pa.float64()}:

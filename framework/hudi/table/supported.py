@@ -1,4 +1,4 @@
-"""Entries of `hoodie.properties` with which a table cannot be read right, or not be written."""
+"""Entries of `hoodie.properties` that make a table unreadable or unwritable here."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ META_FIELDS: Final = "hoodie.populate.meta.fields"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unsupported:
-    """An entry that says something of the table that this version does not do.
+    """An entry with a value that this version does not support.
 
     Attributes:
-        key: of `hoodie.properties`.
-        value: that the table has.
-        why: what it means, as the end of a sentence.
-        reads: whether the table cannot be read either; if not, it only cannot be written.
+        key: its key in `hoodie.properties`.
+        value: the table's value.
+        why: its meaning, as the end of a sentence.
+        reads: whether it also prevents reading; if not, only writing.
     """
 
     key: str
@@ -32,7 +32,7 @@ class Unsupported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
-    """What an entry must say, in lower case; a missing one says so too."""
+    """The required value of an entry, in lower case; also the default of a missing entry."""
 
     key: str
     must_be: str
@@ -44,7 +44,7 @@ _ENTRIES: Final = (
     _Entry(
         key="hoodie.table.base.file.format",
         must_be="parquet",
-        why="its base files are no Parquet",
+        why="its base files are not Parquet",
         reads=True,
     ),
     _Entry(
@@ -56,25 +56,25 @@ _ENTRIES: Final = (
     _Entry(
         key="hoodie.partition.metafile.use.base.format",
         must_be="false",
-        why="its partition metadata are Parquet files, which are not looked for",
+        why="its partition metadata are Parquet files, which this version does not read",
         reads=True,
     ),
-    _Entry(key=META_FIELDS, must_be="true", why="its rows have no record key to be found by"),
+    _Entry(key=META_FIELDS, must_be="true", why="its rows have no record key"),
     _Entry(
         key="hoodie.table.cdc.enabled",
         must_be="false",
-        why="each commit must write change data, which this version does not",
+        why="each commit must write change data, which this version does not support",
     ),
     _Entry(
         key="hoodie.datasource.write.drop.partition.columns",
         must_be="false",
-        why="its files leave out the partition columns, which this version writes",
+        why="its files omit the partition columns, which this version writes",
     ),
 )
 
 
 def unsupported_entries(properties: TableProperties) -> Iterator[Unsupported]:
-    """Yield each entry that this version cannot follow, those against reading first."""
+    """Yield each unsupported entry, those that prevent reading first."""
     for entry in _ENTRIES:
         value = properties.raw.get(entry.key, entry.must_be)
         if value.strip().lower() != entry.must_be:

@@ -1,4 +1,4 @@
-"""What cleaning left of the past: slices before a bound may be gone (format sheet, section 2.7)."""
+"""Limits that cleaning sets on time travel (format sheet, section 2.7)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _BOUNDS: Final = ("earliestCommitToRetain", "lastCompletedCommitTimestamp", "sta
 
 
 def check_not_cleaned(storage: Storage, timeline: Timeline, instant: str) -> None:
-    """Raise where slices that made up the table at `instant` may have been deleted.
+    """Raise if slices that made up the table at `instant` may have been deleted.
 
-    `timeline` is the whole one. What a savepoint holds is never cleaned. Costs one small read per
-    completed clean.
+    `timeline` must be the whole timeline. Slices under a savepoint are never cleaned. Costs one
+    small read per completed clean.
 
     Raises:
         UnsupportedTableError: `read/cleaned`, `read/archived`, `read/before-table`.
@@ -29,25 +29,24 @@ def check_not_cleaned(storage: Storage, timeline: Timeline, instant: str) -> Non
         return
     data = [each for each in timeline.instants if each.is_completed]
     if not data or instant < data[0].requested_time:
-        raise _lost("before-table", "nothing on the timeline is as old", instant)
+        raise _lost("before-table", "the timeline starts later", instant)
     if timeline.first_active is not None and instant < timeline.first_active:
         message = f"instants before {timeline.first_active} were archived"
         raise _lost("archived", message, instant)
     for clean in _of(timeline, Action.CLEAN):
         bound = _bound(storage, clean)
         if instant < bound:
-            raise _lost("cleaned", f"slices before {bound} were cleaned away", instant)
+            raise _lost("cleaned", f"slices before {bound} were cleaned", instant)
 
 
 def _of(timeline: Timeline, action: Action) -> list[Instant]:
-    """Return the completed instants of an action."""
     return [each for each in timeline.completed if each.action is action]
 
 
 def _bound(storage: Storage, clean: Instant) -> str:
-    """Return the first instant at which a clean left all slices.
+    """Return the first instant whose slices a clean left complete, `""` if it deleted nothing.
 
-    A clean that goes by the number of versions names no commit; then it is the last one before it.
+    A clean by number of versions names no commit; then it is the last commit before the clean.
     """
     with storage.open_input(clean.path) as source:
         found = read_container(
@@ -59,10 +58,10 @@ def _bound(storage: Storage, clean: Instant) -> str:
 
 
 def _lost(condition: str, message: str, instant: str) -> UnsupportedTableError:
-    """Return the error for a state of the table that is not known any more."""
+    """Return the error for a state of the table that is no longer available."""
     return UnsupportedTableError(
         f"read/{condition}",
         f"the table as of {instant} cannot be read: {message}",
         where=Where(instant=instant),
-        remedy="Choose a later moment; a savepoint keeps one from now on.",
+        remedy="Choose a later time; a savepoint keeps a state from being cleaned.",
     )

@@ -1,9 +1,9 @@
-"""Wall time as a port, the next free instant, and instants for times that users write.
+"""Wall time as a port, the next free instant, and instants for times written by users.
 
-The format sheet, section 2.1, has the form. Instants are UTC whatever the machine's zone is, and
-greater than everything on the timeline, unfinished instants included: a clock that stands still or
-steps back cannot make one twice. Instants are compared as text, so a time that a user writes
-becomes 17 digits: the last instant that it includes.
+The format sheet, section 2.1, has the format. Instants are UTC regardless of the machine's zone,
+and greater than every instant on the timeline, pending ones included, so a clock that stops or
+steps back cannot repeat one. Instants are compared as text, so a user's time becomes 17 digits: the
+last instant that it includes.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that stands until it is set."""
+    """A clock that changes only when set."""
 
     def __init__(self, now_ms: int = 1_767_225_600_000) -> None:
         self._now_ms = now_ms
 
     def now_ms(self) -> int:
-        """Return what was set last."""
+        """Return the time set last."""
         return self._now_ms
 
     def advance(self, by_ms: int) -> None:
-        """Go on, or back, by so many milliseconds."""
+        """Move forward by `by_ms` milliseconds, or back if negative."""
         self._now_ms += by_ms
 
 
@@ -72,12 +72,12 @@ def instant_at(epoch_ms: int) -> str:
 def next_instant(clock: Clock, timeline: Timeline, *, skew_ms: int = DEFAULT_SKEW_MS) -> str:
     """Return an instant greater than every instant of `timeline`, pending ones included.
 
-    It is the present, or one millisecond after the last instant where that lies up to `skew_ms`
-    ahead of the present.
+    It is the current time, or one millisecond after the last instant if that is up to `skew_ms`
+    ahead of the current time.
 
     Raises:
-        CommitConflictError: `timeline/clock-behind` where the last instant lies further ahead, or
-            is no time at all.
+        CommitConflictError: `timeline/clock-behind` if the last instant is further ahead, or is
+            not a time.
     """
     now_ms = clock.now_ms()
     present = instant_at(now_ms)
@@ -90,13 +90,13 @@ def next_instant(clock: Clock, timeline: Timeline, *, skew_ms: int = DEFAULT_SKE
             "timeline/clock-behind",
             f"this machine's clock says {present} (UTC), but the table has an instant at {last}",
             where=Where(instant=last),
-            remedy="Set the clocks of all writers, or wait until the time has passed.",
+            remedy="Correct the clocks of all writers, or wait until that time has passed.",
         )
     return instant_at(last_ms + 1)
 
 
 def _epoch_ms(requested_time: str) -> int | None:
-    """Return the moment of an instant, None where it is none; Java reads 14 digits as `….999`."""
+    """Return the time of an instant, None if it is not one; Java reads 14 digits as `….999`."""
     text = requested_time
     if len(text) == _SECONDS_DIGITS:
         text += "999"
@@ -108,22 +108,22 @@ def _epoch_ms(requested_time: str) -> int | None:
 
 
 Moment = str | date | datetime
-"""An instant (14 or 17 digits), an ISO date or time as text, or Python's own."""
+"""An instant (14 or 17 digits), an ISO date or time as text, or Python's date or datetime."""
 
 _INSTANT: Final = re.compile(r"[0-9]{14}(?:[0-9]{3})?")
 _LAST_OF_SECOND: Final = "999"
 
 
 def instant_of(moment: Moment, timeline: Timeline, timezone: str) -> str:
-    """Return the instant that a moment stands for; what it includes is not greater.
+    """Return the last instant that a moment includes.
 
-    A date means its beginning. Text and times without a zone are in the table's own zone. An
-    instant of 14 digits means its whole second, unless the timeline has exactly that one.
+    A date means its start. Text and times without a zone are in the table's zone. An
+    instant of 14 digits means its whole second, unless the timeline has exactly that instant.
 
     Args:
-        moment: of a user.
-        timeline: of the table.
-        timezone: of the table's instants: `UTC`, or `LOCAL` for the zone of whoever wrote them.
+        moment: as written by the user.
+        timeline: the table's timeline.
+        timezone: of the table's instants: `UTC`, or `LOCAL` for their writer's zone.
 
     Raises:
         PlanError: `read/moment-not-readable`, `read/moment-has-a-zone`.
@@ -140,14 +140,14 @@ def instant_of(moment: Moment, timeline: Timeline, timezone: str) -> str:
             raise PlanError(
                 "read/moment-has-a-zone",
                 f"{moment} has a time zone, but the table's instants are local times of its writer",
-                remedy="Give the instant itself, or a time without a zone, in the writer's zone.",
+                remedy="Pass the instant itself, or a time without a zone, in the writer's zone.",
             )
         when = when.astimezone(UTC)
     return f"{when:%Y%m%d%H%M%S}{when.microsecond // 1000:03}"
 
 
 def _parsed(text: str) -> datetime:
-    """Return a date or time in ISO's form."""
+    """Parse a date or time in ISO format."""
     try:
         return datetime.fromisoformat(text)
     except ValueError as error:

@@ -1,7 +1,7 @@
-"""The files that a commit names, decoded partition by partition (format sheet, section 2.5).
+"""The files of a commit, decoded partition by partition (format sheet, section 2.5).
 
-A commit of 250,000 files is some 150 MB of JSON. It is split into partitions first, without looking
-into them, and a partition is decoded when it is asked for: memory holds the text and one partition.
+A commit of 250,000 files is about 150 MB of JSON. It is first split into undecoded partitions, and
+each partition is decoded on demand: memory holds the text and one partition.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _T = TypeVar("_T")
 
 
 class FileStat(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """What a HoodieWriteStat or HoodieDeltaWriteStat says, under Hudi's names.
+    """A HoodieWriteStat or HoodieDeltaWriteStat, under Hudi's names.
 
-    `log_version` is None for a base file. `file_size_in_bytes` counts what the commit itself wrote:
-    for a log file that was there before, the bytes from `log_offset` on.
+    `log_version` is None for a base file. `file_size_in_bytes` counts the bytes the commit itself
+    wrote: for a log file that existed before, those from `log_offset` on.
     """
 
     file_id: str
@@ -45,7 +45,7 @@ class FileStat(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
     @property
     def size(self) -> int:
-        """Bytes of the file once the commit was complete; 0 where the commit does not say it."""
+        """Bytes of the file after the commit; 0 if the commit does not record it."""
         written = self.file_size_in_bytes
         return max(self.log_offset, 0) + written if written > 0 else 0
 
@@ -62,7 +62,7 @@ class CommitBody:
     """The files of one commit.
 
     Attributes:
-        file: of the commit, as errors name it.
+        file: path of the commit's file, for errors.
         replaced: file ids that a replacecommit hides, by partition path; empty for other actions.
     """
 
@@ -72,11 +72,11 @@ class CommitBody:
 
     @property
     def partitions(self) -> Sequence[str]:
-        """Paths of the partitions that the commit wrote to, in its order."""
+        """Paths of the partitions that the commit wrote to, in the commit's order."""
         return tuple(self._stats)
 
     def stats(self, partition_path: str) -> list[FileStat]:
-        """Return the files of a partition in the commit's order; none where it is not named.
+        """Return the files of a partition in the commit's order; empty for an unknown partition.
 
         Raises:
             CorruptFileError: `timeline/corrupt-commit`.
@@ -100,10 +100,10 @@ _DOCUMENT: Final = msgspec.json.Decoder(_Document)
 
 
 def read_commit_body(storage: Storage, path: str) -> CommitBody:
-    """Return the files that a commit names; reads all of its file.
+    """Return the files of a commit; reads its whole file.
 
     Raises:
-        CorruptFileError: `timeline/empty-commit` for a completed instant without a byte,
+        CorruptFileError: `timeline/empty-commit` for an empty completed instant,
             `timeline/corrupt-commit`.
     """
     place = f"{storage.location}/{path}"
@@ -119,16 +119,16 @@ def read_commit_body(storage: Storage, path: str) -> CommitBody:
 
 
 def read_commit(storage: Storage, path: str) -> Iterator[WriteStat]:
-    """Yield the written files of a commit in its order.
+    """Yield the written files of a commit in the commit's order.
 
     Raises:
-        CorruptFileError: as of `read_commit_body`.
+        CorruptFileError: as in `read_commit_body`.
     """
     return read_commit_body(storage, path).files()
 
 
 def _has_content(data: bytes, place: str) -> bool:
-    """Return whether there is a commit to decode: an empty pending instant is legal.
+    """Return whether there is a commit to decode; an empty pending instant is legal.
 
     Raises:
         CorruptFileError: `timeline/empty-commit`.
@@ -140,14 +140,13 @@ def _has_content(data: bytes, place: str) -> bool:
         return False
     raise CorruptFileError(
         "timeline/empty-commit",
-        "the completed instant is empty: what it wrote cannot be known",
+        "the completed instant is empty, so its files are unknown",
         where=Where(file=place, instant=instant.requested_time),
         remedy="The file is damaged; restore it from a copy, nothing was changed.",
     )
 
 
 def _decoded(decoder: msgspec.json.Decoder[_T], data: Any, place: str) -> _T:
-    """Decode JSON into its type."""
     try:
         return decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -160,7 +159,7 @@ def _decoded(decoder: msgspec.json.Decoder[_T], data: Any, place: str) -> _T:
 
 
 def _write_stat(stat: FileStat, partition: str) -> WriteStat:
-    """Return a statistic in our words."""
+    """Return a statistic under our names."""
     previous = stat.prev_commit
     version = stat.log_version
     return WriteStat(

@@ -1,8 +1,8 @@
-"""What a commit says about itself (format sheet, section 2.5), written and read as a stream.
+"""The content of a commit (format sheet, section 2.5), written and read as a stream.
 
 We write `extraMetadata` first, so that our facts are at the head of the file; Apache Hudi writes it
-last, and the order is free. A pending instant of ours holds the same object without statistics;
-what a requested replacecommit holds instead is described in `requested_replace`.
+last, and the order is free. Our pending instants hold the same object without statistics, except a
+requested replacecommit, see `commit.intent.requested_replace_bytes`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _text: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitHead:
-    """What a commit says besides its files.
+    """The content of a commit besides its files.
 
     Attributes:
         extra: `extraMetadata`; `schema` is the Avro schema without meta columns.
@@ -55,11 +55,11 @@ class CommitHead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogAppend:
-    """What a commit says of a log file beyond what it says of any file.
+    """The additional statistics of a log file.
 
     Attributes:
-        version: the one in the file's name.
-        base_file: name of the slice's base file, `""` where it has none.
+        version: the version in the file's name.
+        base_file: name of the slice's base file, `""` if it has none.
     """
 
     version: int
@@ -74,13 +74,13 @@ class WriteStat:
         file_id: file group of the file.
         path: relative to the table.
         partition_path: `""` in unpartitioned tables.
-        rows: all rows of the file; of a base file also those that were kept.
+        rows: all rows of the file; in a base file, including those that were kept.
         inserts: rows that are new.
         updates: rows that changed.
-        deletes: rows of the slice before that are gone; keys that a log file deletes.
+        deletes: rows removed from the previous slice; in a log file, keys that it deletes.
         size: bytes.
-        previous: instant of the slice before, for a log file that of the slice it belongs to; None
-            for a new file group.
+        previous: instant of the previous slice, for a log file that of its own slice; None for a
+            new file group.
         log: None for a base file.
     """
 
@@ -106,14 +106,14 @@ def write_commit(
     """Write a commit as JSON and return the number of files in it.
 
     Args:
-        out: where the bytes go.
+        out: the output.
         head: written first.
-        stats: partitions with their files; each partition once, read once and never held.
+        stats: partitions with their files; each partition once. Streamed, not held in memory.
         replaced: file ids that a replacecommit hides, by partition path; may be empty. None for
             every other action. It comes before the files, since every view reads it.
 
     Raises:
-        CorruptFileError: `timeline/partition-twice`; the object would lose files.
+        CorruptFileError: `timeline/partition-twice`, since the object would lose files.
     """
     text = _TextOutput(out)
     text.write(f'{{"extraMetadata":{_text(_with_checksum(head.extra))},\n')
@@ -128,9 +128,9 @@ def write_commit(
 
 
 def _with_checksum(extra: Mapping[str, str]) -> dict[str, str]:
-    """Return `extraMetadata` with a checksum of it where it holds a schema.
+    """Return `extraMetadata`, with its checksum if it holds a schema.
 
-    One bit of a schema renames a column, which would be null in each row.
+    One flipped bit of a schema renames a column, which would be null in each row.
     """
     return {**extra, **({_CHECKSUM: _checksum(extra)} if _SCHEMA in extra else {})}
 
@@ -142,7 +142,7 @@ def _checksum(extra: Mapping[str, str]) -> str:
 
 
 def _write_replaced(text: _TextOutput, replaced: Mapping[str, Iterable[str]]) -> None:
-    """Write the member that a replacecommit has beyond a commit, with the comma after it."""
+    """Write the additional member of a replacecommit and the comma after it."""
     text.write(f'"{_REPLACED}":{{')
     for place, (partition, file_ids) in enumerate(replaced.items()):
         text.write(f"{',' if place else ''}\n{_text(partition)}:{_text(list(file_ids))}")
@@ -157,7 +157,7 @@ def _write_stats(text: _TextOutput, stats: Iterable[tuple[str, Iterable[WriteSta
         if partition in seen:
             raise CorruptFileError(
                 "timeline/partition-twice",
-                "the files of a partition do not follow each other",
+                "the files of a partition are not contiguous",
                 where=Where(partition=partition),
             )
         text.write(f"{',' if seen else ''}\n{_text(partition)}:[")
@@ -172,9 +172,9 @@ def _write_stats(text: _TextOutput, stats: Iterable[tuple[str, Iterable[WriteSta
 def read_commit_head(storage: Storage, path: str) -> CommitHead:
     """Return the head of a commit or pending instant.
 
-    Reads only the beginning where `extraMetadata` and `operationType` come first. An empty pending
-    file has an empty head; so has one in which the two are missing. A plan, which is an Avro file,
-    is read by the same two names.
+    Reads only the beginning if `extraMetadata` and `operationType` come first. An empty pending
+    file, or one without these two members, has an empty head. A plan, which is an Avro file, is
+    read by the same two names.
 
     Raises:
         CorruptFileError: `timeline/empty-commit` for a completed instant without a byte,
@@ -188,7 +188,7 @@ def read_commit_head(storage: Storage, path: str) -> CommitHead:
     extra = found.get("extraMetadata") or {}
     operation = found.get("operationType") or CommitHead().operation
     if not (isinstance(extra, dict) and isinstance(operation, str)):
-        raise _corrupt(place, "extraMetadata is no object, or operationType no text")
+        raise _corrupt(place, "extraMetadata is not an object, or operationType is not text")
     texts = {k: v for k, v in extra.items() if isinstance(v, str)}
     checksum = texts.pop(_CHECKSUM, None)
     if checksum is not None and checksum != _checksum(texts):
@@ -197,12 +197,11 @@ def read_commit_head(storage: Storage, path: str) -> CommitHead:
 
 
 def _avro_head(source: Any, place: str) -> dict[str, Any]:
-    """Return the record of an Avro file."""
     return read_container(bytes(source.read()), where=Where(file=place))
 
 
 def _json_head(source: Any, place: str) -> dict[str, Any]:
-    """Return the members of a JSON file as far as both wanted ones are among them."""
+    """Return the members of a JSON file, up to the point where both wanted ones are read."""
     found: dict[str, Any] = {}
     stream = JsonStream(source, place)
     for name in () if _is_empty(stream, place) else stream.members():
@@ -216,7 +215,7 @@ def _json_head(source: Any, place: str) -> dict[str, Any]:
 
 
 def _is_empty(stream: JsonStream, place: str) -> bool:
-    """Return whether a pending instant's file is empty, which is legal; a completed one's is not.
+    """Return whether a pending instant's file is empty, which is legal; raise for a completed one.
 
     Raises:
         CorruptFileError: `timeline/empty-commit`.
@@ -228,14 +227,14 @@ def _is_empty(stream: JsonStream, place: str) -> bool:
         return True
     raise CorruptFileError(
         "timeline/empty-commit",
-        "the completed instant is empty: what it wrote cannot be known",
+        "the completed instant is empty, so its files are unknown",
         where=Where(file=place, instant=instant.requested_time),
         remedy="The file is damaged; restore it from a copy, nothing was changed.",
     )
 
 
 class _TextOutput:
-    """Gathers small texts into large writes."""
+    """Buffers small texts into large writes."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out
@@ -243,14 +242,14 @@ class _TextOutput:
         self._length = 0
 
     def write(self, text: str) -> None:
-        """Keep `text` until there is enough of it."""
+        """Buffer `text`, and flush when the buffer is full."""
         self._parts.append(text)
         self._length += len(text)
         if self._length >= _CHUNK_CHARS:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is kept."""
+        """Write the buffer."""
         self._out.write("".join(self._parts).encode())
         self._parts.clear()
         self._length = 0
@@ -283,7 +282,7 @@ def _log_text(stat: WriteStat) -> str:
 
 
 def _skip_stats(stream: JsonStream) -> None:
-    """Step over the statistics without holding more than one."""
+    """Skip the statistics, holding one at a time."""
     for _ in stream.members():
         for _ in stream.elements():
             stream.value()

@@ -1,10 +1,10 @@
-"""One action at one time in one state, its file name, and which state may follow which.
+"""One action at one time in one state, its file name, and the legal state transitions.
 
 The format sheet, section 2.2, has the names. An action is requested (its plan is written), becomes
 inflight (files are being written), and completes (one file appears, and all of it is visible at
-once). Each step adds a file and removes none, so the steps are known as long as the instant is on
-the active timeline. Savepoints begin inflight. A compaction completes as `commit`, a log
-compaction as `deltacommit`.
+once). Each step adds a file and removes none, so all steps remain known while the instant is on the
+active timeline. Savepoints start inflight. A compaction completes as `commit`, a log compaction as
+`deltacommit`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 
 @unique
 class Action(StrEnum):
-    """What an instant does."""
+    """The action of an instant."""
 
     COMMIT = "commit"
     DELTACOMMIT = "deltacommit"
@@ -49,7 +49,7 @@ class Action(StrEnum):
 
 @unique
 class InstantState(StrEnum):
-    """How far an action has come."""
+    """The progress of an action."""
 
     REQUESTED = "requested"
     INFLIGHT = "inflight"
@@ -71,7 +71,7 @@ COMPACTIONS: Final = frozenset({Action.COMPACTION, Action.LOGCOMPACTION})
 """Actions that are requested with a plan of log files."""
 
 LATEST: Final = "9" * 17
-"""A time that no instant is later than."""
+"""The greatest possible requested time."""
 
 _COMPLETES_AS: Mapping[Action, Action] = MappingProxyType(
     {Action.COMPACTION: Action.COMMIT, Action.LOGCOMPACTION: Action.DELTACOMMIT}
@@ -87,7 +87,7 @@ class Instant:
         requested_time: when the action began, and its id: UTC `yyyyMMddHHmmssSSS`; 14 digits in
             old tables and for bootstraps. Compared as text.
         action: a compaction that completes becomes a `commit`, a log compaction a `deltacommit`.
-        state: how far it has come; savepoints are never requested.
+        state: its progress; savepoints are never requested.
     """
 
     requested_time: str
@@ -95,7 +95,7 @@ class Instant:
     state: InstantState
 
     def __post_init__(self) -> None:
-        """Refuse what has no file name."""
+        """Refuse a state that the action never has."""
         if (self.action, self.state) not in _SUFFIXES:
             raise UnsupportedTableError(
                 "timeline/illegal-state",
@@ -115,12 +115,12 @@ class Instant:
 
     @property
     def is_completed(self) -> bool:
-        """Whether it is over, and visible."""
+        """Whether it is completed, hence visible."""
         return self.state is InstantState.COMPLETED
 
     @classmethod
     def parse(cls, file_name: str) -> Instant | None:
-        """Return the instant of a file in `.hoodie`, None where the name is no instant's."""
+        """Return the instant of a file name in `.hoodie`, None for other files."""
         found = _NAME.fullmatch(file_name)
         if found is None:
             return None
@@ -130,7 +130,7 @@ class Instant:
 
 
 def _suffix(action: Action, state: InstantState) -> str:
-    """Return what follows `<t>.`; in layout 1 an inflight commit drops its action."""
+    """Return the part after `<t>.`; in layout 1 an inflight commit drops its action."""
     if state is InstantState.COMPLETED:
         return action.value
     if (action, state) == (Action.COMMIT, InstantState.INFLIGHT):
@@ -139,7 +139,7 @@ def _suffix(action: Action, state: InstantState) -> str:
 
 
 def _exists(action: Action, state: InstantState) -> bool:
-    """Whether an action has a file of its own in `state`."""
+    """Whether an action has its own file in `state`."""
     if state is InstantState.COMPLETED:
         return action not in _COMPLETES_AS
     return (action, state) != (Action.SAVEPOINT, InstantState.REQUESTED)
@@ -183,10 +183,10 @@ TRANSITIONS: Mapping[Step, Step] = MappingProxyType(
 
 
 def advance(instant: Instant, to: InstantState) -> Instant:
-    """Return `instant` one step on; it must be the step to `to`.
+    """Return the successor of `instant`, whose state must be `to`.
 
     Raises:
-        CommitConflictError: `timeline/illegal-transition`; `instant` stays what it is.
+        CommitConflictError: `timeline/illegal-transition`; `instant` is unchanged.
     """
     following = TRANSITIONS.get((instant.action, instant.state))
     if following is None or following[1] is not to:
@@ -194,6 +194,6 @@ def advance(instant: Instant, to: InstantState) -> Instant:
             "timeline/illegal-transition",
             f"a {instant.state} {instant.action} cannot become {to}",
             where=Where(instant=instant.requested_time),
-            remedy="Another writer may have moved the instant; look at it with status.",
+            remedy="Another writer may have advanced the instant; check it with status.",
         )
     return Instant(requested_time=instant.requested_time, action=following[0], state=following[1])

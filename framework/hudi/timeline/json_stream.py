@@ -1,6 +1,6 @@
-"""JSON read value by value from a file, in memory bounded by the largest single value.
+"""Streaming JSON reader whose memory is bounded by the largest single value.
 
-A commit of 250,000 files is some 160 MB of JSON; nobody should hold it whole to look at its head.
+A commit of 250,000 files is about 160 MB of JSON, too much to hold just to read its head.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class JsonStream:
         self._ended = False
 
     def at_end(self) -> bool:
-        """Whether only white space is left."""
+        """Whether only whitespace is left."""
         return self._peek() == ""
 
     def members(self) -> Iterator[str]:
-        """Yield each name of the object that begins here; the caller reads the value after each."""
+        """Yield each name of the object that starts here; the caller reads each value."""
         for _ in self._items("{", "}"):
             name = self.value()
             if not isinstance(name, str):
@@ -46,11 +46,11 @@ class JsonStream:
             yield name
 
     def elements(self) -> Iterator[None]:
-        """Yield once before each element of the array that begins here; the caller reads it."""
+        """Yield once before each element of the array that starts here; the caller reads it."""
         return self._items("[", "]")
 
     def value(self) -> Any:
-        """Read the next value whole."""
+        """Read the next complete value."""
         self._peek()
         wanted = _CHUNK_BYTES
         while True:
@@ -88,13 +88,13 @@ class JsonStream:
                 raise self._fault(f"',' or '{closing}' is missing")
 
     def _expect(self, character: str) -> None:
-        """Step over `character`."""
+        """Consume `character`."""
         if self._peek() != character:
             raise self._fault(f"'{character}' is missing")
         self._at += 1
 
     def _peek(self) -> str:
-        """Return the next character that is no white space, `""` at the end."""
+        """Return the next non-whitespace character, `""` at the end."""
         while True:
             while self._at < len(self._text) and self._text[self._at] in _SPACE:
                 self._at += 1
@@ -105,7 +105,7 @@ class JsonStream:
             self._fill(_CHUNK_BYTES)
 
     def _fill(self, wanted_bytes: int) -> None:
-        """Drop what was read and append more text."""
+        """Drop the text already read and append more."""
         try:
             chunk = self._source.read(wanted_bytes)
             more = self._decoder.decode(chunk, final=not chunk)
@@ -117,7 +117,7 @@ class JsonStream:
         self._ended = not chunk
 
     def _fault(self, reason: str) -> CorruptFileError:
-        """Return the error for the present place; the offset counts characters."""
+        """Return the error at the current position; the offset counts characters."""
         return CorruptFileError(
             "timeline/corrupt-json",
             f"the JSON cannot be read: {reason}",

@@ -1,9 +1,9 @@
-"""All instants of a table, and which files they make visible (format sheet, section 2.9).
+"""All instants of a table, and the files they make visible (format sheet, section 2.9).
 
-Visible is what a *completed* instant wrote. Completed instants leave the active timeline for the
-archive, oldest first, so "older than everything here" also means completed, with two exceptions:
-instants under a savepoint stay behind when their neighbours are archived, and an unfinished instant
-is never archived, so whatever does not lie before it was not archived either.
+The files of *completed* instants are visible. Completed instants are archived oldest first, so
+"older than every active instant" also means completed, with two exceptions: instants under a
+savepoint stay active when others are archived, and a pending instant is never archived, nor is
+any instant after it.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ _RESULT: Final = {Action.COMPACTION: Action.COMMIT, Action.LOGCOMPACTION: Action
 
 
 def instants_hash(instants: Iterable[Instant]) -> str:
-    """Return Apache Hudi's hash of some instants, in their order."""
+    """Return Apache Hudi's hash of instants in the given order."""
     texts = (f"{each.requested_time}_{each.action}_{each.state.upper()}" for each in instants)
     return hashlib.sha256("".join(texts).encode()).hexdigest()
 
 
 def timeline_hash(timeline: Timeline) -> str:
-    """Return the hash that our clients send: of completed instants and pending compactions."""
+    """Return the hash sent by our clients: of completed instants and pending compactions."""
     return instants_hash(_counting(_ordered(timeline), _COMPACTION_ALONE))
 
 
 def timeline_hashes(timeline: Timeline) -> frozenset[str]:
-    """Return the hashes that clients of the same timeline may send, ours among them.
+    """Return the hashes that clients of the same timeline may send, including ours.
 
-    Apache Hudi's begin with all completed instants and pending compactions, and continue with those
-    that write data; pending log compactions came with later releases.
+    Apache Hudi's clients start with all completed instants and pending compactions, and continue
+    with those that write data; later releases add pending log compactions.
     """
     found = _ordered(timeline)
     writes = [each for each in found if each.action in DATA_ACTIONS]
@@ -61,22 +61,21 @@ def timeline_hashes(timeline: Timeline) -> frozenset[str]:
 
 
 def _ordered(timeline: Timeline) -> list[Instant]:
-    """Return the instants that count, in their order."""
     return sorted((*timeline.completed, *timeline.pending))
 
 
 def _counting(instants: Iterable[Instant], planned: frozenset[Action]) -> Iterator[Instant]:
-    """Yield completed instants, and the pending ones of some actions."""
+    """Yield completed instants and the pending ones of actions in `planned`."""
     return (each for each in instants if each.is_completed or each.action in planned)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Timeline:
-    """The active timeline, as one listing saw it.
+    """The active timeline as of one listing.
 
     Attributes:
         instants: each action once, in its furthest state, by requested time.
-        until: the last instant that counts, where the table is read as it was then; None: all do.
+        until: the last instant that counts in a read as of that instant; None if all count.
     """
 
     instants: tuple[Instant, ...]
@@ -94,10 +93,10 @@ class Timeline:
 
     @cached_property
     def first_active(self) -> str | None:
-        """Data instants before this one were archived, hence completed; None: nothing was.
+        """The instant before which data instants were archived, hence completed, or None.
 
         It is the first completed data instant that no savepoint holds, or the first pending data
-        instant where that is older.
+        instant if that is older.
         """
         done = [each for each in self.instants if each.is_completed]
         held = {each.requested_time for each in done if each.action is Action.SAVEPOINT}
@@ -123,11 +122,11 @@ class Timeline:
         return self.first_active is not None and requested_time < self.first_active
 
     def find(self, requested_time: str) -> tuple[Instant, ...]:
-        """Return the active instants of this time; more than one is a foreign writer's fault."""
+        """Return the active instants of this time; only another writer's error makes several."""
         return tuple(each for each in self.instants if each.requested_time == requested_time)
 
     def as_of(self, instant: str) -> Timeline:
-        """Return the timeline of which only what is not later than `instant` counts."""
+        """Return this timeline with `instant` as the last instant that counts."""
         return replace(self, until=instant)
 
     def _is_later(self, requested_time: str) -> bool:
@@ -135,18 +134,16 @@ class Timeline:
 
     @cached_property
     def _counting(self) -> tuple[Instant, ...]:
-        """All instants but those that are too late."""
+        """The instants up to `until`."""
         return tuple(each for each in self.instants if not self._is_later(each.requested_time))
 
     @cached_property
     def _completed_times(self) -> frozenset[str]:
-        """Times of completed actions that wrote data."""
         done = (each for each in self.completed if each.action in DATA_ACTIONS)
         return frozenset(each.requested_time for each in done)
 
     @cached_property
     def _pending_times(self) -> frozenset[str]:
-        """Times of actions under way."""
         return frozenset(each.requested_time for each in self.pending)
 
 
@@ -154,13 +151,13 @@ def load_timeline(storage: Storage) -> Timeline:
     """Return the active timeline of a table at version 6; costs one listing.
 
     A table that does not exist has an empty timeline. Files of earlier states stay beside the
-    completed one, and are folded into it here.
+    completed one; only the furthest state is returned.
     """
     return timeline_of(entry.name for entry in storage.list(HOODIE) if not entry.is_folder)
 
 
 def timeline_of(names: Iterable[str]) -> Timeline:
-    """Return the timeline that files of these names in `.hoodie` make; others are no instants."""
+    """Return the timeline for file names in `.hoodie`; names of other files are ignored."""
     found = (Instant.parse(name) for name in names)
     furthest: dict[tuple[str, Action], Instant] = {}
     for instant in filter(None, found):
@@ -172,7 +169,7 @@ def timeline_of(names: Iterable[str]) -> Timeline:
 
 
 def _without_finished_plans(furthest: dict[tuple[str, Action], Instant]) -> list[Instant]:
-    """Leave out compactions that completed as commits of the same time."""
+    """Exclude compactions that completed as commits of the same time."""
     finished = {
         (time, plan)
         for (time, action), instant in furthest.items()

@@ -1,1 +1,1 @@
-"""Which files make up the table as of an instant."""
+"""The files that make up the table as of an instant."""

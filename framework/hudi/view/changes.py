@@ -1,9 +1,8 @@
-"""Which files an instant added and removed, from its own metadata: no folder is listed for it.
+"""Files that an instant added and removed, from its metadata without listing folders.
 
-A commit names what it wrote, a clean what it deleted, a rollback both: what it deleted, and the log
-files that it left or wrote where it had to append (format sheet, sections 2.5 and 2.7). What cannot
-be taken for exact, such as a file without a size, makes its partition unclear: it is to be listed
-again.
+A commit names the files it wrote, a clean those it deleted. A rollback names both: the files it
+deleted, and the log files that it kept or appended to (format sheet, sections 2.5 and 2.7). An
+inexact entry, such as a file without a size, makes its partition unclear: it must be listed again.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ File: TypeAlias = BaseFile | LogFile
 
 @dataclass(slots=True, kw_only=True)
 class PartitionChanges:
-    """What an instant did in one partition.
+    """Changes of an instant in one partition.
 
     Attributes:
-        added: files that are there since, by name; also such as were there and grew.
-        gone: names of files that are gone.
-        is_unclear: whether more happened than can be known.
+        added: files added by it, by name; includes existing files that grew.
+        gone: names of removed files.
+        is_unclear: whether the changes are not completely known.
         is_dropped: whether the partition itself was removed.
     """
 
@@ -47,11 +46,11 @@ class PartitionChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstantChanges:
-    """What an instant did.
+    """Changes of an instant.
 
     Attributes:
-        partitions: by partition path.
-        undone: instants that it rolled back; they are no more on the timeline.
+        partitions: changes by partition path.
+        undone: instants that it rolled back, which are no longer on the timeline.
     """
 
     partitions: Mapping[str, PartitionChanges] = field(default_factory=lambda: MappingProxyType({}))
@@ -62,14 +61,14 @@ _NOTHING = InstantChanges()
 
 
 def read_changes(storage: Storage, instant: Instant) -> InstantChanges:
-    """Return what a completed instant did to files; reads its file, a commit as a stream.
+    """Return the file changes of a completed instant; reads its file, a commit as a stream.
 
-    Savepoints and indexing do nothing to files.
+    Savepoints and indexing change no files.
 
     Raises:
         CorruptFileError: `timeline/corrupt-commit`, `timeline/corrupt-json`,
-            `timeline/empty-commit`, `timeline/corrupt-metadata`, `avro/corrupt`: what it did cannot
-            be known.
+            `timeline/empty-commit`, `timeline/corrupt-metadata`, `avro/corrupt`: its changes are
+            unknown.
         StorageError: its file cannot be read.
     """
     handler = _HANDLERS.get(instant.action)
@@ -80,24 +79,24 @@ def read_changes(storage: Storage, instant: Instant) -> InstantChanges:
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise CorruptFileError(
             "timeline/corrupt-metadata",
-            f"what the {instant.action} did cannot be known: {error!r}",
+            f"the changes of the {instant.action} are unknown: {error!r}",
             where=Where(file=f"{storage.location}/{instant.path}", instant=instant.requested_time),
             remedy="The file is damaged; restore it from a copy, nothing was changed.",
         ) from error
 
 
 def _written(storage: Storage, instant: Instant) -> InstantChanges:
-    """What a commit, deltacommit or replacecommit wrote."""
+    """Return the files written by a commit, deltacommit or replacecommit."""
     found: dict[str, PartitionChanges] = defaultdict(PartitionChanges)
     for stat in read_commit(storage, instant.path):
         if parent_of(stat.path) != stat.partition_path:
-            raise ValueError(f"{stat.path!r} does not lie in {stat.partition_path!r}")
+            raise ValueError(f"{stat.path!r} is not in {stat.partition_path!r}")
         _add(found[stat.partition_path], stat.path, stat.size)
     return InstantChanges(partitions=found)
 
 
 def _cleaned(storage: Storage, instant: Instant) -> InstantChanges:
-    """What a clean deleted; what it failed to delete is still there."""
+    """Return the files deleted by a clean; files it failed to delete still exist."""
     found: dict[str, PartitionChanges] = {}
     for partition, said in _record(storage, instant)["partitionMetadata"].items():
         found[partition] = PartitionChanges(
@@ -108,13 +107,13 @@ def _cleaned(storage: Storage, instant: Instant) -> InstantChanges:
 
 
 def _rolled_back(storage: Storage, instant: Instant) -> InstantChanges:
-    """What a rollback deleted, left and wrote."""
+    """Return the files that a rollback deleted, kept and wrote."""
     found: dict[str, PartitionChanges] = defaultdict(PartitionChanges)
     return InstantChanges(partitions=found, undone=_roll_back(_record(storage, instant), found))
 
 
 def _restored(storage: Storage, instant: Instant) -> InstantChanges:
-    """What a restore did: many rollbacks, in the order in which they are reported."""
+    """Return the changes of a restore: its rollbacks, in their order."""
     record = _record(storage, instant)
     found: dict[str, PartitionChanges] = defaultdict(PartitionChanges)
     undone = set(record["instantsToRollback"])
@@ -125,9 +124,9 @@ def _restored(storage: Storage, instant: Instant) -> InstantChanges:
 
 
 def _roll_back(record: Mapping[str, Any], found: dict[str, PartitionChanges]) -> frozenset[str]:
-    """Add what one rollback did; return the instants that it rolled back.
+    """Add the changes of one rollback; return the instants that it rolled back.
 
-    A file that could not be deleted is no part of the table either.
+    A file that could not be deleted is not part of the table either.
     """
     for partition, said in record["partitionMetadata"].items():
         part = found[partition]
@@ -140,7 +139,7 @@ def _roll_back(record: Mapping[str, Any], found: dict[str, PartitionChanges]) ->
 
 
 def _add(part: PartitionChanges, path: str, size: int) -> None:
-    """Add a file; one that is no file of the table is left out, one without a size is unclear."""
+    """Add a file; skip change-data files; an unknown file or size makes the partition unclear."""
     name = name_of(path)
     base = BaseFileName.parse(name)
     log = None if base else LogFileName.parse(name)
@@ -159,7 +158,7 @@ def _record(storage: Storage, instant: Instant) -> Mapping[str, Any]:
     with storage.open_input(instant.path) as source:
         data = bytes(source.read())
     if not data.startswith(AVRO_MAGIC):
-        raise ValueError("it is no Avro file")
+        raise ValueError("it is not an Avro file")
     return read_container(data, where=Where(file=f"{storage.location}/{instant.path}"))
 
 

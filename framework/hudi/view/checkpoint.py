@@ -1,13 +1,13 @@
-"""A kept view in one file, so that another process need not list the table (RFC-03, future work).
+"""Checkpoint of a view in one file, so that another process need not list the table (RFC-03).
 
-The file is an Arrow stream: one batch for each loaded partition, whose name is the batch's own
-metadata, with file ids and records; and after it the SHA-256 of all of it. What the view knows
-beside records is in the schema's metadata: a version, the table's location, the timeline's files
-with their sizes and ages, and the table's partitions.
+The file is an Arrow stream with one batch of file ids and records for each loaded partition, named
+in the batch's metadata, followed by the SHA-256 of the stream. The schema's metadata holds the rest
+of the view: a version, the table's location, the timeline's files with their sizes and ages, and
+the table's partitions.
 
-A view that is opened again continues from the timeline that it knew then, as it would have in its
-own process; so a checkpoint is either followed exactly or not used. Nothing is trusted before the
-whole file is proven unchanged.
+A reopened view continues from the timeline of the checkpoint, as it would in its own process; so a
+checkpoint is either continued exactly or not used. Nothing is trusted before the whole file is
+verified.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ _CHUNK_BYTES: Final = 1 << 20
 
 @unique
 class Refusal(StrEnum):
-    """Why a checkpoint was not used."""
+    """The reason why a checkpoint was not used."""
 
     MISSING = "there is no checkpoint"
     UNREADABLE = "the checkpoint cannot be read"
     DAMAGED = "the checkpoint is damaged"
     OTHER_VERSION = "the checkpoint is of another version"
     FOREIGN = "the checkpoint is of another table"
-    TOO_OLD = "the table advanced too far, or was made anew, since the checkpoint"
+    TOO_OLD = "the table advanced too far, or was recreated, since the checkpoint"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reopened:
-    """What became of a checkpoint.
+    """The result of reopening a checkpoint.
 
     Attributes:
-        view: continues from the checkpoint, or knows nothing where that was refused.
-        refusal: why the checkpoint was not used, None where it was.
+        view: continues from the checkpoint, or is empty if that was refused.
+        refusal: why the checkpoint was not used, None if it was.
     """
 
     view: IncrementalView
@@ -66,7 +66,7 @@ class Reopened:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Head:
-    """What a checkpoint says beside records."""
+    """The content of a checkpoint besides records."""
 
     location: str
     known: Known
@@ -74,17 +74,17 @@ class _Head:
 
 
 def write_checkpoint(view: IncrementalView, path: Path) -> None:
-    """Write what a view knows to `path`, in place of what is there; syncs one that never did.
+    """Write a view to `path`, replacing an existing file; sync the view if it never did.
 
-    Readers of `path` find the file before or the whole new one, also after a power loss. The view
-    answers nobody meanwhile; costs a read of its whole store.
+    Readers of `path` find either the old file or the whole new one, also after a power loss. The
+    view is locked meanwhile. Reads its whole store.
 
     Raises:
         StorageError: the file cannot be written, or the timeline of a new view cannot be read; the
-            file before is as it was.
+            old file is unchanged.
     """
     with view.lock:
-        timeline = view.facts.timeline  # the first use is a sync
+        timeline = view.facts.timeline  # the first use syncs
         known = view.known or Known(files={}, timeline=timeline)
         head = _Head(location=view.location, known=known, partitions=view.known_partitions)
         try:
@@ -96,16 +96,16 @@ def write_checkpoint(view: IncrementalView, path: Path) -> None:
 def reopen(
     storage: Storage, store: GroupStore, path: Path, *, incremental: bool = True
 ) -> Reopened:
-    """Return a view of a table that continues from a checkpoint, where that can be used.
+    """Return a view of a table, continued from a checkpoint if it is usable.
 
     Costs a read of the file and one listing of `.hoodie`; nothing else of the table is listed. The
-    view is still as of the checkpoint, until it syncs or is asked.
+    view is as of the checkpoint until it syncs or is used.
 
     Args:
-        storage: of the table.
-        store: takes the groups, in place of what it holds.
-        path: what `write_checkpoint` was given.
-        incremental: as of `IncrementalView`.
+        storage: the table's storage.
+        store: receives the groups; its content is replaced.
+        path: the path of `write_checkpoint`.
+        incremental: as in `IncrementalView`.
 
     Raises:
         StorageError: the timeline cannot be read.
@@ -126,7 +126,7 @@ def reopen(
 
 
 def _replace(path: Path, head: _Head, store: GroupStore) -> None:
-    """Write the file beside its place, make it durable, and give it its name."""
+    """Write the file beside `path`, make it durable, and rename it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
@@ -149,7 +149,7 @@ def _replace(path: Path, head: _Head, store: GroupStore) -> None:
 
 
 def _write(out: BinaryIO, head: _Head, store: GroupStore) -> None:
-    """Write the stream, a partition at a time."""
+    """Write the stream, partition by partition."""
     schema = pa.schema(_FIELDS, metadata={_HEAD: _encode(head)})
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with pa.ipc.new_stream(out, schema, options=options) as stream:
@@ -161,7 +161,7 @@ def _write(out: BinaryIO, head: _Head, store: GroupStore) -> None:
 
 
 def _read(path: Path, storage: Storage, store: GroupStore) -> _Head | Refusal:
-    """Fill the store and return the head, or why that cannot be done."""
+    """Fill the store and return the head, or the reason why that failed."""
     try:
         with path.open("rb") as source:
             if not _is_whole(source):
@@ -182,7 +182,7 @@ def _read(path: Path, storage: Storage, store: GroupStore) -> _Head | Refusal:
 
 
 def _is_whole(source: BinaryIO) -> bool:
-    """Return whether the file ends in the checksum of what is before."""
+    """Return whether the file ends in the checksum of its content."""
     rest = source.seek(0, os.SEEK_END) - _DIGEST_BYTES
     source.seek(0)
     digest = hashlib.sha256()
@@ -194,7 +194,7 @@ def _is_whole(source: BinaryIO) -> bool:
 
 
 def _fit(head: _Head, storage: Storage) -> Refusal | None:
-    """Return why a checkpoint does not fit a table as it is now, None where it does."""
+    """Return why a checkpoint does not fit the current table, None if it does."""
     if head.location != storage.location:
         return Refusal.FOREIGN
     return Refusal.TOO_OLD if step(head.known, look(storage)).begins_anew else None
@@ -212,7 +212,7 @@ def _fill(store: GroupStore, stream: Any) -> None:
 
 
 def _encode(head: _Head) -> bytes:
-    """Return the head as bytes."""
+    """Encode the head."""
     partitions = None if head.partitions is None else sorted(head.partitions)
     said = {
         "version": _VERSION,
@@ -224,7 +224,7 @@ def _encode(head: _Head) -> bytes:
 
 
 def _decode(data: bytes) -> _Head | Refusal:
-    """Return the head that bytes say, or that they are of another version."""
+    """Decode a head, or return that it is of another version."""
     said = json.loads(data)
     if said.get("version") != _VERSION:
         return Refusal.OTHER_VERSION

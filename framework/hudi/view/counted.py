@@ -1,4 +1,4 @@
-"""Which files of a group a kept view takes up when it lists them, and what names say of them."""
+"""Loading of a listed partition into a view, with only the files that count."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ __all__ = ["file_id_of", "is_skeleton", "load_records"]
 
 
 def load_records(listing: ListingView, facts: TableFacts, partition_path: str) -> dict[str, bytes]:
-    """Return the records of a partition's groups by file id, without the files that do not count.
+    """Return the records of a partition's groups by file id, with only the files that count.
 
-    Those are the files of instants under way and of later ones, which are named by their instant
-    once it completes. Others that do not count now may do so later, as with a listing: when they
-    are older than all instants. Costs one listing.
+    Excluded are files of pending and later instants, which a sync adds once their instant
+    completes. Other files that do not count now may count later, as with a listing: when they are
+    older than all instants. Costs one listing.
 
-    A record of one base file is made of the file's name alone: nearly all groups have no other
-    file, and a table may have hundreds of thousands.
+    The record of a single base file is made from its name alone, since nearly all groups have no
+    other file and a table may have hundreds of thousands.
     """
     counts = _counts(facts)
     lone, others = _parted(listing.entries(partition_path))
-    sources = cache(listing.sources)  # read once for both, and only where there are skeletons
+    sources = cache(listing.sources)  # read once for both, and only if there are skeletons
     records = {
         file_id: encode_plain(
             entry.name[len(file_id) :],
@@ -48,7 +48,7 @@ def load_records(listing: ListingView, facts: TableFacts, partition_path: str) -
 
 
 def _counts(facts: TableFacts) -> Callable[[str], bool]:
-    """Return what decides whether the base files of an instant are taken up."""
+    """Return a predicate on instants whose base files count."""
     timeline = facts.timeline
     last = timeline.last_requested_time or ""
     pending = {each.requested_time for each in timeline.pending if each.action in DATA_ACTIONS}
@@ -56,7 +56,7 @@ def _counts(facts: TableFacts) -> Callable[[str], bool]:
 
 
 def _parted(entries: Iterable[Entry]) -> tuple[dict[str, tuple[str, Entry]], list[Entry]]:
-    """Return the base files without a second file in their group, with instants, and the rest."""
+    """Return the base files that are alone in their group, with instants, and the rest."""
     lone: dict[str, tuple[str, Entry]] = {}
     others: list[Entry] = []
     shared: set[str] = set()
@@ -79,7 +79,7 @@ def _parted(entries: Iterable[Entry]) -> tuple[dict[str, tuple[str, Entry]], lis
 
 
 def _counted(group: FileGroup, counts: Callable[[str], bool], facts: TableFacts) -> FileGroup:
-    """Return a group without the files that do not count; a plan's log files do."""
+    """Return a group with only the files that count; a plan's log files do."""
     times = ((each, each.name.base_instant) for each in group.logs)
     return replace(
         group,
@@ -89,11 +89,11 @@ def _counted(group: FileGroup, counts: Callable[[str], bool], facts: TableFacts)
 
 
 def is_skeleton(file: BaseFile | LogFile) -> bool:
-    """Whether a file may be a skeleton, whose source the index alone knows."""
+    """Whether a file may be a skeleton, whose source only the index knows."""
     return isinstance(file, BaseFile) and file.name.instant == BOOTSTRAP_INSTANT
 
 
 def file_id_of(name: str) -> str | None:
-    """Return the file group in a file's name."""
+    """Return the file id in a file's name, None for other files."""
     found = BaseFileName.parse(name) or LogFileName.parse(name)
     return None if found is None else found.file_id

@@ -1,7 +1,7 @@
-"""What the timeline says of file groups, beside their files: which are replaced or planned for.
+"""Facts of file groups from the timeline: which are replaced, compacted or clustered.
 
-Facts are kept by instant, so that the next timeline takes over what it shares with the one before:
-only instants that are new are read.
+Facts are kept by instant, so that the next timeline reuses those it shares with the previous one;
+only new instants are read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Plans: TypeAlias = "Mapping[Instant, tuple[CompactionOperation, ...]]"
 
 @dataclass(frozen=True, kw_only=True)
 class TableFacts:
-    """One timeline, and what its instants say of file groups.
+    """One timeline, and its instants' facts of file groups.
 
     Attributes:
         timeline: the timeline.
@@ -70,7 +70,7 @@ class TableFacts:
 
     @cached_property
     def compacting(self) -> frozenset[str]:
-        """Instants of compactions under way."""
+        """Instants of pending compactions."""
         return frozenset(
             each.requested_time
             for each in self.timeline.pending
@@ -88,15 +88,15 @@ class TableFacts:
 
     @cached_property
     def planned_groups(self) -> frozenset[FileGroupId]:
-        """Groups with a pending compaction: their slices need more than a look at their files."""
+        """Groups with a pending compaction, whose slices do not follow from their files alone."""
         return frozenset(self.compactions)
 
     def replaced_at(self, partition_path: str, file_id: str) -> str | None:
-        """Return the instant that replaced a file group, None where none did."""
+        """Return the instant that replaced a file group, None if none did."""
         return self.replaced.get(partition_path, {}).get(file_id)
 
     def _operations(self, action: Action) -> Mapping[FileGroupId, CompactionOperation]:
-        """Operations of the pending plans of an action; the latest plan of a group counts."""
+        """Return the operations of an action's pending plans; a group's latest plan counts."""
         return {
             each.group: each
             for instant in sorted(self.plans)
@@ -108,7 +108,7 @@ class TableFacts:
 def read_facts(
     storage: Storage, timeline: Timeline, before: TableFacts | None = None
 ) -> TableFacts:
-    """Return the facts of a timeline; reads each instant that says any and is not in `before`.
+    """Return the facts of a timeline; read each instant with facts that is not in `before`.
 
     Costs one small read for each such instant: completed replacecommits, pending compactions and
     pending replacecommits.
@@ -116,13 +116,13 @@ def read_facts(
     Raises:
         CorruptFileError: `timeline/corrupt-commit`, `timeline/corrupt-plan`,
             `timeline/corrupt-json`, `avro/corrupt`.
-        StorageError: a replacecommit went meanwhile; the timeline has to be listed again.
+        StorageError: a replacecommit disappeared meanwhile; list the timeline again.
     """
     replacing = [each for each in timeline.completed if each.action is Action.REPLACECOMMIT]
     planned = [each for each in timeline.pending if each.action in COMPACTIONS]
     clustering = [each for each in timeline.pending if each.action is Action.REPLACECOMMIT]
     known = before or TableFacts(timeline=timeline)
-    # A plan's file may have been seen before it was written, so one without a word is read again.
+    # A plan's file may have been read before it was written, so an empty one is read again.
     return TableFacts(
         timeline=timeline,
         replacing={
@@ -146,7 +146,7 @@ def _plan(storage: Storage, instant: Instant) -> tuple[CompactionOperation, ...]
 
 
 def _requested(instant: Instant) -> Instant:
-    """Return the instant as it was requested, whose file holds the plan."""
+    """Return the requested state of an instant, whose file holds the plan."""
     return Instant(
         requested_time=instant.requested_time,
         action=instant.action,

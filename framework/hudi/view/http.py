@@ -1,7 +1,7 @@
-"""Calls over one kept connection, each with an end: no answer is waited for longer than that.
+"""HTTP calls over one kept connection, each with a deadline.
 
-`http.client` bounds each read, so a server that sends a byte a second would hold its caller for
-hours; here every read gets what is left of the call's time.
+`http.client` bounds each read, so a server that sends a byte a second would block its caller for
+hours; here every read gets the remaining time of the call.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _PIECE: Final = 1 << 20
 
 
 class CallFailedError(Exception):
-    """A call got no whole answer in time."""
+    """A call got no complete response in time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a server said; names of headers in lower case."""
+    """A server's response; header names in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -36,14 +36,14 @@ class Reply:
 
 
 class ServiceConnection:
-    """A connection to one server, opened when it is needed and kept as long as it works.
+    """A connection to one server, opened on demand and kept while it works.
 
     Not to be shared between threads.
 
     Args:
         host: name or address.
-        port: of TCP.
-        most_bytes: of an answer's body; a larger one is a fault.
+        port: TCP port.
+        most_bytes: limit of a response body; a larger one is an error.
     """
 
     def __init__(self, host: str, port: int, *, most_bytes: int = 1 << 30) -> None:
@@ -53,10 +53,10 @@ class ServiceConnection:
         self._connection: HTTPConnection | None = None
 
     def post(self, path: str, body: bytes, headers: Mapping[str, str], seconds: float) -> Reply:
-        """Return the answer to a `POST`, whatever its status.
+        """Return the response to a `POST`, of any status.
 
         Raises:
-            CallFailedError: it is not there after so many seconds, cut off, too long, or no HTTP.
+            CallFailedError: no response within `seconds`, or it is truncated, too long or not HTTP.
         """
         end = time.monotonic() + seconds
         try:
@@ -73,15 +73,15 @@ class ServiceConnection:
             raise
 
     def close(self) -> None:
-        """End the connection; the next call opens another."""
+        """Close the connection; the next call opens another."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     def _open(self, end: float) -> HTTPConnection:
-        """Return the connection, with the end of this call set."""
+        """Return the connection, with this call's deadline set."""
         found = self._connection
-        if found is None or found.sock is None:  # the server may have ended the last one
+        if found is None or found.sock is None:  # the server may have closed the last one
             left = max(end - time.monotonic(), 0.001)
             plain = socket.create_connection((self._host, self._port), timeout=left)
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -93,22 +93,22 @@ class ServiceConnection:
         return found
 
     def _read(self, answer: Any) -> bytes:
-        """Return an answer's body, as long as it may be."""
+        """Return a response's body; raise if it is too long."""
         parts = []
         size = 0
         while part := answer.read(_PIECE):
             parts.append(part)
             size += len(part)
             if size > self._most:
-                raise ValueError(f"the answer has more than {self._most} bytes")
+                raise ValueError(f"the response has more than {self._most} bytes")
         return b"".join(parts)
 
 
 class _BoundedSocket:
-    """A socket whose sends and reads all end at one moment.
+    """A socket whose sends and reads share one deadline.
 
     Attributes:
-        end: of the monotonic clock.
+        end: deadline on the monotonic clock.
     """
 
     def __init__(self, plain: socket.socket) -> None:
@@ -116,12 +116,12 @@ class _BoundedSocket:
         self.end = 0.0
 
     def sendall(self, data: Buffer) -> None:
-        """Send all of it."""
+        """Send all of `data`."""
         self._bound()
         self._plain.sendall(data)
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        """Return what answers are read from."""
+        """Return the reader for responses."""
         return io.BufferedReader(_BoundedReader(self))
 
     def recv_into(self, buffer: Buffer) -> int:
@@ -130,14 +130,14 @@ class _BoundedSocket:
         return self._plain.recv_into(buffer)
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._plain.close()
 
     def _bound(self) -> None:
-        """Let the next operation take what is left."""
+        """Set the timeout of the next operation to the remaining time."""
         left = self.end - time.monotonic()
         if left <= 0:
-            raise TimeoutError("the call's time is over")
+            raise TimeoutError("the call timed out")
         self._plain.settimeout(left)
 
 
@@ -148,7 +148,7 @@ class _BoundedReader(io.RawIOBase):
         self._bounded = bounded
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Buffer) -> int:

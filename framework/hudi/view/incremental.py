@@ -1,11 +1,11 @@
-"""The view that is kept: partitions are listed once, then follow the timeline (RFC-03).
+"""The incremental view: partitions are listed once, then follow the timeline (RFC-03).
 
-A sync lists `.hoodie`, reads the instants that completed since, and changes the groups that these
-name; no partition is listed for it. What an instant's metadata does not say exactly makes the view
-forget the partition, which is listed again when it is asked for; what no step leads to makes it
-forget all. Both are counted.
+A sync lists `.hoodie`, reads the instants that completed since the last one, and updates the groups
+they name; it lists no partition. If an instant's metadata is not exact, the view drops the
+partition, which is listed again on its next use. If the new timeline cannot be reached by steps,
+the view drops everything. Both are counted.
 
-All of it happens under one lock: a question is answered as of before a sync or after it.
+All of it happens under one lock: a query is answered as of before a sync or after it.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ _ATTEMPTS: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewCounts:
-    """What a view did so far.
+    """Counters of a view.
 
     Attributes:
-        listings: folders of the table that were listed; `.hoodie` is not among them.
+        listings: folders of the table that were listed, excluding `.hoodie`.
         looks: listings of `.hoodie`.
-        syncs: looks that found something new.
+        syncs: looks that found new instants.
         instants: instants whose metadata was read for a sync.
-        rebuilt: partitions that were forgotten since an instant did not say enough of them.
-        resets: how often all was forgotten.
+        rebuilt: partitions that were dropped because an instant's metadata was not exact.
+        resets: number of times everything was dropped.
     """
 
     listings: int = 0
@@ -62,17 +62,17 @@ class ViewCounts:
 
 
 class IncrementalView:
-    """A view over a store. Safe to share between threads.
+    """A view over a store. Thread-safe.
 
-    Attribute `unmarked` is that of `ListingView`.
+    Attribute `unmarked` is as in `ListingView`.
 
     Args:
-        storage: of the table.
-        store: holds the groups; this view's alone.
-        known: the timeline that `store` is as of, where it is not empty; None begins anew.
-        partitions: the table's partitions as of then; None: not known.
-        incremental: whether instants are followed; if not, every sync that finds something new
-            forgets all, as Apache Hudi's default does.
+        storage: the table's storage.
+        store: holds the groups; used by this view only.
+        known: the timeline of a filled `store`; None starts afresh.
+        partitions: the table's partitions as of `known`; None if unknown.
+        incremental: whether to follow instants; if not, every sync with news drops everything, as
+            in Apache Hudi's default.
     """
 
     def __init__(
@@ -99,12 +99,12 @@ class IncrementalView:
 
     @property
     def lock(self) -> RLock:
-        """Held by whoever wants several answers as of one timeline."""
+        """The view's lock; hold it to get several results as of one timeline."""
         return self._lock
 
     @property
     def facts(self) -> TableFacts:
-        """The timeline of the last sync, and what it says; the first use is a sync."""
+        """The timeline of the last sync and its facts; the first use syncs."""
         with self._lock:
             if self._facts is None:
                 self.sync()
@@ -112,7 +112,7 @@ class IncrementalView:
 
     @property
     def version(self) -> int:
-        """Counts syncs that found something new: equal versions give equal answers."""
+        """The number of syncs with news; equal versions give equal results."""
         return self._version
 
     @property
@@ -122,38 +122,38 @@ class IncrementalView:
 
     @property
     def known_partitions(self) -> frozenset[str] | None:
-        """The partitions as of the last sync, None where nobody asked for them yet."""
+        """The partitions as of the last sync, None if not used yet."""
         return None if self._partitions is None else frozenset(self._partitions)
 
     @property
     def location(self) -> str:
-        """Where the table lies."""
+        """The location of the table."""
         return self._storage.location
 
     @property
     def counts(self) -> ViewCounts:
-        """What the view did so far."""
+        """The view's counters."""
         return self._counts
 
     @property
     def store(self) -> GroupStore:
-        """What holds the groups; to be looked at under the lock."""
+        """The store of the groups; use it under the lock."""
         return self._store
 
     def usage(self) -> StoreUsage:
-        """Return how large the store is."""
+        """Return the size of the store."""
         with self._lock:
             return self._store.usage()
 
     def sync(self) -> bool:
-        """Go on to the table's timeline as it is now; return whether there was anything new.
+        """Advance to the table's current timeline; return whether anything was new.
 
-        Costs one listing of `.hoodie`, and one read for each new instant where partitions are
-        loaded, however large the table is.
+        Costs one listing of `.hoodie`, and one read for each new instant if partitions are loaded,
+        regardless of the table's size.
 
         Raises:
-            CorruptFileError: an instant that facts come from is damaged; the view stays as it was.
-            StorageError: the timeline cannot be read; the view stays as it was.
+            CorruptFileError: an instant with facts is damaged; the view is unchanged.
+            StorageError: the timeline cannot be read; the view is unchanged.
         """
         with self._lock:
             for attempt in range(_ATTEMPTS):
@@ -169,18 +169,18 @@ class IncrementalView:
         """Yield the partitions by name at each level; the first use lists the table's folders."""
         with self._lock:
             if self._partitions is None:
-                facts = self.facts  # before the walk: what comes later is added by a sync
+                facts = self.facts  # before the walk: a sync adds later ones
                 listing = ListingView(self._storage, facts.timeline)
                 found = list(listing.partitions())
                 self._count(listings=listing.listings)
                 self.unmarked = listing.unmarked
-                if self.unmarked:  # listed again next time: it may be repaired by then
+                if self.unmarked:  # list again next time: it may be repaired by then
                     return iter(found)
                 self._partitions = set(found)
             return iter(sorted(self._partitions, key=partition_order))
 
     def select(self, query: Query) -> list[FileSlice]:
-        """Return the slices that a query asks for; costs one listing for each new partition."""
+        """Return the slices that a query selects; costs one listing for each new partition."""
         with self._lock:
             return answer(query, self)
 
@@ -192,7 +192,7 @@ class IncrementalView:
     def groups(
         self, partition_path: str, file_ids: Sequence[str] | None = None
     ) -> Iterator[FileGroup]:
-        """Yield the groups of a partition by file id; as of `records`."""
+        """Yield the groups of a partition by file id, as in `records`."""
         for file_id, record in sorted(self.records(partition_path, file_ids).items()):
             id_ = FileGroupId(partition_path=partition_path, file_id=file_id)
             yield decode_group(id_, record)
@@ -200,9 +200,9 @@ class IncrementalView:
     def records(
         self, partition_path: str, file_ids: Collection[str] | None = None
     ) -> Mapping[str, bytes]:
-        """Return the records of a partition's groups; lists it where it is not loaded.
+        """Return the records of a partition's groups; list it if it is not loaded.
 
-        Groups that are named are looked up one by one, and left out where they are not there.
+        Groups in `file_ids` are looked up one by one; missing ones are omitted.
         """
         with self._lock:
             if file_ids is None:
@@ -216,7 +216,7 @@ class IncrementalView:
             return {id_: there[id_] for id_ in file_ids if id_ in there}
 
     def record(self, partition_path: str, file_id: str) -> bytes | None:
-        """Return one record, None where there is no such group; lists the partition if need be."""
+        """Return one record, None if there is no such group; list the partition if needed."""
         with self._lock:
             found = self._store.record(partition_path, file_id)
             if found is None and not self._store.is_loaded(partition_path):
@@ -224,26 +224,26 @@ class IncrementalView:
             return found
 
     def is_special(self, partition_path: str, file_id: str) -> bool:
-        """Return whether the timeline has more to say of a group than which of its files count.
+        """Return whether the timeline affects a group beyond which of its files count.
 
-        So it is where the group was replaced, and where compactions are planned.
+        That is the case if the group was replaced or any compaction is planned.
         """
         facts = self._facts or self.facts
         return bool(facts.compactions) or facts.replaced_at(partition_path, file_id) is not None
 
     def forget(self) -> None:
-        """Forget all that was loaded; it is listed again when it is asked for."""
+        """Drop everything loaded; it is listed again on its next use."""
         with self._lock:
             self._reset()
 
     def close(self) -> None:
-        """Let go of files."""
+        """Release files."""
         with self._lock:
             self._close_index()
             self._store.close()
 
     def _load(self, partition_path: str) -> Mapping[str, bytes]:
-        """List a partition and keep its groups, as far as their instants count."""
+        """List a partition and store its groups whose instants count."""
         facts = self.facts
         listing = ListingView(self._storage, facts.timeline, self._open_index())
         records = load_records(listing, facts, partition_path)
@@ -259,18 +259,18 @@ class IncrementalView:
         return self._index
 
     def _close_index(self) -> None:
-        """Close the bootstrap index; another table may lie there next."""
+        """Close the bootstrap index; the table may be replaced by another."""
         if self._index is not None:
             self._index.close()
         self._index, self._index_is_open = None, False
 
     def _look(self) -> Known:
-        """List the timeline, and count it."""
+        """List the timeline and count the listing."""
         self._count(looks=1)
         return look(self._storage)
 
     def _sync(self) -> bool:
-        """Take one step; nothing is changed before all was read."""
+        """Sync once; change nothing before everything is read."""
         after = self._look()
         before = self._known
         if before is not None and before.files == after.files and self._facts is not None:
@@ -286,9 +286,9 @@ class IncrementalView:
         return True
 
     def _changes(self, found: Step) -> list[InstantChanges] | None:
-        """Read what new instants did, None where that does not say all."""
+        """Read the changes of new instants; return None if they are not complete."""
         if self._partitions is None and not any(True for _ in self._store.loaded()):
-            self._close_index()  # nobody reads now whether it became another
+            self._close_index()  # it may have been replaced unnoticed
             return []
         if not self._incremental and (found.new or found.lost):
             return None
@@ -300,12 +300,12 @@ class IncrementalView:
         return None
 
     def _read(self, instant: Instant) -> InstantChanges:
-        """Read one instant, and count it."""
+        """Read one instant and count it."""
         self._count(instants=1)
         return read_changes(self._storage, instant)
 
     def _take(self, changes: Iterable[InstantChanges] | None) -> None:
-        """Change the store; one that fails on the way holds nothing afterwards."""
+        """Apply changes to the store; drop everything if that fails."""
         if changes is None:
             self._reset()
             return
@@ -318,7 +318,7 @@ class IncrementalView:
             raise
 
     def _change(self, path: str, part: PartitionChanges) -> None:
-        """Change one partition."""
+        """Apply changes to one partition."""
         if self._partitions is not None:
             is_gone = part.is_dropped and not self._is_partition(path)
             (self._partitions.discard if is_gone else self._partitions.add)(path)
@@ -334,11 +334,11 @@ class IncrementalView:
         self._store.change(path, dict(self._changed(path, part)))
 
     def _is_partition(self, path: str) -> bool:
-        """Return whether a partition that was removed is there: it may have been made again."""
+        """Return whether a removed partition exists: it may have been created again."""
         return self._storage.stat(join(path, PARTITION_METADATA)) is not None
 
     def _changed(self, path: str, part: PartitionChanges) -> Iterator[tuple[str, bytes | None]]:
-        """Yield the records of the groups that an instant touched; None for one without files."""
+        """Yield the records of the groups that an instant touched; None for an empty group."""
         added = defaultdict(list)
         for file in part.added.values():
             added[file.name.file_id].append(file)
@@ -351,7 +351,7 @@ class IncrementalView:
             yield file_id, None if after.is_empty else encode_group(after)
 
     def _reset(self) -> None:
-        """Forget all."""
+        """Drop everything."""
         had = self._partitions is not None or any(True for _ in self._store.loaded())
         self._store.clear()
         self._partitions = None
@@ -360,6 +360,6 @@ class IncrementalView:
             self._count(resets=1)
 
     def _count(self, **more: int) -> None:
-        """Add to the counts."""
+        """Add to the counters."""
         sums = {name: getattr(self._counts, name) + n for name, n in more.items()}
         self._counts = replace(self._counts, **sums)

@@ -1,16 +1,16 @@
-"""Which files of the timeline a view knows, and what a look at them later means.
+"""The timeline files known to a view, and the steps between two looks at them.
 
-Timelines are compared as sets, never by what comes "after the last": an instant may complete behind
-others, and one that leaves the active timeline was either archived, so it still counts, or rolled
-back. A completed instant's file never changes, so one of another size, age or action is another
-instant at the same time: the table was made anew.
+Timelines are compared as sets, never by "after the last": an instant may complete behind others,
+and one that leaves the active timeline was either archived, so it still counts, or rolled back. A
+completed instant's file never changes. If its size, age or action differs, it is another instant at
+the same time: the table was recreated.
 
-Instants may complete and be archived between two looks, and then nothing says what they did. Of
-those that write, the oldest go first: never one that is pending, nor what is newer than that, nor
-the newest of all; those under a savepoint stay behind. So nothing was missed where one that was
-there before, in whatever state, is there still and not held, or where none is there that was not.
-Cleans and rollbacks are archived apart from them, of each action the oldest first and never down to
-one. So nothing was missed where one of the look before is left, or where the first of all is there.
+Instants may complete and be archived between two looks, and then nothing records their changes.
+Instants that write are archived oldest first: never a pending one, nor any newer than that, nor the
+newest of all; those under a savepoint stay. So nothing was missed if an instant of the earlier
+look, in any state, still exists and is not held, or if none is new. Cleans and rollbacks are
+archived separately, oldest first per action and never down to one. So nothing was missed if one of
+the earlier look is left, or if the first of all still exists.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ __all__ = ["Known", "Step", "look", "step"]
 
 _SERVICES: Final = frozenset({Action.CLEAN, Action.ROLLBACK, Action.RESTORE})
 _WRITES_LOGS: Final = frozenset({Action.DELTACOMMIT, Action.LOGCOMPACTION, Action.COMPACTION})
-"""Log files of a slice may be listed before their writer completes, and those of a plan are moved
-where it is taken back; base files are never taken for there before that."""
+"""Log files of a slice may be listed before their writer completes, and those of a plan move if it
+is rolled back; base files are never counted before their writer completes."""
 
 Identity: TypeAlias = tuple[int, int]
 """Size in bytes and last modification in nanoseconds."""
 
 _TRIED_AGAIN: Final = COMPACTIONS | {Action.REPLACECOMMIT}
-"""Their plans stay when an attempt is rolled back, so a rollback does not say how they ended."""
+"""Their plans stay when an attempt is rolled back, so a rollback does not show their outcome."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """The timeline's files as one listing saw them.
+    """The timeline's files as of one listing.
 
     Attributes:
         files: size and age of each instant's file by its name in `.hoodie`, of every state.
-        timeline: what they say.
+        timeline: the timeline they make.
     """
 
     files: Mapping[str, Identity]
@@ -53,14 +53,14 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """From one look to the next.
+    """The changes from one look to the next.
 
     Attributes:
-        new: instants that completed since, in that order, which is that of their files' age.
-        lost: times of instants that are gone and not archived, completed ones and those that may
-            have left log files, and of those that were pending and may be archived; unless a
-            rollback names them, they are missed.
-        begins_anew: whether no step leads from the one to the other: the table was made anew, or
+        new: instants that completed since, in order of completion (age of their files).
+        lost: times of instants that disappeared without being archived, if completed or possibly
+            with log files, and of pending ones that may be archived; they were missed unless a
+            rollback names them.
+        begins_anew: whether no step leads from one look to the next: the table was recreated, or
             instants completed and were archived in between.
     """
 
@@ -80,7 +80,7 @@ def look(storage: Storage) -> Known:
 
 
 def step(before: Known, after: Known) -> Step:
-    """Return what happened between two looks. Pure."""
+    """Return the changes between two looks. Pure."""
     old, new = set(before.timeline.completed), set(after.timeline.completed)
     if _is_remade(before, after) or _has_gap(before.timeline, after.timeline):
         return Step(begins_anew=True)
@@ -91,7 +91,7 @@ def step(before: Known, after: Known) -> Step:
 
 
 def _is_remade(before: Known, after: Known) -> bool:
-    """Return whether a completed instant is another now: its file is, or its action."""
+    """Return whether a completed instant's file or action changed."""
     shared = before.files.keys() & after.files.keys()
     old, new = set(before.timeline.completed), set(after.timeline.completed)
     if _times(old - new, DATA_ACTIONS) & _times(new - old, DATA_ACTIONS):
@@ -101,21 +101,21 @@ def _is_remade(before: Known, after: Known) -> bool:
 
 
 def _lost(before: Timeline, after: Timeline) -> set[str]:
-    """Return the times of instants that may have left files and are gone."""
+    """Return the times of missing instants that may have left files."""
     left = _times(before.pending, _WRITES_LOGS) - _times(after.instants, DATA_ACTIONS)
     left |= _times(before.completed, DATA_ACTIONS)
     return _missed(before, after) | {each for each in left if not after.is_completed(each)}
 
 
 def _missed(before: Timeline, after: Timeline) -> set[str]:
-    """Return the times of pending instants that are gone, and may have completed before that."""
+    """Return the times of missing pending instants that may have completed before."""
     there = _times(after.instants, DATA_ACTIONS)
     first = min(there - _held(before, after), default=LATEST)
     return {each for each in _times(before.pending, DATA_ACTIONS) - there if each < first}
 
 
 def _has_gap(before: Timeline, after: Timeline) -> bool:
-    """Return whether instants may have completed and been archived unseen."""
+    """Return whether instants may have completed and been archived between looks."""
     if _times(before.pending, _SERVICES) - _times(after.instants, _SERVICES):
         return True
     if any(_is_broken(before, after, each) for each in _SERVICES):
@@ -132,12 +132,11 @@ def _held(before: Timeline, after: Timeline) -> frozenset[str]:
 
 
 def _is_broken(before: Timeline, after: Timeline, action: Action) -> bool:
-    """Return whether completed instants of an action may have been archived unseen."""
+    """Return whether completed instants of an action may have been archived between looks."""
     old = _times(before.completed, frozenset({action}))
     new = _times(after.completed, frozenset({action}))
     return not old & new and len(new) > (0 if old else 1)
 
 
 def _times(instants: Iterable[Instant], actions: frozenset[Action]) -> frozenset[str]:
-    """Return the times of the instants of some actions."""
     return frozenset(each.requested_time for each in instants if each.action in actions)

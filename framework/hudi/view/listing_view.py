@@ -1,4 +1,4 @@
-"""The view by listing: right by definition, and what every other view is compared with."""
+"""The listing view: correct by definition, and the reference for every other view."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ _MERGED = Query(selection=Selection.MERGED)
 
 
 class SourceMappings(Protocol):
-    """What the view asks of a bootstrap index."""
+    """The part of a bootstrap index that the view uses."""
 
     def mappings(self, partition_path: str) -> Mapping[str, slices.SourceFacts]:
-        """Return the source files of a partition by file id; empty where it has none."""
+        """Return the source files of a partition by file id; empty if it has none."""
         ...
 
 
 def partition_order(path: str) -> tuple[str, ...]:
-    """Return what partitions are sorted by: the names of their folders, level by level."""
+    """Return the sort key of a partition: the names of its folders, level by level."""
     return tuple(path.split("/"))
 
 
 class ListingView:
-    """A view that lists a partition each time it is asked for it.
+    """A view that lists a partition on each query.
 
     Attributes:
-        listings: how many folders were listed so far.
-        unmarked: folders with files of completed instants and without partition metadata that
-            `partitions` met. As Apache Hudi, this view does not count them as partitions.
+        listings: number of folders listed so far.
+        unmarked: folders found by `partitions` with files of completed instants but without
+            partition metadata. Like Apache Hudi, this view does not count them as partitions.
     """
 
     def __init__(
@@ -56,19 +56,19 @@ class ListingView:
 
     @cached_property
     def facts(self) -> TableFacts:
-        """What the timeline says of file groups; costs one read for each plan or replacecommit."""
+        """The timeline's facts of file groups; costs one read for each plan or replacecommit."""
         return read_facts(self._storage, self._timeline)
 
     def partitions(self) -> Iterator[str]:
-        """Yield folders that hold partition metadata, by name at each level.
+        """Yield folders with partition metadata, by name at each level.
 
-        As Apache Hudi does, a folder without it is searched further, a partition is not. Costs one
-        listing per folder above and including the partitions.
+        As in Apache Hudi, a folder without it is searched further, a partition is not. Costs one
+        listing per folder, down to and including the partitions.
         """
         yield from self._partitions_below("")
 
     def select(self, query: Query) -> list[slices.FileSlice]:
-        """Return the slices that a query asks for; costs one listing per partition."""
+        """Return the slices that a query selects; costs one listing per partition."""
         return answer(query, self)
 
     def latest_slices(self, partition_path: str) -> Sequence[slices.FileSlice]:
@@ -78,7 +78,7 @@ class ListingView:
     def groups(
         self, partition_path: str, file_ids: Sequence[str] | None = None
     ) -> Iterator[FileGroup]:
-        """Yield the groups of a partition by file id, with all files that are there."""
+        """Yield the groups of a partition by file id, with all existing files."""
         return self.groups_of(partition_path, self.entries(partition_path), file_ids)
 
     def groups_of(
@@ -88,13 +88,13 @@ class ListingView:
         file_ids: Sequence[str] | None = None,
         sources: Callable[[str], Mapping[str, slices.SourceFacts]] | None = None,
     ) -> Iterator[FileGroup]:
-        """Yield the groups that some files of a partition make up, by file id; lists nothing.
+        """Yield the groups of the given files of a partition, by file id, without listing.
 
         Args:
-            partition_path: of the partition.
+            partition_path: path of the partition.
             entries: the files.
-            file_ids: only these groups; None: all.
-            sources: called where there may be skeletons; None: `sources` of this view.
+            file_ids: only these groups; None means all.
+            sources: called if there may be skeletons; None means `sources` of this view.
         """
         bases: dict[str, list[slices.BaseFile]] = defaultdict(list)
         logs: dict[str, list[slices.LogFile]] = defaultdict(list)
@@ -126,7 +126,7 @@ class ListingView:
         return {} if self._index is None else self._index.mappings(partition_path)
 
     def _partitions_below(self, folder: str) -> Iterator[str]:
-        """Yield the partitions in `folder`, itself included."""
+        """Yield the partitions in `folder`, including itself."""
         found = self.entries(folder)
         if any(entry.name == PARTITION_METADATA for entry in found):
             yield folder
@@ -137,7 +137,7 @@ class ListingView:
                 yield from self._partitions_below(entry.path)
 
     def _note_unmarked(self, folder: str, entries: Iterable[Entry]) -> None:
-        """Remember a folder that is no partition and has files of completed instants."""
+        """Record a folder that is not a partition but has files of completed instants."""
         names = (each.name for each in entries if not each.is_folder)
         instants = (each for each in map(instant_of, names) if each)
         instant = next(filter(self._timeline.is_completed, instants), None)
@@ -146,7 +146,7 @@ class ListingView:
 
 
 def _files(entries: Iterable[Entry]) -> Iterator[slices.BaseFile | slices.LogFile]:
-    """Yield the base and log files of a folder; change-data files hold no records of the table."""
+    """Yield the base and log files of a folder; change-data files hold no table records."""
     for entry in entries:
         if entry.is_folder:
             continue
@@ -157,7 +157,7 @@ def _files(entries: Iterable[Entry]) -> Iterator[slices.BaseFile | slices.LogFil
 
 
 def _sorted_bases(bases: Sequence[slices.BaseFile]) -> tuple[slices.BaseFile, ...]:
-    """Newest first."""
+    """Return the base files, newest first."""
     return tuple(sorted(bases, key=base_order, reverse=True)) if len(bases) > 1 else tuple(bases)
 
 
@@ -167,7 +167,7 @@ def _has_skeleton(bases: Sequence[slices.BaseFile]) -> bool:
 
 
 def _source(mapping: slices.SourceFacts | None) -> slices.SourceFile | None:
-    """Return a source file as the index has it."""
+    """Return the source file of an index entry."""
     if mapping is None:
         return None
     return slices.SourceFile(uri=mapping.uri, size=mapping.size, mtime_ms=mapping.mtime_ms)

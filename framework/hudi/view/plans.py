@@ -1,4 +1,4 @@
-"""What pending actions will do to file groups: their plans (format sheet, sections 2.4 and 2.7)."""
+"""Plans of pending actions on file groups (format sheet, sections 2.4 and 2.7)."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _NO_PLAN: Final[Mapping[str, Any]] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionOperation:
-    """What a compaction plans to do with one file group.
+    """The planned compaction of one file group.
 
     Attributes:
-        instant: of the compaction.
-        group: whose logs become part of a base file.
-        base_instant: of the slice that is compacted.
-        base_file: its base file's name, None where it has none.
-        logs: names or paths of its log files, as the plan has them.
-        source: path of the source file behind its skeleton, None where it has none.
-        metrics: what the strategy went by.
+        instant: the compaction's instant.
+        group: the group whose logs are compacted.
+        base_instant: base instant of the compacted slice.
+        base_file: its base file's name, None if it has none.
+        logs: names or paths of its log files, as in the plan.
+        source: path of its skeleton's source file, None if it has none.
+        metrics: inputs of the compaction strategy.
     """
 
     instant: str
@@ -55,7 +55,7 @@ def read_compaction_plan(
 
 
 def read_clustered_groups(storage: Storage, path: str) -> frozenset[FileGroupId]:
-    """Return the groups that a requested replacecommit will cluster; none where it clusters not.
+    """Return the groups that a requested replacecommit will cluster; empty if it clusters none.
 
     Raises:
         CorruptFileError: `avro/corrupt`, `timeline/corrupt-plan`.
@@ -70,7 +70,7 @@ def read_clustered_groups(storage: Storage, path: str) -> frozenset[FileGroupId]
 def _plan(storage: Storage, path: str) -> Mapping[str, Any]:
     """Return a plan's record.
 
-    A file that is missing, empty or no Avro, as other actions have it, plans nothing.
+    A file that is missing, empty or not Avro, as for other actions, plans nothing.
     """
     try:
         with storage.open_input(path) as source:
@@ -85,7 +85,6 @@ def _plan(storage: Storage, path: str) -> Mapping[str, Any]:
 
 
 def _operation(said: Mapping[str, Any], instant: str) -> CompactionOperation:
-    """Return one operation of a plan."""
     return CompactionOperation(
         instant=instant,
         group=FileGroupId(partition_path=said["partitionPath"] or "", file_id=said["fileId"]),
@@ -98,7 +97,6 @@ def _operation(said: Mapping[str, Any], instant: str) -> CompactionOperation:
 
 
 def _clustered(plan: Mapping[str, Any]) -> Iterator[FileGroupId]:
-    """Yield the groups of a clustering plan."""
     for group in plan.get("inputGroups") or ():
         for each in group.get("slices") or ():
             yield FileGroupId(
@@ -107,7 +105,7 @@ def _clustered(plan: Mapping[str, Any]) -> Iterator[FileGroupId]:
 
 
 def _corrupt(storage: Storage, path: str, error: Exception) -> CorruptFileError:
-    """Return the error for a plan that is none."""
+    """Return the error for an invalid plan."""
     return CorruptFileError(
         "timeline/corrupt-plan",
         f"the plan cannot be used: {error!r}",

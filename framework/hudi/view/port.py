@@ -1,7 +1,7 @@
-"""What every file-system view answers, however it came to know (RFC-03).
+"""The interface of every file-system view (RFC-03).
 
 A question is a value, `Query`, so that one pure function answers it from a group's files, one table
-of routes serves it over HTTP, and one conformance suite asks every view all of them.
+of routes serves it over HTTP, and one conformance suite tests every view with all of them.
 """
 
 from __future__ import annotations
@@ -17,58 +17,57 @@ __all__ = ["FileSystemView", "Query", "Selection"]
 
 @unique
 class Selection(StrEnum):
-    """Which slices of the file groups are wanted.
+    """The slices that a query selects.
 
-    A slice counts where its base instant is completed, or is that of a compaction under way: then
-    it has only the logs that were written since that was planned. The selections of base files give
-    slices without logs. Unless said otherwise, groups that a completed replacecommit replaced are
-    left out.
+    A slice counts if its base instant is completed, or is that of a pending compaction; then it has
+    only the logs written since that was planned. Selections of base files return slices without
+    logs. Unless stated otherwise, groups replaced by a completed replacecommit are excluded.
     """
 
     MERGED = "merged"
-    """The newest state of each group as of `instant`: with a compaction under way, the slice before
-    it and the logs since. Replaced by then is left out, replaced later is not."""
+    """The newest state of each group as of `instant`: with a pending compaction, the slice before
+    it and the logs since. Excludes groups replaced by then, but not those replaced later."""
     LATEST = "latest"
-    """The newest slice of each group, as a writer appends to it."""
+    """The newest slice of each group, to which a writer appends."""
     UNCOMPACTED = "uncompacted"
-    """The newest slice, of groups under compaction the newest before it."""
+    """The newest slice; for groups under compaction, the newest one before it."""
     BEFORE_OR_ON = "before_or_on"
     """The newest slice that is not later than `instant` and not empty; groups under compaction only
-    with `include_pending`. Replaced by then is left out."""
+    with `include_pending`. Excludes groups replaced by then."""
     IN_RANGE = "in_range"
-    """The newest slice that began at one of `instants`; replaced by the last is left out."""
+    """The newest slice that started at one of `instants`; excludes groups replaced by the last."""
     ALL = "all"
     """All slices, newest first."""
     BASE_LATEST = "base_latest"
     """The newest base file."""
     BASE_BEFORE_OR_ON = "base_before_or_on"
-    """The newest base file that is not later than `instant`; replaced by then is left out."""
+    """The newest base file that is not later than `instant`; excludes groups replaced by then."""
     BASE_ON = "base_on"
-    """The base file of exactly `instant`; replaced by then is left out."""
+    """The base file of exactly `instant`; excludes groups replaced by then."""
     BASE_IN_RANGE = "base_in_range"
-    """The newest base file of one of `instants`; replaced by the last of them is left out."""
+    """The newest base file of one of `instants`; excludes groups replaced by the last."""
     BASE_ALL = "base_all"
     """All base files, newest first."""
     REPLACED = "replaced"
-    """All slices of replaced groups, and of no others."""
+    """All slices of replaced groups only."""
     REPLACED_BEFORE = "replaced_before"
-    """All slices of groups that were replaced before `instant`."""
+    """All slices of groups replaced before `instant`."""
     REPLACED_BEFORE_OR_ON = "replaced_before_or_on"
-    """All slices of groups that were replaced at `instant` or before."""
+    """All slices of groups replaced at `instant` or earlier."""
     REPLACED_AFTER_OR_ON = "replaced_after_or_on"
-    """All slices of groups that were replaced at `instant` or later."""
+    """All slices of groups replaced at `instant` or later."""
 
 
 class Query(NamedTuple):
     """A question to a view.
 
     Attributes:
-        selection: which slices.
-        partition_path: `""` is the partition of an unpartitioned table; None asks all partitions.
-        file_ids: only these groups; None asks all of them. One that is not there has no answer.
-        instant: inclusive bound as the selection says; None for the latest.
-        instants: of the selections in a range.
-        include_pending: as `BEFORE_OR_ON` says.
+        selection: the slices to return.
+        partition_path: `""` is the partition of an unpartitioned table; None means all partitions.
+        file_ids: only these groups; None means all. A missing one has no result.
+        instant: inclusive bound, as stated for the selection; None for the latest.
+        instants: the instants of a selection in a range.
+        include_pending: see `BEFORE_OR_ON`.
     """
 
     selection: Selection
@@ -80,16 +79,16 @@ class Query(NamedTuple):
 
 
 class FileSystemView(Protocol):
-    """Which file slices make up a table as of one timeline."""
+    """The file slices that make up a table as of one timeline."""
 
     def partitions(self) -> Iterator[str]:
         """Yield the partition paths by name; `""` is the one of an unpartitioned table."""
         ...
 
     def select(self, query: Query) -> Sequence[FileSlice]:
-        """Return what a query asks for: by partition as of `partitions`, file id, newest first.
+        """Return the slices that a query selects, by partition, file id, and newest first.
 
-        A partition that does not exist has no slices.
+        Partitions come in the order of `partitions`. One that does not exist has no slices.
         """
         ...
 

@@ -1,9 +1,9 @@
-"""What completed commits recorded of a table's files, and where the files that exist differ.
+"""Files as recorded by completed commits, and differences from the files that exist.
 
-A listing shows the files that exist, not those that should: without this comparison a deleted base
-file shows an older version of its records, a deleted skeleton loses rows, and a folder without its
-partition metadata is no partition. Commits of the active timeline are compared; the files of
-archived ones are not known here.
+A listing shows the files that exist, not those that should exist. Without this comparison, a
+deleted base file shows an older version of its records, a deleted skeleton loses rows, and a folder
+without its partition metadata is not a partition. Only commits of the active timeline are compared;
+the files of archived ones are unknown here.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _RESTORE: Final = "Restore it from a copy, or restore the table to an instant be
 _REMEDIES: Final = {
     "table/file-lost": _RESTORE,
     "table/file-size": _RESTORE,
-    "table/file-not-recorded": "Find out who wrote it: its rows may double others. Move it out of "
-    "the table once you know that they are not needed.",
+    "table/file-not-recorded": "Find out which writer made it: its rows may be duplicates. Move it "
+    "out of the table once you know that they are not needed.",
     "table/partition-lost": "Restore the file from a copy, or copy it from a partition of the same "
     "depth.",
 }
@@ -42,15 +42,15 @@ _REMOVERS: Final = frozenset({Action.CLEAN, Action.ROLLBACK, Action.RESTORE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damage:
-    """A file or partition that is not what a completed commit recorded.
+    """A file or partition that differs from the record of a completed commit.
 
     Attributes:
         condition: `table/file-lost`, `table/file-size`, `table/file-not-recorded`,
             `table/partition-lost`.
-        message: what is wrong, without the place.
-        path: of the file, relative to the table.
-        partition_path: of its partition.
-        instant: of the commit that recorded it; `""` where that is not known.
+        message: the problem, without the location.
+        path: path of the file, relative to the table.
+        partition_path: path of its partition.
+        instant: the commit that recorded it; `""` if unknown.
     """
 
     condition: str
@@ -75,12 +75,12 @@ class Damage:
 
     @property
     def remedy(self) -> str:
-        """What to do about it."""
+        """The remedy."""
         return _REMEDIES[self.condition]
 
 
 def lost_partition(partition_path: str, instant: str) -> Damage:
-    """Return the damage of a partition that has no partition metadata and that `instant` wrote."""
+    """Return the damage of a partition written by `instant` without partition metadata."""
     return Damage(
         condition="table/partition-lost",
         message="the partition has recorded files, but no partition metadata",
@@ -91,7 +91,7 @@ def lost_partition(partition_path: str, instant: str) -> Damage:
 
 
 class _Base(NamedTuple):
-    """A recorded base file; `size` 0 where no commit says it."""
+    """A recorded base file; `size` is 0 if no commit records it."""
 
     name: str
     instant: str
@@ -99,7 +99,7 @@ class _Base(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """What commits recorded of one file group: its newest base file, and all log files by name."""
+    """The recorded files of one file group: its newest base file, and all log files by name."""
 
     base: _Base | None
     logs: dict[str, tuple[Extent, ...]]
@@ -108,8 +108,8 @@ class _Group(NamedTuple):
 class RecordedFiles:
     """The files that the completed commits of a timeline recorded.
 
-    Reads each completed commit of the active timeline when it is made; holds their text, and the
-    files of one partition at a time.
+    Construction reads each completed commit of the active timeline. Holds their text, and the files
+    of one partition at a time.
 
     Raises:
         CorruptFileError: `timeline/empty-commit`, `timeline/corrupt-commit`.
@@ -127,7 +127,7 @@ class RecordedFiles:
                 self._add(instant.requested_time, read_commit_body(storage, instant.path))
 
     def _add(self, instant: str, body: CommitBody) -> None:
-        """Take in a commit; they come oldest first."""
+        """Add a commit; call it oldest first."""
         self._bodies[instant] = body
         for path in body.partitions:
             self._writers[path].append(instant)
@@ -135,20 +135,20 @@ class RecordedFiles:
             self._replaced[path] |= file_ids
 
     def committed(self, partition_path: str, slices: Sequence[FileSlice]) -> list[FileSlice]:
-        """Return the slices of a partition with what commits recorded of their log files.
+        """Return the slices of a partition with the recorded extents of their log files.
 
-        `slices` are the latest of every file group of the partition, as the timeline has them.
+        `slices` are the latest of every file group of the partition, as of the timeline.
 
         Raises:
-            CorruptFileError: as of `damages`, the first of them.
-            RetryableError: `read/files-removed`; another writer removed them meanwhile.
+            CorruptFileError: the first of `damages`.
+            RetryableError: `read/files-removed`; another writer removed files meanwhile.
         """
         groups = self._groups(partition_path)
         self._raise(self._differences(partition_path, slices, groups))
         return [_with_extents(each, groups.get(each.group.file_id)) for each in slices]
 
     def check_partitions(self, found: Collection[str], unmarked: Iterable[Damage]) -> None:
-        """Raise where a partition with recorded files is not among those that a listing found.
+        """Raise if a listing did not find a partition with recorded files.
 
         Raises:
             CorruptFileError: `table/partition-lost`.
@@ -158,12 +158,12 @@ class RecordedFiles:
         self._raise(lost.values())
 
     def damages(self, partition_path: str, slices: Sequence[FileSlice]) -> list[Damage]:
-        """Return where the latest slices of a partition are not what commits recorded."""
+        """Return the differences of a partition's latest slices from the recorded files."""
         groups = self._groups(partition_path)
         return list(self._differences(partition_path, slices, groups))
 
     def lost_partitions(self, found: Collection[str]) -> list[Damage]:
-        """Return the recorded partitions that a listing did not find, and that hold records."""
+        """Return the recorded partitions with records that a listing did not find."""
         return [
             lost_partition(path, self._writers[path][0])
             for path in sorted(self._writers.keys() - set(found))
@@ -184,7 +184,7 @@ class RecordedFiles:
     def _differences(
         self, path: str, slices: Sequence[FileSlice], groups: dict[str, _Group]
     ) -> Iterator[Damage]:
-        """Yield where slices and recorded groups differ."""
+        """Yield the differences of slices and recorded groups."""
         there = {each.group.file_id: each for each in slices}
         for file_id, group in groups.items():
             for condition, name, instant, message in _compared(there.get(file_id), group):
@@ -199,12 +199,12 @@ class RecordedFiles:
             yield from self._unrecorded(each, groups.get(each.group.file_id))
 
     def _unrecorded(self, found: FileSlice, group: _Group | None) -> Iterator[Damage]:
-        """Yield a base file with the instant of a commit which does not name it."""
+        """Yield a base file whose instant is of a commit that does not name it."""
         base = found.base
         if base is None or base.name.instant not in self._bodies:
             return
         known = group.base if group else None
-        is_older = known is not None and known.instant > base.name.instant  # that one is lost
+        is_older = known is not None and known.instant > base.name.instant  # that file is lost
         if not is_older and (known is None or known.name != name_of(base.path)):
             yield Damage(
                 condition="table/file-not-recorded",
@@ -215,18 +215,18 @@ class RecordedFiles:
             )
 
     def without_removed(self, suspected: Iterable[Damage]) -> list[Damage]:
-        """Return the damages but those of files that a completed clean removed.
+        """Return the damages except those of files that a completed clean removed.
 
-        A file of a commit that a savepoint kept on the timeline may have been replaced by a commit
-        that is archived. Costs nothing where there is no damage, else a listing of the timeline and
-        a read of each clean, rollback and restore.
+        A file of a commit that a savepoint kept on the timeline may have been replaced by an
+        archived commit. Costs nothing without damages, else a listing of the timeline and a read of
+        each clean, rollback and restore.
         """
         found = list(suspected)
         cleaned, _ = self._removed() if found else (frozenset(), frozenset())
         return [each for each in found if not self._names(each) <= cleaned]
 
     def _raise(self, suspected: Iterable[Damage]) -> None:
-        """Raise for the first damage that no clean accounts for."""
+        """Raise for the first damage that no clean explains."""
         found = list(suspected)
         if not found:
             return
@@ -243,7 +243,7 @@ class RecordedFiles:
             raise lost[0].error(self._storage.location, len(lost) - 1)
 
     def _names(self, damage: Damage) -> frozenset[str]:
-        """Return the names of the files that are damaged: of a lost partition all that it needs."""
+        """Return the names of the damaged files; for a lost partition, all its files."""
         if damage.condition != "table/partition-lost":
             return frozenset({name_of(damage.path)})
         groups = self._groups(damage.partition_path).values()
@@ -251,10 +251,10 @@ class RecordedFiles:
         return frozenset(bases.union(*(each.logs for each in groups)))
 
     def _removed(self) -> tuple[frozenset[str], frozenset[str]]:
-        """Return the names of files that cleans removed, and those that went since this timeline.
+        """Return the names of files that cleans removed, and of files removed since this timeline.
 
-        What a clean removed before a restore is not accounted for by it: the commit that replaced
-        the file may be what was undone.
+        A clean before a restore does not count, since the restore may have undone the commit that
+        replaced the file.
         """
         known = set(self._timeline.completed)
         cleaned: set[str] = set()
@@ -274,23 +274,23 @@ class RecordedFiles:
 
 
 class CheckableView(FileSystemView, Protocol):
-    """A view that knows which folders it left out for want of partition metadata."""
+    """A view that records the folders it excluded because they lack partition metadata."""
 
     @property
     def unmarked(self) -> Sequence[Damage]:
-        """As of `ListingView`; of the last call of `partitions`."""
+        """As in `ListingView`, for the last call of `partitions`."""
         ...
 
 
 class CheckedView:
-    """Another view, whose answers are compared with what completed commits recorded."""
+    """A view whose results are compared with the records of completed commits."""
 
     def __init__(self, view: CheckableView, recorded: RecordedFiles) -> None:
         self._view = view
         self._recorded = recorded
 
     def partitions(self) -> Iterator[str]:
-        """Yield the partition paths as the other view does.
+        """Yield the partition paths of the wrapped view.
 
         Raises:
             CorruptFileError: `table/partition-lost`.
@@ -300,7 +300,7 @@ class CheckedView:
         return iter(found)
 
     def select(self, query: Query) -> Sequence[FileSlice]:
-        """Return what the other view answers; only `latest_slices` is compared."""
+        """Return the wrapped view's result; only `latest_slices` is compared."""
         return self._view.select(query)
 
     def latest_slices(self, partition_path: str) -> Sequence[FileSlice]:
@@ -330,14 +330,14 @@ def _with_stat(group: _Group, stat: FileStat, instant: str) -> _Group:
 
 
 def _newer(known: _Base | None, other: _Base) -> _Base:
-    """Return the base file of the later instant; of the same one, the one whose size is known."""
+    """Return the base file of the later instant; if equal, the one with a known size."""
     if known is None or (known.instant, known.size > 0) <= (other.instant, other.size > 0):
         return other
     return known
 
 
 def _compared(found: FileSlice | None, group: _Group) -> Iterator[tuple[str, str, str, str]]:
-    """Yield condition, file name, instant and message of what is not as recorded."""
+    """Yield condition, file name, instant and message of each difference."""
     base = found.base if found else None
     at = base.name.instant if base else ""
     wanted = group.base
@@ -359,13 +359,13 @@ def _compared(found: FileSlice | None, group: _Group) -> Iterator[tuple[str, str
 
 
 def _sized(name: str, instant: str, size: int, recorded: int) -> tuple[str, str, str, str]:
-    """Return the difference of a file whose size is not the recorded one."""
-    message = f"the file has {size:,} bytes, and its commit recorded {recorded:,}"
+    """Return the difference for a file of another size than recorded."""
+    message = f"the file has {size:,} bytes, but its commit recorded {recorded:,}"
     return "table/file-size", name, instant, message
 
 
 def _is_older(name: str, base_instant: str) -> bool:
-    """Return whether a log file belongs to a slice before the one of a base file."""
+    """Return whether a log file belongs to a slice before that of a base file."""
     log = LogFileName.parse(name)
     return log is None or log.is_cdc or log.base_instant < base_instant
 

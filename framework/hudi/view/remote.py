@@ -1,8 +1,8 @@
-"""The view of another process, asked over HTTP, and what is done when that does not work (RFC-03).
+"""The view of another process over HTTP, with a local fallback (RFC-03).
 
-An answer counts only if it says that it is of the same table and process, and was made at the very
-timeline that the caller goes by. Whatever else comes, or nothing, is one thing: unreachable. Then
-the caller's own view of the partition answers, as of the same instant.
+A response counts only if it names the same table and process, and exactly the caller's timeline.
+Any other response, or none, means that the service is unreachable. Then the caller's own view of
+the partition is used, as of the same instant.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ _Told = TypeVar("_Told")
 
 
 class ServiceUnreachableError(Exception):
-    """The service gave no answer that may be used; the message says why."""
+    """The service gave no usable response; the message has the reason."""
 
 
 class _FailingError(ServiceUnreachableError):
-    """The service failed; it may do better the next time."""
+    """The service failed; a retry may succeed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceAddress:
-    """Where a table's view is served, and as of what; JSON-able, for tasks.
+    """The address of a table's view in a service, and its timeline; JSON-able, for tasks.
 
     Attributes:
         host: name or address.
-        port: of TCP.
-        token: what the service wants to see; "" where nothing.
-        driver: the process that serves.
-        table: the table's id there.
-        instant: last instant of the timeline that the caller goes by, "" where it is empty.
-        timeline: the timeline's hash.
-        seconds: how long one answer is waited for.
-        attempts: how often a call is made.
+        port: TCP port.
+        token: the service's access token; "" if none.
+        driver: id of the serving process.
+        table: the table's id in the service.
+        instant: last instant of the caller's timeline, "" if it is empty.
+        timeline: hash of that timeline.
+        seconds: timeout of one call.
+        attempts: number of attempts per call.
     """
 
     host: str
@@ -67,11 +67,11 @@ class ServiceAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long a caller pauses.
+    """Pauses of a caller.
 
     Attributes:
         pause: seconds before the second attempt; each further pause is twice as long.
-        rest: seconds for which a service that failed is not asked again.
+        rest: seconds for which a failed service is not called again.
     """
 
     pause: float = 0.05
@@ -79,11 +79,11 @@ class Patience:
 
 
 class RemoteView:
-    """A table's view as a service reports it. For one thread.
+    """A table's view as reported by a service. For one thread.
 
     Args:
-        address: of the service.
-        patience: how long to pause between attempts.
+        address: the service's address.
+        patience: pauses between attempts.
     """
 
     def __init__(self, address: ServiceAddress, patience: Patience | None = None) -> None:
@@ -95,15 +95,15 @@ class RemoteView:
         """Yield the partition paths by name at each level.
 
         Raises:
-            ServiceUnreachableError: no answer that may be used.
+            ServiceUnreachableError: no usable response.
         """
         yield from map(str, self._call("partitions", {}))
 
     def select(self, query: Query) -> list[FileSlice]:
-        """Return the slices that a query asks for.
+        """Return the slices that a query selects.
 
         Raises:
-            ServiceUnreachableError: no answer that may be used.
+            ServiceUnreachableError: no usable response.
         """
         said = {**query._asdict(), "instants": sorted(query.instants)}
         found = self._call("select", {"query": said})
@@ -119,24 +119,24 @@ class RemoteView:
         *,
         are_there: bool = False,
     ) -> list[FileSlice]:
-        """Return the slices of some groups of any partitions, in their order, by one call.
+        """Return the slices of groups in any partitions, in their order, by one call.
 
         Args:
-            groups: of which partitions and file ids. One that is not there has no answer.
+            groups: the groups' ids. A missing group has no result.
             selection: `LATEST` or `MERGED`.
-            are_there: whether the caller knows that each has a slice, so that an answer without
-                one may not be used.
+            are_there: whether the caller knows that each group has a slice, so that a response
+                without one is unusable.
 
         Raises:
-            ServiceUnreachableError: no answer that may be used.
+            ServiceUnreachableError: no usable response.
         """
         paths, ids = zip(*groups, strict=True) if groups else ((), ())
         said = {"selection": selection, "partitions": paths, "file_ids": ids}
         found = self._call("look-up", said)
         if len(found) != len(groups):
-            raise ServiceUnreachableError("the answer is one to other questions")
+            raise ServiceUnreachableError("the response has another number of groups")
         if are_there and None in found:
-            raise ServiceUnreachableError("the answer lacks groups that are there")
+            raise ServiceUnreachableError("the response lacks existing groups")
         with _reading():
             return [
                 decode_slice(group, record)
@@ -148,16 +148,16 @@ class RemoteView:
         """Return the newest state of each file group, by file id.
 
         Raises:
-            ServiceUnreachableError: no answer that may be used.
+            ServiceUnreachableError: no usable response.
         """
         return self.select(Query(selection=Selection.MERGED, partition_path=partition_path))
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._connection.close()
 
     def _call(self, verb: str, said: dict[str, Any]) -> list[Any]:
-        """Return the list that a route answers with; asks again after a pause."""
+        """Return the list that a route returns; retry after a pause."""
         address = self._address
         body = json.dumps({**said, "instant": address.instant, "timeline": address.timeline})
         path = f"/v1/lakestrap/tables/{address.table}/{verb}"
@@ -174,13 +174,13 @@ class RemoteView:
                     raise ServiceUnreachableError(str(error)) from error
                 time.sleep(pause)
                 pause *= 2
-        raise ServiceUnreachableError("it is never asked")
+        raise ServiceUnreachableError("no attempts are allowed")
 
     def _used(self, reply: Reply) -> list[Any]:
-        """Return what a reply says, if it may be used.
+        """Return the content of a usable reply.
 
         Raises:
-            ServiceUnreachableError: it may not.
+            ServiceUnreachableError: it is not usable.
         """
         address = self._address
         if reply.status >= _FAULT:
@@ -198,23 +198,23 @@ class RemoteView:
         try:
             found = json.loads(reply.body)
         except ValueError as error:
-            raise ServiceUnreachableError("the answer is no JSON") from error
+            raise ServiceUnreachableError("the response is not JSON") from error
         if not isinstance(found, list):
-            raise ServiceUnreachableError("the answer is no list")
+            raise ServiceUnreachableError("the response is not a list")
         return found
 
 
 class FallbackView:
-    """A remote view, and a local one for when that does not answer. For one thread.
+    """A remote view with a local fallback. For one thread.
 
     Args:
-        remote: asked first.
-        local: makes the view that answers otherwise, as of the same timeline; once, when needed.
-        patience: how long the remote one is left alone after it failed.
-        clock: seconds, monotonic.
+        remote: used first.
+        local: creates the fallback view, as of the same timeline; called once, when needed.
+        patience: how long the remote view is not used after a failure.
+        clock: monotonic clock in seconds.
 
     Attributes:
-        fallbacks: how many queries the local view answered, one for each partition of a look-up.
+        fallbacks: queries answered by the local view, one for each partition of a lookup.
     """
 
     def __init__(
@@ -238,7 +238,7 @@ class FallbackView:
         yield from self._own().partitions() if found is None else found
 
     def select(self, query: Query) -> Sequence[FileSlice]:
-        """Return the slices that a query asks for."""
+        """Return the slices that a query selects."""
         found = self._asked(lambda: self._remote.select(query), 1)
         return self._own().select(query) if found is None else found
 
@@ -249,9 +249,9 @@ class FallbackView:
         *,
         are_there: bool = False,
     ) -> Sequence[FileSlice]:
-        """Return the slices of some groups of any partitions; as of `RemoteView.look_up`.
+        """Return the slices of groups in any partitions, as in `RemoteView.look_up`.
 
-        They come partition by partition where the local view answers.
+        The local view returns them partition by partition.
         """
         by_path: dict[str, list[str]] = {}
         for path, file_id in groups:
@@ -269,11 +269,11 @@ class FallbackView:
         return self.select(Query(selection=Selection.MERGED, partition_path=partition_path))
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._remote.close()
 
     def _asked(self, call: Callable[[], _Told], queries: int) -> _Told | None:
-        """Return the remote answer, None where there is none; that is counted and logged."""
+        """Return the remote result, or None after counting and logging a failure."""
         if self._clock() >= self._down_until:
             try:
                 return call()
@@ -284,7 +284,6 @@ class FallbackView:
         return None
 
     def _own(self) -> FileSystemView:
-        """Return the local view."""
         if self._local is None:
             self._local = self._make()
         return self._local
@@ -292,18 +291,18 @@ class FallbackView:
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Let an answer become slices; whatever cannot be read is no answer.
+    """Decode a response into slices; an unreadable response counts as unreachable.
 
-    Slices are tuples without cycles, of which the garbage collector could free none, and would look
-    at them over and over while they become many: a fifth of the time of a large look-up. So it
-    pauses meanwhile; who found it at rest leaves it so.
+    Slices are tuples without cycles. The garbage collector cannot free any, but would scan them
+    repeatedly as they grow, a fifth of the time of a large lookup. So it is disabled meanwhile, and
+    stays off if it was off before.
     """
     was_on = gc.isenabled()
     gc.disable()
     try:
         yield
     except (AttributeError, CorruptFileError, TypeError, ValueError) as error:
-        raise ServiceUnreachableError(f"the answer cannot be read: {error}") from error
+        raise ServiceUnreachableError(f"the response cannot be read: {error}") from error
     finally:
         if was_on:
             gc.enable()

@@ -1,7 +1,7 @@
-"""Which slices of a file group a query asks for. Pure: files and facts in, slices out.
+"""Selection of a file group's slices for a query. Pure: files and facts in, slices out.
 
 The rules are Apache Hudi's (`AbstractTableFileSystemView`, format sheet, section 9.4), so that its
-clients get from us what its own server would answer.
+clients get the same response from us as from its own server.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ __all__ = ["GroupSource", "answer", "latest_slice", "select"]
 
 
 def select(query: Query, groups: Iterable[FileGroup], facts: TableFacts) -> Iterator[FileSlice]:
-    """Yield what a query asks for of some groups, in their order, newest first in each.
+    """Yield the slices of some groups that a query selects, in group order, newest first in each.
 
-    The query's partition and file ids are not looked at: whoever hands in the groups has.
+    Ignores the query's partition and file ids: the caller has already applied them.
     """
     chosen = _SELECTORS[query.selection]
     hidden = _HIDDEN.get(query.selection, _is_replaced)
@@ -34,14 +34,14 @@ def select(query: Query, groups: Iterable[FileGroup], facts: TableFacts) -> Iter
 
 
 def latest_slice(group: FileGroup, facts: TableFacts, bound: str | None = None) -> FileSlice | None:
-    """Return the newest state of a group as of `bound`, None where nothing counts by then.
+    """Return the newest state of a group as of `bound`, None if nothing counts by then.
 
-    Log files that were written after a compaction was planned begin at the plan's instant; while it
-    is pending they are added to the slice before it.
+    Log files written after a compaction was planned start at the plan's instant; while it is
+    pending, they are added to the previous slice.
     """
     timeline = facts.timeline
     end = bound or LATEST
-    if len(group.bases) == 1 and not group.logs:  # as nearly all are, and there may be very many
+    if len(group.bases) == 1 and not group.logs:  # nearly all groups, and there may be many
         only = group.bases[0]
         counts = only.name.instant <= end and timeline.is_completed(only.name.instant)
         return _slice(group, only.name.instant, only) if counts else None
@@ -57,7 +57,7 @@ def latest_slice(group: FileGroup, facts: TableFacts, bound: str | None = None) 
 
 
 def _counts(log: LogFile, facts: TableFacts, end: str) -> bool:
-    """Whether a log file belongs to a completed slice, or to a compaction under way."""
+    """Whether a log file belongs to a completed slice, or to a pending compaction."""
     time = log.name.base_instant
     return time <= end and (facts.timeline.is_completed(time) or time in facts.compacting)
 
@@ -81,7 +81,7 @@ def _slices(group: FileGroup, facts: TableFacts, _: Query) -> Iterator[FileSlice
 def _slice(
     group: FileGroup, instant: str, base: BaseFile | None, logs: Sequence[LogFile] = ()
 ) -> FileSlice:
-    """Return a slice; a skeleton's has its source."""
+    """Return a slice, with its source if it is a skeleton."""
     return FileSlice(
         group=group.group,
         base_instant=instant,
@@ -92,7 +92,7 @@ def _slice(
 
 
 def _source(group: FileGroup, base: BaseFile | None) -> SourceFile | None:
-    """Return the source file behind a base file, None where it is no skeleton."""
+    """Return the source file of a base file, None if it is not a skeleton."""
     if base is None or base.name.instant != BOOTSTRAP_INSTANT:
         return None
     return group.source
@@ -152,7 +152,7 @@ def _base_in_range(group: FileGroup, facts: TableFacts, query: Query) -> Iterato
 
 
 def _first(found: Iterator[FileSlice]) -> Iterator[FileSlice]:
-    """Yield the first, if there is one."""
+    """Yield the first item, if any."""
     for each in found:
         yield each
         return
@@ -171,7 +171,7 @@ def _is_replaced_by_the_last(at: str | None, query: Query) -> bool:
 
 
 def _not(hidden: Callable[[str | None, Query], bool]) -> Callable[[str | None, Query], bool]:
-    """Return the opposite, for selections of replaced groups."""
+    """Return the negation, for selections of replaced groups."""
     return lambda at, query: not hidden(at, query)
 
 
@@ -215,15 +215,15 @@ _HIDDEN: Mapping[Selection, _Hidden] = MappingProxyType(
 
 
 class GroupSource(Protocol):
-    """Where a view on this machine has its groups from."""
+    """The source of a local view's groups."""
 
     @property
     def facts(self) -> TableFacts:
-        """As of `FileSystemView`."""
+        """As in `FileSystemView`."""
         ...
 
     def partitions(self) -> Iterator[str]:
-        """As of `FileSystemView`."""
+        """As in `FileSystemView`."""
         ...
 
     def groups(
@@ -234,7 +234,7 @@ class GroupSource(Protocol):
 
 
 def answer(query: Query, source: GroupSource) -> list[FileSlice]:
-    """Return the answer to a query, of the one partition that it names or of all."""
+    """Return the slices that a query selects, in its partition or in all."""
     path = query.partition_path
     paths = source.partitions() if path is None else (path,)
     found = (select(query, source.groups(each, query.file_ids), source.facts) for each in paths)

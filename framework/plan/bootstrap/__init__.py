@@ -1,1 +1,1 @@
-"""The plan of a table that is not there yet."""
+"""The plan of a table that does not exist yet."""

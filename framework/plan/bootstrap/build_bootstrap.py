@@ -1,4 +1,4 @@
-"""The plan of a table that is not there yet."""
+"""The plan that creates a table by bootstrap."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TAKEN: Final = (BootstrapMode.METADATA_ONLY, BootstrapMode.FULL_RECORD)
 
 
 def format_faults(source: SourceInventory, partitions: Sequence[PartitionPlan]) -> Iterator[Fault]:
-    """Yield a fault for each trait for which files cannot be taken in the mode that they have."""
+    """Yield a fault for each trait whose files cannot be adopted in the mode chosen for them."""
     for known in FORMATS:
         refused = _TAKEN[: 1 if known.heals else 2]
         hit = tuple(
@@ -46,13 +46,12 @@ def format_faults(source: SourceInventory, partitions: Sequence[PartitionPlan]) 
 
 
 def _fault(known: SourceFormat, hit: Sequence[PartitionSummary]) -> Fault:
-    """Return the fault of these partitions."""
     files = count_text(sum(each.traits[known.trait] for each in hit), "file")
     paths = tuple(repr(each.partition_path) for each in hit if each.partition_path)
     place = f" in {listing(paths)}" if paths else ""
     file, column = hit[0].examples.get(known.trait, ("", ""))
     of_column = f" in column '{column}'" if column else ""
-    who = "Spark cannot read them" if known.heals else "they cannot be read right"
+    who = "Spark cannot read them" if known.heals else "they cannot be read correctly"
     return Fault(
         condition="source/unreadable-format",
         key_path="bootstrap.path",
@@ -64,17 +63,17 @@ def _fault(known: SourceFormat, hit: Sequence[PartitionSummary]) -> Fault:
 
 
 def _remedy(known: SourceFormat) -> str:
-    """Return what to do; `full_record` is offered where it helps."""
+    """Return what to do, with `full_record` where it helps."""
     if not known.heals:
-        return "Write the files again without that, or leave their partitions out by a rule."
+        return "Rewrite the files without it, or skip their partitions by a rule."
     stored = f" (which stores {known.stored})" if known.stored else ""
     rule = f"- {{having: [{known.trait}], mode: full_record}}"
-    return f"Write such files in full{stored}, by the rule `{rule}`, or write them again."
+    return f"Write such files in full{stored} by the rule `{rule}`, or rewrite them."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Draft:
-    """What is planned for the source, before it is known whether the spec fits."""
+    """The planned partitions, schema and readers, before the spec is known to fit."""
 
     partitions: tuple[PartitionPlan, ...] = ()
     schema: Any = None
@@ -85,7 +84,7 @@ class _Draft:
 def plan_begin(
     spec: PipelineSpec, target: Target, observation: Observation, recover: stages.Recover | None
 ) -> Plan:
-    """Return the plan that makes the table, after recovering an earlier run where there is one.
+    """Return the plan that creates the table, after recovering an earlier run if there is one.
 
     Raises:
         PlanError: every fault of spec against source and target.
@@ -105,16 +104,16 @@ def plan_begin(
 
 
 def _source_of(observation: Observation) -> SourceInventory:
-    """Return the source, without which a table that is not there cannot be planned."""
+    """Return the source, which planning a new table requires."""
     if observation.source is None:
-        raise ValueError("a table that is not there is planned from its source")
+        raise ValueError("planning a new table needs an observation with a source")
     return observation.source
 
 
 def _draft(spec: PipelineSpec, target: Target, source: SourceInventory) -> _Draft:
-    """Return one plan per partition, and what is wrong with the source and the rules.
+    """Return one plan per partition, and the faults of source and rules.
 
-    Rules are asked only where every partition's values can be read.
+    Rules apply only where every partition's values can be read.
     """
     values, unreadable = checks.read_partitions(target, source)
     rules = () if unreadable else mode_rules(spec)
@@ -139,7 +138,7 @@ def _draft(spec: PipelineSpec, target: Target, source: SourceInventory) -> _Draf
 
 
 def _empty_faults(spec: PipelineSpec, source: SourceInventory, draft: _Draft) -> list[Fault]:
-    """Return the fault of a source that gives the table no file, unless the spec allows it."""
+    """Return the fault of a source with no file to adopt, unless the spec allows it."""
     taken = any(p.mode is not BootstrapMode.SKIP for p in draft.partitions)
     if taken or spec.bootstrap is None or spec.bootstrap.allow_empty:
         return []
@@ -149,7 +148,7 @@ def _empty_faults(spec: PipelineSpec, source: SourceInventory, draft: _Draft) ->
             condition="source/empty",
             key_path="bootstrap.path",
             message=f"there is nothing to adopt: {what}",
-            remedy="Correct the path or the rules, or say 'allow_empty: true'.",
+            remedy="Correct the path or the rules, or set 'allow_empty: true'.",
         )
     ]
 
@@ -157,7 +156,7 @@ def _empty_faults(spec: PipelineSpec, source: SourceInventory, draft: _Draft) ->
 def _assemble(
     target: Target, observation: Observation, draft: _Draft, recover: stages.Recover | None
 ) -> Plan:
-    """Return the plan of a spec that fits."""
+    """Return the plan, once the spec is known to fit."""
     partitions, schema, source = draft.partitions, draft.schema, _source_of(observation)
     size = _estimate(target, partitions, observation.key_bytes)
     work = _stages(target, partitions, recover, size)
@@ -180,7 +179,6 @@ def _assemble(
 
 
 def _case(work: stages.BootstrapStages | None, recover: stages.Recover | None) -> Case:
-    """Return which case these stages are."""
     if work is None:
         return Case.EMPTY
     resumed = recover is not None and recover.recovery is stages.Recovery.RESUME
@@ -193,7 +191,7 @@ def _stages(
     recover: stages.Recover | None,
     size: estimate.Estimate,
 ) -> stages.BootstrapStages | None:
-    """Return what a run does; None where there is no file to adopt."""
+    """Return the stages of a run; None if there is no file to adopt."""
     skeletons = _of_mode(partitions, BootstrapMode.METADATA_ONLY)
     full = _of_mode(partitions, BootstrapMode.FULL_RECORD)
     taken = totals((*skeletons, *full))
@@ -230,7 +228,7 @@ def _of_mode(
 
 
 def _screen(target: Target) -> stages.Screen | None:
-    """Return the stage for checks, None where there is nothing to check or to take out."""
+    """Return the stage for checks; None if there is nothing to check or exclude."""
     chosen = target.on_duplicate is OnDuplicate.REWRITE_FILES
     keeps_one = chosen and not target.key_rule.is_automatic
     if target.quality.checks or keeps_one:
@@ -241,7 +239,7 @@ def _screen(target: Target) -> stages.Screen | None:
 def _estimate(
     target: Target, partitions: tuple[PartitionPlan, ...], key_bytes: float | None
 ) -> estimate.Estimate:
-    """Return bytes to write and cost of the partitions that are taken."""
+    """Return bytes to write and cost of the adopted partitions."""
     skeletons = tuple(p for p in partitions if p.mode is BootstrapMode.METADATA_ONLY)
     full = tuple(p for p in partitions if p.mode is BootstrapMode.FULL_RECORD)
     cost = estimate.RowCost(

@@ -1,4 +1,4 @@
-"""What the author of a plan should know besides what it does."""
+"""Notes on a bootstrap plan: warnings and advice for its author."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOT_REWRITTEN: Final = {
     SourceTrait.MILLISECOND: (
         "source/millisecond",
         "with timestamps in milliseconds",
-        "right by Apache Hudi before 1.1",
+        "correctly by Apache Hudi before 1.1",
     ),
 }
 
@@ -35,7 +35,7 @@ _NOT_REWRITTEN: Final = {
 def notes_of(
     target: Target, source: SourceInventory, partitions: tuple[PartitionPlan, ...], schema: Any
 ) -> tuple[PlanNote, ...]:
-    """Return the notes on a plan that makes a table of this schema, warnings first."""
+    """Return the notes on a plan that creates a table of this schema, warnings first."""
     found = [
         *_rewrite_notes(source, partitions),
         *_size_notes(partitions),
@@ -49,7 +49,7 @@ def notes_of(
 def _rewrite_notes(
     source: SourceInventory, partitions: tuple[PartitionPlan, ...]
 ) -> Iterator[PlanNote]:
-    """Offer `full_record` for partitions whose files some Hudi job could not rewrite right."""
+    """Advise `full_record` for partitions whose files some Hudi job cannot rewrite correctly."""
     skeletons = [p for p in partitions if p.mode is BootstrapMode.METADATA_ONLY]
     for trait, (condition, what, by_whom) in _NOT_REWRITTEN.items():
         hit = partitions_with(trait, source, skeletons)
@@ -65,7 +65,7 @@ def _rewrite_notes(
 
 
 def _full_record_rule(paths: tuple[str, ...]) -> str:
-    """Return what to paste into the spec so that these partitions are written in full."""
+    """Return the rule that writes these partitions in full, ready to paste into the spec."""
     if paths == ("",):
         return "mode: full_record"
     pattern = "|".join(re.escape(path).replace("\\-", "-") for path in paths[:_RULES_AT_MOST])
@@ -80,7 +80,7 @@ def _quoted(pattern: str) -> str:
 
 
 def _size_notes(partitions: tuple[PartitionPlan, ...]) -> Iterator[PlanNote]:
-    """Warn of a commit that takes Apache Hudi long to open."""
+    """Warn of a commit so large that Apache Hudi takes long to open the table."""
     files = totals(p for p in partitions if p.mode is not BootstrapMode.SKIP).files
     if files > _BIG_COMMIT_FILES:
         yield PlanNote(
@@ -95,7 +95,7 @@ def _size_notes(partitions: tuple[PartitionPlan, ...]) -> Iterator[PlanNote]:
 
 
 def _bloom_notes(target: Target, partitions: tuple[PartitionPlan, ...]) -> Iterator[PlanNote]:
-    """Warn of files so long that their filters let many foreign keys pass."""
+    """Warn of files so long that their bloom filters reject few absent keys."""
     most = _OVERFULL * target.bloom.max_keys
     long = tuple(
         repr(p.partition_path)
@@ -114,7 +114,7 @@ def _bloom_notes(target: Target, partitions: tuple[PartitionPlan, ...]) -> Itera
 
 
 def _key_notes(target: Target, schema: Any) -> Iterator[PlanNote]:
-    """Warn that text parts of a composite key may make two keys read the same."""
+    """Warn that text parts of a composite key may give two keys the same text."""
     if not target.key_rule.is_composite:
         return
     types = {field.name: str(field.type) for field in schema or ()}
@@ -130,20 +130,20 @@ def _key_notes(target: Target, schema: Any) -> Iterator[PlanNote]:
             condition="key/text-may-collide",
             level="info",
             message=(
-                f"key parts {listing(text)} are text: values with ',' or ':' could make two keys "
-                "read the same; uniqueness is proven on the text, so that would be refused"
+                f"key parts {listing(text)} are text: values with ',' or ':' could give two keys "
+                "the same text; uniqueness is proven on that text, so the audit would refuse them"
             ),
         )
 
 
 def _ignored_notes(source: SourceInventory) -> Iterator[PlanNote]:
-    """Report how many files were passed over as hidden."""
+    """Report how many hidden files were skipped."""
     if source.ignored_files:
         yield PlanNote(
             condition="source/ignored-files",
             level="info",
             message=(
-                f"{count_text(source.ignored_files, 'file')} under the source passed over, as "
-                "Spark does (names that begin with '_' or '.')"
+                f"skipped {count_text(source.ignored_files, 'file')} under the source, as Spark "
+                "does (names that start with '_' or '.')"
             ),
         )

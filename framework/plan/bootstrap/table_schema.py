@@ -1,7 +1,7 @@
-"""The schema that the table will have: of the files it takes, each in the way it is taken.
+"""The schema of a new table, from the files that it adopts.
 
-A file with a skeleton is read as it is; a file that is written in full is converted to types that
-Spark reads. Skipped partitions have no say. The Parquet schema is the authority throughout.
+A file with a skeleton counts with its own types; a file that is written in full, with types that
+Spark reads. Skipped partitions do not count. The Parquet schema is authoritative throughout.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _NAMED_AT_MOST: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSchema:
-    """What the taken files have in common.
+    """The schema of the adopted files, and what is wrong with it.
 
     Attributes:
-        schema: the table's Arrow schema; where there are conflicts, the first type stands.
-        conflicts: columns whose types cannot be made one.
-        issues: what readers cannot use, each with the partitions that have it.
+        schema: the table's Arrow schema; at a conflict, the first type.
+        conflicts: columns whose types cannot be unified.
+        issues: names and types that readers cannot handle, each with its partitions.
     """
 
     schema: Any
@@ -40,7 +40,7 @@ class TableSchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """One schema of source files, as it is taken in one mode; `example` is a source file."""
+    """One schema of source files, as adopted in one mode; `example` is a source file."""
 
     schema: Any
     example: str
@@ -48,10 +48,9 @@ class _Part:
 
 
 def table_schema(source: SourceInventory, partitions: Sequence[PartitionPlan]) -> TableSchema:
-    """Return the schema of the taken partitions; of all of them where none is taken.
+    """Return the schema of the adopted partitions; of all partitions if none is adopted.
 
-    Where the inventory does not have schemas by partition, all files count as having the
-    common one.
+    If the inventory has no schemas by partition, all files count as having the common one.
     """
     parts = tuple(_parts(source, partitions))
     issues: dict[tuple[str, str], tuple[SchemaIssue, tuple[str, ...]]] = {}
@@ -60,7 +59,7 @@ def table_schema(source: SourceInventory, partitions: Sequence[PartitionPlan]) -
             _, before = issues.get((issue.condition, issue.column), (issue, ()))
             named = (*before, *(p for p in part.partitions if p not in set(before)))
             issues[issue.condition, issue.column] = (issue, named)
-    # What is readable stays as it is here; what is not is an issue, and no conflict besides.
+    # `full_record_schema` keeps readable types; an unreadable one is an issue, not a conflict too.
     unified = unify(full_record_schema(part.schema) for part in parts)
     for issue in _issues_between(unified.schema, parts):
         issues.setdefault((issue.condition, issue.column), (issue, ()))
@@ -81,7 +80,7 @@ def table_schema(source: SourceInventory, partitions: Sequence[PartitionPlan]) -
 
 
 def _issues_between(schema: Any, parts: Sequence[_Part]) -> Iterator[SchemaIssue]:
-    """Yield what is wrong with the names of all schemas together, with one file for each."""
+    """Yield the name issues of all schemas together, each with one example file."""
     for issue in check_schema(schema):
         if issue.condition == "schema/same-but-case":
             name = issue.column.partition(".")[0]
@@ -91,7 +90,7 @@ def _issues_between(schema: Any, parts: Sequence[_Part]) -> Iterator[SchemaIssue
 
 
 def _parts(source: SourceInventory, partitions: Sequence[PartitionPlan]) -> Iterator[_Part]:
-    """Yield each schema once for each mode in which files of it are taken."""
+    """Yield each schema once per mode in which its files are adopted."""
     modes = _TAKEN if any(p.mode in _TAKEN for p in partitions) else tuple(BootstrapMode)
     if not source.schemas:
         for mode in modes:
@@ -109,21 +108,21 @@ def _parts(source: SourceInventory, partitions: Sequence[PartitionPlan]) -> Iter
 
 
 def _part(schema: Any, example: str, mode: BootstrapMode, paths: tuple[str, ...]) -> _Part:
-    """Return the schema as files of this mode bring it into the table."""
+    """Return the schema that files of this mode contribute to the table."""
     full = mode is BootstrapMode.FULL_RECORD
     taken = full_record_schema(schema) if full else schema
     return _Part(schema=taken, example=example, partitions=paths)
 
 
 def schema_faults(found: TableSchema) -> Iterator[Fault]:
-    """Yield a fault for each conflict and for each thing that readers cannot use."""
+    """Yield a fault for each conflict and for each issue."""
     for conflict in found.conflicts:
         seen = ", ".join(f"{kind} in {path}" if path else kind for kind, path in conflict.types)
         yield Fault(
             condition="schema/conflict",
             key_path="bootstrap.path",
-            message=f"column '{conflict.column}' has types that cannot be one: {seen}",
-            remedy="Rewrite the files of one side, or leave their partitions out by a rule.",
+            message=f"column '{conflict.column}' has types that cannot be unified: {seen}",
+            remedy="Rewrite the files of one side, or skip their partitions by a rule.",
         )
     for issue, partitions in found.issues:
         paths = tuple(repr(path) for path in partitions if path)

@@ -1,4 +1,4 @@
-"""Which traits of the reader gate a planned table has, and what in it causes each."""
+"""The reader-gate traits of a planned table, with the cause of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from framework.vocabulary import BootstrapMode, PartitionType, SourceTrait, Tabl
 
 __all__ = ["partitions_with", "traits_of"]
 
-# How Arrow prints the types; the whole text is searched, so nested ones count too.
+# Arrow's text of the types; it is searched as a whole, so nested types count too.
 _TYPES: Final[Mapping[Trait, re.Pattern[str]]] = {
     Trait.NAIVE_TIMESTAMP: re.compile(r"timestamp\[\w+\]"),
     Trait.NANOSECOND: re.compile(r"timestamp\[ns\b"),
@@ -41,7 +41,7 @@ _PLAIN_IN_PATH: Final = {PartitionType.STRING, PartitionType.DATE}
 def traits_of(
     target: Target, source: SourceInventory, partitions: Sequence[PartitionPlan], schema: Any
 ) -> dict[Trait, str]:
-    """Return the traits of the table that this plan makes, each with its cause for people.
+    """Return the traits of the table that this plan creates, each with its cause as text.
 
     `schema` is the table's.
     """
@@ -106,7 +106,7 @@ def _of_widening(found: Widening) -> Iterator[Trait]:
 
 
 def _file_traits(source: SourceInventory, skeletons: Sequence[PartitionPlan]) -> dict[Trait, str]:
-    """Return the traits of files that stay as they are, with their count and partitions."""
+    """Return the traits of files that are not rewritten, with their count and partitions."""
     found: dict[Trait, str] = {}
     for trait, of_file in _OF_FILES.items():
         hit = set(partitions_with(of_file, source, skeletons))
@@ -135,7 +135,7 @@ def _path_traits(
 ) -> dict[Trait, str]:
     """Return the traits of partition columns, with columns or partitions.
 
-    But for the default partition they are of columns that no file holds.
+    All but that of the default partition are about columns that no file contains.
     """
     if not skeletons:
         return {}
@@ -156,7 +156,7 @@ def _path_traits(
 
 
 def _is_null_in(path: str, target: Target, columns: Mapping[str, PartitionType]) -> bool:
-    """Whether a partition's folder gives one of these columns no value."""
+    """Return whether the folder gives one of these columns the null value."""
     levels = zip(target.partition_types, path.split("/"), strict=False)
     return any(name in columns and level.endswith(HIVE_DEFAULT) for name, level in levels)
 

@@ -1,1 +1,1 @@
-"""Checks and column contracts of a spec, as the engine is given them."""
+"""Checks and column contracts of a spec, as the engine gets them."""

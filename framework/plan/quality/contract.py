@@ -1,7 +1,7 @@
-"""Where columns that a spec declares or names differ from those that a table has.
+"""Faults of declared or named columns against a table's columns.
 
-Each function returns faults, none raises; the key path of each leads to its line, which may be in
-the file of columns or in the project file.
+Each function returns faults, none raises. The key path of a fault leads to its line, which may be
+in the file of columns or in the project file.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def quality_faults(quality: Quality, schema: Any) -> list[Fault]:
 
 
 def splitting_faults(quality: Quality) -> list[Fault]:
-    """Return the fault of too many checks that take rows out, with those of the contract."""
+    """Return the fault of too many checks that exclude rows, those of the contract included."""
     checks = quality.splitting
     if len(checks) <= MAX_SPLITTING:
         return []
@@ -75,15 +75,14 @@ def splitting_faults(quality: Quality) -> list[Fault]:
         Fault(
             condition="quality/too-many",
             key_path=checks[MAX_SPLITTING].key_path,
-            message=f"{len(checks)} checks quarantine rows or drop them, and at most"
-            f" {MAX_SPLITTING} can",
-            remedy="Join some by AND, or let some abort or warn.",
+            message=f"{len(checks)} checks quarantine or drop rows; at most {MAX_SPLITTING} can",
+            remedy="Combine some with AND, or set some to abort or warn.",
         )
     ]
 
 
 def contract_faults(columns: Sequence[ColumnContract], schema: Any) -> list[Fault]:
-    """Return what the contract says of columns otherwise than the table's schema.
+    """Return where the contract differs from the table's schema.
 
     Args:
         columns: the contract.
@@ -101,31 +100,29 @@ def contract_faults(columns: Sequence[ColumnContract], schema: Any) -> list[Faul
 
 
 def _missing(column: ColumnContract, names: Sequence[str]) -> Fault:
-    """Return the fault of a declared column that is not there."""
     close = nearest(column.name, names)
     likely = f"Did you mean '{close}'? " if close else ""
     return Fault(
         condition="contract/column-missing",
         key_path=column.key_path,
-        message=f"column '{column.name}' is declared, but the table has none of this name",
-        remedy=f"{likely}Correct the name, or take the column out of the contract.",
+        message=f"column '{column.name}' is declared, but is not in the table",
+        remedy=f"{likely}Correct the name, or remove the column from the contract.",
     )
 
 
 def _differs(column: ColumnContract, there: str) -> Fault:
-    """Return the fault of a column of another type."""
     return Fault(
         condition="contract/type-differs",
         key_path=f"{column.key_path}.type",
-        message=f"column '{column.name}' is declared {column.type}, and is {there}",
+        message=f"column '{column.name}' is declared {column.type}, but is {there}",
         remedy=f"Declare it {there}, or cast it in a transform.",
     )
 
 
 def spark_type_text(kind: Any) -> str:
-    """Return an Arrow type as Spark SQL reads it, in the normal text of a contract.
+    """Return an Arrow type as Spark SQL text, normalized as in a contract.
 
-    A timestamp without a time zone is `timestamp_ntz`; what Spark has no type for is Arrow's text.
+    A timestamp without a time zone is `timestamp_ntz`; a type that Spark lacks is Arrow's text.
     """
     if kind in _TYPES:
         return _TYPES[kind]
@@ -140,7 +137,6 @@ def spark_type_text(kind: Any) -> str:
 
 
 def _nested_text(kind: Any) -> str:
-    """Return a type that is made of others."""
     if pa.types.is_dictionary(kind):
         return spark_type_text(kind.value_type)
     if any(test(kind) for test in _LISTS):
@@ -156,11 +152,11 @@ def _nested_text(kind: Any) -> str:
 def column_faults(
     quality: Quality, names: Sequence[str], types: Mapping[str, str] | None = None
 ) -> list[Fault]:
-    """Return where checks name columns that the table has not, and texts that are none of theirs.
+    """Return the faults of unknown columns in checks, and of texts that do not fit their column.
 
     Args:
-        quality: the checks. Those of the contract are left to `contract_faults`.
-        names: the table's columns, partition columns included; Hudi's own are known besides.
+        quality: the checks; those of the contract are left to `contract_faults`.
+        names: the table's columns, partition columns included; Hudi's own are known too.
         types: types of some columns as Spark SQL text, by name.
     """
     known = {name.lower(): name for name in (*META_COLUMNS, *names)}
@@ -178,7 +174,7 @@ def column_faults(
 def _of_predicates(
     check: Check, known: Mapping[str, str], types: Mapping[str, str]
 ) -> Iterator[Fault]:
-    """Yield what is wrong with the columns of a check's predicates."""
+    """Yield the column faults of a check's predicates."""
     texts = {"where": check.where}
     if check.kind in (CheckKind.EXPECT, CheckKind.EXPECT_AGGREGATE):
         texts[check.kind.value] = check.text
@@ -199,7 +195,7 @@ def _of_predicates(
 
 
 def _of_arguments(check: Check, known: Mapping[str, str]) -> Iterator[Fault]:
-    """Yield the columns of an expectation that the table has not."""
+    """Yield a fault for each unknown column in an expectation's arguments."""
     if check.kind is CheckKind.GX:
         for argument, column in expectations().column_arguments(check.text, check.arguments):
             path = child_path(f"{check.key_path}.arguments", argument)
@@ -209,14 +205,13 @@ def _of_arguments(check: Check, known: Mapping[str, str]) -> Iterator[Fault]:
 def _of_name(
     path: str, name: str, known: Mapping[str, str], check: str | None = None
 ) -> Iterator[Fault]:
-    """Yield the fault of a name that is none of the table's columns."""
+    """Yield a fault if the name is not a column of the table."""
     if name.lower() not in known:
-        message = f"`{name}` is no column of the table"
+        message = f"`{name}` is not a column of the table"
         yield _unknown(path, check, message, nearest(name, known.values()))
 
 
 def _unknown(path: str, check: str | None, message: str, close: str | None) -> Fault:
-    """Return the fault of a column that is not there."""
     likely = f"Did you mean '{close}'?" if close else "Correct the name."
     return Fault(
         condition="quality/column-missing",

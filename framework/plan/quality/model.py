@@ -1,4 +1,4 @@
-"""What the gate checks beside keys, as the spec asks for it."""
+"""The checks of the gate besides keys, as the spec defines them."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from framework.vocabulary import CheckedRows, CheckKind, OnFail
 __all__ = ["MAX_SPLITTING", "Budget", "Check", "ColumnContract", "Quality"]
 
 MAX_SPLITTING: Final = 62
-"""Checks that may take rows out: each is a bit of a long, and so are rows that give way."""
+"""Limit on the checks that exclude rows: each is one bit of a long, as are excluded duplicates."""
 
 _SPLITS: Final = frozenset({OnFail.QUARANTINE, OnFail.DROP})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """How many bad rows a check allows: so many, or this share of the rows that it looks at.
+    """The bad rows that a check allows: `rows`, or a `share` of the rows that it checks.
 
-    `share` is None where `rows` counts; it is above 0 and below 1.
+    `share` is None if `rows` counts; it is above 0 and below 1.
     """
 
     rows: int = 0
     share: float | None = None
 
     def allows(self, failed: int, looked_at: int) -> bool:
-        """Whether so many bad rows are within the budget; the bound itself is."""
+        """Return whether `failed` bad rows are within the budget, bound included."""
         return failed <= (self.rows if self.share is None else self.share * looked_at)
 
     def __str__(self) -> str:
-        """As a spec writes it."""
+        """Return the budget as a spec writes it."""
         return str(self.rows) if self.share is None else f"{self.share * 100:g}%"
 
 
@@ -44,13 +44,13 @@ class Check:
         name: unique in the spec; case makes no difference.
         kind: what `text` is.
         text: a Spark SQL predicate, one over aggregates, a query, or an expectation's name.
-        on_fail: what bad rows do; of all kinds but `EXPECT` only `ABORT` and `WARN`.
-        over: which rows it sees.
+        on_fail: effect of bad rows; for kinds other than `EXPECT` only `ABORT` and `WARN`.
+        over: which rows it checks.
         budget: bad rows that are allowed.
-        where: predicate of the rows that an `EXPECT` looks at, None for all.
+        where: predicate of the rows that an `EXPECT` checks; None for all.
         allow_null: whether a predicate may be null; else null counts as failed.
         arguments: of an expectation, as written.
-        key_path: where it stands, in the spec or in the project file.
+        key_path: its place in the spec or in the project file.
     """
 
     name: str
@@ -66,20 +66,20 @@ class Check:
 
     @property
     def splits(self) -> bool:
-        """Whether bad rows are taken out before anything is written."""
+        """Whether bad rows are excluded before anything is written."""
         return self.on_fail in _SPLITS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnContract:
-    """What the spec says of one column, which must then be in the table.
+    """The contract of one column, which the table must then have.
 
     Attributes:
         name: the column's name, as written.
-        type: Spark SQL type in its normal text (`decimal(10,2)`), None where nothing is said.
+        type: Spark SQL type in its normal text (`decimal(10,2)`); None if not declared.
         nullable: whether it may be null.
-        allowed: the only values that it may have, as written; empty for any.
-        key_path: where it stands.
+        allowed: the only allowed values, as written; empty for any.
+        key_path: its place in the spec.
     """
 
     name: str
@@ -96,12 +96,12 @@ class Quality:
     Attributes:
         checks: those of the column contract first, then those of profiles, then the spec's own,
             in order.
-        quarantine: location of the data set of quarantined rows, None where no check can do so.
+        quarantine: location of the data set of quarantined rows; None if no check quarantines.
         max_ratio: share of the input, from 0 to 1, that may be quarantined and dropped together;
             more refuses the run. The bound itself is allowed.
-        samples: bad rows that are shown for each check.
+        samples: bad rows that are shown per check.
         redacted: columns whose values are never shown.
-        columns: the column contract; what it says of values is among the checks too.
+        columns: the column contract; its rules on values are among the checks too.
     """
 
     checks: tuple[Check, ...] = ()
@@ -113,5 +113,5 @@ class Quality:
 
     @property
     def splitting(self) -> tuple[Check, ...]:
-        """The checks that take rows out before anything is written."""
+        """The checks that exclude rows before anything is written."""
         return tuple(each for each in self.checks if each.splits)

@@ -41,14 +41,14 @@ def quality_of(spec: PipelineSpec) -> Quality:
 
 
 def quarantine_of(spec: PipelineSpec) -> str:
-    """Return where rows are quarantined, or would be where some check did so."""
+    """Return where rows are quarantined, or would be if some check quarantined any."""
     section = spec.quality.quarantine if spec.quality else None
     written = section.location if section else None
     return written or f"{spec.table.location}{quality_spec.QUARANTINE_SUFFIX}"
 
 
 def _quarantines(spec: PipelineSpec, checks: tuple[Check, ...]) -> bool:
-    """Return whether a check can quarantine rows, or rows give way to others with their key."""
+    """Return whether a check or the handling of duplicates can quarantine rows."""
     bootstrap = spec.bootstrap
     if bootstrap is not None and bootstrap.on_duplicate is OnDuplicate.REWRITE_FILES:
         return True
@@ -56,7 +56,6 @@ def _quarantines(spec: PipelineSpec, checks: tuple[Check, ...]) -> bool:
 
 
 def _check(placed: quality_spec.PlacedCheck) -> Check:
-    """Return a check of the spec or of a profile."""
     fields = placed.fields
     return Check(
         name=fields.name,
@@ -80,7 +79,6 @@ def _budget(allowed: str | int) -> Budget:
 
 
 def _contract(name: str, column: quality_spec.ColumnSpec) -> ColumnContract:
-    """Return what is said of a column."""
     return ColumnContract(
         name=name,
         type=column.type,
@@ -91,7 +89,7 @@ def _contract(name: str, column: quality_spec.ColumnSpec) -> ColumnContract:
 
 
 def _of_column(name: str, column: quality_spec.ColumnSpec) -> Iterator[Check]:
-    """Yield the checks that a column's contract means."""
+    """Yield the checks that a column's contract implies."""
     path = child_path(_COLUMNS, name)
     if not column.nullable:
         yield Check(
@@ -116,8 +114,8 @@ def _of_column(name: str, column: quality_spec.ColumnSpec) -> Iterator[Check]:
 def _literal(value: str | float, kind: str | None) -> str:
     """Return the value as a literal of the type; of no type, as YAML reads it.
 
-    Numbers with a point are cast from text, so that a float is compared with a float, and a
-    decimal with exactly what is written.
+    Numbers with a point are cast from text, so that floats compare with floats, and decimals
+    exactly as written.
     """
     text = _text(value)
     if kind is None:
@@ -132,7 +130,7 @@ def _literal(value: str | float, kind: str | None) -> str:
 
 
 def _text(value: str | float) -> str:
-    """Return the value as Spark casts it from text."""
+    """Return the text that Spark casts to the value."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and not math.isfinite(value):

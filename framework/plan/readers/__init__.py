@@ -1,1 +1,1 @@
-"""Who can read and who can continue a table: engines, releases, exceptions by name."""
+"""Which engines and releases can read and keep writing a table, with named exceptions."""

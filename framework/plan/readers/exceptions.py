@@ -1,8 +1,8 @@
-"""Where readers of a table of ours stumble: the named exceptions of the reader gate.
+"""The named exceptions of the reader gate: where readers of a Lakestrap table fail.
 
-`EXCEPTIONS` says what lowers the abilities of `plan.readers.versions` for tables with certain
-traits. Each was seen on the releases that it names, and not on the others. Those of codecs,
-encodings and types of columns come from `plan.readers.source_formats`.
+`EXCEPTIONS` lowers the abilities of `plan.readers.versions` for tables with certain traits. Each
+was observed on the releases that it names, and not on the others. Those of codecs, encodings and
+column types come from `plan.readers.source_formats`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["EXCEPTIONS", "ReaderException", "Trait"]
 
 @unique
 class Trait(StrEnum):
-    """A property of the planned table on which some reader stumbles."""
+    """A property of the planned table that affects some reader."""
 
     SKELETONS = "skeletons"
     MERGE_ON_READ = "merge_on_read"
@@ -59,11 +59,11 @@ class ReaderException:
 
     Attributes:
         name: stable, kebab-case.
-        traits: it applies where the plan has all of these.
-        readers: keys of the readers that it concerns.
-        reads: reading is at most this; None leaves it.
-        continues: writing is at most this; None leaves it.
-        message: what happens, one sentence; `{detail}` is what in the plan causes it.
+        traits: it applies if the plan has all of these.
+        readers: keys of the readers that it affects.
+        reads: upper bound of the ability to read; None for no bound.
+        continues: upper bound of the ability to write; None for no bound.
+        message: what happens, one sentence; `{detail}` is its cause in the plan.
         full_record: what mode `full_record` would change.
     """
 
@@ -84,7 +84,7 @@ _HUDI_1: Final = (*_SINCE_1_1, ReaderName.SPARK_HUDI_1_0)
 _HUDI: Final = (*_HUDI_1, *_HUDI_0)
 _SKELETON: Final = frozenset({Trait.SKELETONS})
 _TYPE_STAYS: Final = "nothing while the column keeps its type"
-_IN_THE_FILE: Final = "the value is then in the file, and right"
+_IN_THE_FILE: Final = "the value is then in the file, and correct"
 
 _NAMED: Final[tuple[ReaderException, ...]] = (
     ReaderException(
@@ -99,7 +99,7 @@ _NAMED: Final[tuple[ReaderException, ...]] = (
             "hoodie.write.table.version=6, hoodie.write.auto.upgrade=false and "
             "hoodie.metadata.enable=false"
         ),
-        full_record="rows are right after an upgrade too",
+        full_record="rows are correct after an upgrade too",
     ),
     ReaderException(
         name="int96-cannot-be-rewritten",
@@ -108,7 +108,7 @@ _NAMED: Final[tuple[ReaderException, ...]] = (
         reads=None,
         continues=_NO,
         message=(
-            "reads are right, but a write that touches a file group with INT96 timestamps "
+            "reads are correct, but a write that touches a file group with INT96 timestamps "
             "fails ('INT96 is deprecated'; 1.2.0 can with hoodie.write.record.merge.custom."
             "implementation.classes=org.apache.hudi.DefaultSparkRecordMerger): {detail}"
         ),
@@ -121,11 +121,11 @@ _NAMED: Final[tuple[ReaderException, ...]] = (
         reads=None,
         continues=_NO,
         message=(
-            "reads are right, but a write that touches a file group takes timestamps in "
+            "reads are correct, but a write that touches a file group takes timestamps in "
             "milliseconds for microseconds, without an error (in rows that it should keep, "
             "1999-01-01 becomes 1970-01-11): {detail}"
         ),
-        full_record="timestamps are stored in microseconds and are rewritten right",
+        full_record="timestamps are stored in microseconds and are rewritten correctly",
     ),
     ReaderException(
         name="legacy-calendar",
@@ -134,10 +134,10 @@ _NAMED: Final[tuple[ReaderException, ...]] = (
         reads=Ability.UNPROVEN,
         continues=Ability.UNPROVEN,
         message=(
-            "nobody has shown yet what a write makes of days before 1582-10-15 in Spark's old "
-            "calendar, in rows that it should keep: {detail}"
+            "it is unproven how a write treats days before 1582-10-15 in Spark's old calendar, in "
+            "rows that it should keep: {detail}"
         ),
-        full_record="days are stored as Gregorian ones and are rewritten right",
+        full_record="days are stored as Gregorian ones and are rewritten correctly",
     ),
     ReaderException(
         name="early-days",
@@ -212,8 +212,7 @@ _NAMED: Final[tuple[ReaderException, ...]] = (
         reads=_NO,
         continues=None,
         message=(
-            "shows the escaped text (%XX) of a partition value that stands only in the path: "
-            "{detail}"
+            "shows the escaped text (%XX) of a partition value that is only in the path: {detail}"
         ),
         full_record=_IN_THE_FILE,
     ),
@@ -224,8 +223,8 @@ _NAMED: Final[tuple[ReaderException, ...]] = (
         reads=None,
         continues=_NO,
         message=(
-            "reads are right, but a write that touches a skeleton's file group fails where a "
-            "partition column stands only in the path and is neither a string nor a date "
+            "reads are correct, but a write that touches a skeleton's file group fails where a "
+            "partition column is only in the path and is neither a string nor a date "
             "(ClassCastException): {detail}"
         ),
         full_record=_IN_THE_FILE,
@@ -237,8 +236,8 @@ _NAMED: Final[tuple[ReaderException, ...]] = (
         reads=None,
         continues=_NO,
         message=(
-            "reads are right, but a write that touches a skeleton's file group fails where a "
-            "DATE partition column stands only in the path: {detail}"
+            "reads are correct, but a write that touches a skeleton's file group fails where a "
+            "DATE partition column is only in the path: {detail}"
         ),
         full_record=_IN_THE_FILE,
     ),
@@ -249,7 +248,7 @@ _NAMED: Final[tuple[ReaderException, ...]] = (
         reads=None,
         continues=_NO,
         message=(
-            "reads are right, but a write that touches a skeleton's file group turns the NULL of "
+            "reads are correct, but a write that touches a skeleton's file group turns the NULL of "
             "the default partition into the text 'null', without an error: {detail}"
         ),
         full_record="the NULL is then in the file, and stays",
@@ -307,7 +306,7 @@ _NAMED: Final[tuple[ReaderException, ...]] = (
         reads=None,
         continues=None,
         message=(
-            "one key column and several partition columns: upserts are right by DataFrame with "
+            "one key column and several partition columns: upserts are correct by DataFrame with "
             "CustomKeyGenerator; in SQL they fail"
         ),
         full_record="nothing: the key rule is the same",
@@ -325,7 +324,7 @@ _NAMED: Final[tuple[ReaderException, ...]] = (
 
 
 def _of_formats() -> Iterator[ReaderException]:
-    """Yield what Apache Hudi does not do with files that a plan lets stay as they are."""
+    """Yield the failures of Apache Hudi on source files that a plan leaves as they are."""
     for known in FORMATS:
         hit = tuple(engine for engine in _JUDGED if engine in known.upserts)
         if known.is_refused or not hit:
@@ -339,14 +338,14 @@ def _of_formats() -> Iterator[ReaderException]:
             reads=None,
             continues=_NO,
             message=(
-                f"reads are right, but a write that touches a file group with {known.what} "
+                f"reads are correct, but a write that touches a file group with {known.what} "
                 f"{spoils if wrong else 'fails'}: {{detail}}"
             ),
             full_record="they are then stored as Apache Hudi itself stores them",
         )
 
 
-# A release that was not judged stands with the judged one on its side of a change in 1.1.
+# An untested release counts as the tested one on its side of a change in 1.1.
 _JUDGED: Final = {Engine.HUDI_1_2: _SINCE_1_1, Engine.HUDI_0_15: _BEFORE_1_1}
 
 EXCEPTIONS: Final[tuple[ReaderException, ...]] = (*_NAMED, *_of_formats())

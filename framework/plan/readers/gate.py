@@ -1,4 +1,4 @@
-"""The reader gate: what each known reader can do with the table that a plan makes."""
+"""The reader gate: what each known reader can do with the planned table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ORDER: Final = {ability: rank for rank, ability in enumerate(Ability)}
 
 
 def reader_groups(gate: ReaderGate) -> tuple[tuple[str, str], ...]:
-    """Return pairs of what can be done and who can, in the order of the first reader of each.
+    """Return pairs of an ability and its readers, in the order of the first reader of each.
 
     Versions of one engine are joined: `Spark with Apache Hudi 1.2.0, 1.1.x`.
     """
@@ -37,20 +37,19 @@ def reader_word(verdict: ReaderVerdict) -> str:
 
 
 def _version(verdict: ReaderVerdict) -> str:
-    """Return the version if it matters, and that reading is only documented where it is."""
+    """Return the version, if it matters, and whether reading is only documented."""
     version = "" if verdict.version == ANY_VERSION else verdict.version
     word = "(as documented)" if verdict.reads is Ability.DOCUMENTED else ""
     return " ".join(part for part in (version, word) if part)
 
 
 def _engines(engines: dict[str, list[str]]) -> str:
-    """Return engines with their versions."""
     return "; ".join(f"{name} {', '.join(versions)}".strip() for name, versions in engines.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderVerdict:
-    """What one reader can do with the planned table, and the names of the reasons."""
+    """What one reader can do with the planned table, and the names of the limiting exceptions."""
 
     name: ReaderName
     engine: str
@@ -65,7 +64,7 @@ class ReaderVerdict:
 class Exemption:
     """An exception that applies to the plan, with `message` filled in.
 
-    `readers` has one text for each reader, `who` one for all, with versions of an engine joined.
+    `readers` has one text per reader, `who` one for all, with versions of an engine joined.
     """
 
     name: str
@@ -77,9 +76,9 @@ class Exemption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderGate:
-    """One verdict per reader in the order of `READERS`, and what applies of `EXCEPTIONS`.
+    """One verdict per reader in the order of `READERS`, and the `EXCEPTIONS` that apply.
 
-    `traits` are those that were judged.
+    `traits` are the judged ones.
     """
 
     verdicts: tuple[ReaderVerdict, ...]
@@ -91,7 +90,7 @@ def gate(traits: Mapping[Trait, str]) -> ReaderGate:
     """Return the verdict on a table with these traits.
 
     Args:
-        traits: each trait of the planned table and what in it causes it, for people.
+        traits: each trait of the planned table with its cause, as text.
     """
     applying = tuple(e for e in EXCEPTIONS if e.traits <= traits.keys())
     verdicts = tuple(
@@ -107,7 +106,7 @@ def gate(traits: Mapping[Trait, str]) -> ReaderGate:
 def _verdict(
     reader: Reader, applying: tuple[ReaderException, ...], *, skeletons: bool
 ) -> ReaderVerdict:
-    """Return what `reader` can do, lowered by each exception that concerns it."""
+    """Return what `reader` can do, lowered by each exception that affects it."""
     own = [e for e in applying if reader.key in e.readers]
     reads, continues = reader.skeletons if skeletons else reader.full
     return ReaderVerdict(
@@ -122,7 +121,7 @@ def _verdict(
 
 
 def _worst(ability: Ability, *limits: Ability | None) -> Ability:
-    """Return the least of the abilities that are given."""
+    """Return the lowest of the given abilities."""
     return min((ability, *(a for a in limits if a is not None)), key=_ORDER.__getitem__)
 
 

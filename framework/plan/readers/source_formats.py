@@ -1,10 +1,10 @@
-"""What each engine makes of source files by codec, encoding and type: one table, seen by running.
+"""What each engine does with source files, by codec, encoding and type: one table of test results.
 
-`FORMATS` lists every trait of `framework.hudi.bootstrap.source_traits` with the outcomes that are
-not right, for files that stay as they are (`metadata_only`). The refusals of a plan
-(`framework.plan.bootstrap.build_bootstrap`) and exceptions of the reader gate are made from it.
-`tests/spark/test_source_formats.py` asks Spark, on PySpark 4.1 and 3.5, whether the table is true,
-and `tests/interop/test_source_formats.py` Apache Hudi, which gets the options that `status` prints.
+`FORMATS` lists every trait of `framework.hudi.bootstrap.source_traits` with its wrong outcomes, for
+files that stay as they are (`metadata_only`). The refusals of a plan
+(`framework.plan.bootstrap.build_bootstrap`) and exceptions of the reader gate are derived from it.
+`tests/spark/test_source_formats.py` verifies the table on PySpark 4.1 and 3.5,
+`tests/interop/test_source_formats.py` on Apache Hudi, which gets the options that `status` prints.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["FORMATS", "Engine", "SourceFormat", "Use"]
 
 @unique
 class Engine(StrEnum):
-    """Who was asked: our reader and writer, our read on Spark, Apache Hudi's on Spark 3.5."""
+    """A tested engine: Lakestrap in process, Lakestrap on Spark, Apache Hudi on Spark 3.5."""
 
     IN_PROCESS = "in_process"
     SPARK_4_1 = "spark_4_1"
@@ -32,7 +32,7 @@ class Engine(StrEnum):
 
 @unique
 class Use(StrEnum):
-    """What reading a table, or upserting one row of it, gives."""
+    """The outcome of reading a table, or of upserting one row of it."""
 
     RIGHT = "right"
     FAILS = "fails"
@@ -47,11 +47,11 @@ class SourceFormat:
         trait: of a file.
         what: a file with it, as the end of "files with …".
         reads: engines that do not read the right rows from files left as they are; where files of
-            the trait differ, the worst of them.
-        upserts: engines of which an upsert that touches such a file is not right; our reads on
-            Spark are no writers.
+            the trait differ, the worst outcome.
+        upserts: engines whose upsert that touches such a file is wrong; Lakestrap on Spark has
+            none.
         heals: whether `full_record` makes all of that right.
-        stored: what `full_record` stores, where that is another type; "" where it is not.
+        stored: what `full_record` stores, if that is another type; else "".
     """
 
     trait: SourceTrait
@@ -65,7 +65,7 @@ class SourceFormat:
     def is_refused(self) -> bool:
         """Whether files with it cannot stay as they are.
 
-        Some reader of ours cannot read them, or no release of Apache Hudi can.
+        Some reader of Lakestrap cannot read them, or no release of Apache Hudi can.
         """
         ours = any(engine in self.reads for engine in _OURS)
         return ours or all(engine in self.reads for engine in _HUDI)
@@ -77,7 +77,6 @@ _HUDI: Final = (Engine.HUDI_1_2, Engine.HUDI_0_15)
 
 
 def _fail(*engines: Engine) -> Mapping[Engine, Use]:
-    """Return that these engines fail."""
     return dict.fromkeys(engines, Use.FAILS)
 
 
@@ -108,7 +107,7 @@ FORMATS: Final[tuple[SourceFormat, ...]] = (
     ),
     SourceFormat(
         trait=SourceTrait.UNKNOWN_CODEC,
-        what="column chunks compressed with a codec that came after this release",
+        what="column chunks compressed with a codec newer than this release",
         reads=_ALL,
         upserts=_ALL,
         heals=False,
@@ -121,7 +120,7 @@ FORMATS: Final[tuple[SourceFormat, ...]] = (
     ),
     SourceFormat(
         trait=SourceTrait.UNKNOWN_ENCODING,
-        what="pages in an encoding that came after this release",
+        what="pages in an encoding newer than this release",
         reads=_ALL,
         upserts=_ALL,
         heals=False,
@@ -177,7 +176,7 @@ FORMATS: Final[tuple[SourceFormat, ...]] = (
     ),
     SourceFormat(
         trait=SourceTrait.UNKNOWN_TYPE,
-        what="columns of a logical type that came after this release",
+        what="columns of a logical type newer than this release",
         reads=_ON_JVM,
         upserts=_NOT_HUDI,
         heals=False,

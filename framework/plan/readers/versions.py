@@ -1,8 +1,8 @@
-"""Who can read a table of ours and who can keep writing it: the readers of the reader gate.
+"""The readers of the reader gate: which engines can read a table, and which can keep writing it.
 
-`READERS` says what each makes of a table with skeletons and of one without. `YES` was judged by
-running that release, `DOCUMENTED` is its project's or vendor's word, `UNPROVEN` means that nobody
-has shown it either way. What lowers that for certain data is in `plan.readers.exceptions`.
+`READERS` rates each for a table with skeletons and for one without. `YES` was verified by running
+that release, `DOCUMENTED` is a statement of its project or vendor, `UNPROVEN` is neither.
+`plan.readers.exceptions` lowers the ratings for certain data.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ANY_VERSION: Final = "any"
 
 @unique
 class Ability(StrEnum):
-    """How sure it is that a reader can do something; ordered from worst to best."""
+    """How certain it is that a reader can do something; ordered from worst to best."""
 
     NO = "no"
     UNPROVEN = "unproven"
@@ -30,10 +30,10 @@ class Ability(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """One engine at one version, and what it can do where no exception applies.
+    """One engine at one version, and what it can do if no exception applies.
 
-    `skeletons` and `full` are pairs (read, continue) for a table that has skeletons and
-    for one that has none; `note` explains the first pair where it is not plain.
+    `skeletons` and `full` are pairs (read, continue) for a table with skeletons and for one
+    without; `note` explains the first pair where needed.
     """
 
     key: ReaderName

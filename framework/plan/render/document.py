@@ -1,8 +1,8 @@
-"""The plan's JSON: typed values, of which the document and its JSON Schema are made.
+"""The plan's JSON: typed values that define the document and its JSON Schema.
 
-Members are only added while `plan_version` stays the same; that holds for `Totals`, `PlanNote` and
-`SourceDrift` too, which the document has as they are. Sizes are bytes; numbers that are estimates
-begin with `estimated_`. A member that does not apply is null, never absent.
+Members are only added while `plan_version` stays the same; that includes `Totals`, `PlanNote` and
+`SourceDrift`, which the document embeds. Sizes are bytes; names of estimates start with
+`estimated_`. A member that does not apply is null, never absent.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MODES: Final[tuple[_PlannedMode, ...]] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableDocument:
-    """The table that the spec asks for; `readers` are names of those who must be able to read."""
+    """The table that the spec asks for; `readers` names those that must be able to read it."""
 
     name: str
     location: str
@@ -48,7 +48,7 @@ class TableDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyDocument:
-    """The key rule; `properties` are the entries of `hoodie.properties` that pin it."""
+    """The key rule; `properties` are the entries of `hoodie.properties` that fix it."""
 
     columns: tuple[str, ...]
     unique_within: vocabulary.KeyScope
@@ -58,7 +58,7 @@ class KeyDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceDocument:
-    """The source as it was seen; `inventory_sha256` changes when any file does."""
+    """The observed source; `inventory_sha256` changes when any file does."""
 
     location: str
     files: int
@@ -70,7 +70,7 @@ class SourceDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModeDocument:
-    """The partitions of one mode, added up."""
+    """The totals of the partitions of one mode."""
 
     mode: _PlannedMode
     partitions: int
@@ -81,7 +81,7 @@ class ModeDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionDocument:
-    """One partition; its files have the inventory numbers from `first` up to before `stop`."""
+    """One partition; its files have the inventory numbers from `first` to before `stop`."""
 
     partition: str
     mode: _PlannedMode
@@ -96,7 +96,7 @@ class PartitionDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateDocument:
-    """What the run writes and costs; all of it estimates."""
+    """What the run writes and costs; all estimated."""
 
     estimated_skeleton_bytes: int
     estimated_full_record_bytes: int
@@ -145,7 +145,7 @@ class AdoptedDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadDocument:
-    """What is loaded; `transforms` are names, sizes of new files are goals."""
+    """What is loaded; `transforms` are names, sizes of new files are targets."""
 
     operation: vocabulary.WriteOperation
     format: str | None
@@ -188,7 +188,7 @@ class PlanDocument:
 
 
 def plan_schema() -> dict[str, object]:
-    """Return the JSON Schema of a plan, which is `schemas/plan.schema.json`."""
+    """Return the JSON Schema of a plan, the content of `schemas/plan.schema.json`."""
     return json_schema(PlanDocument, title="Plan of run-pipeline")
 
 
@@ -238,7 +238,7 @@ def _key(plan: Plan) -> KeyDocument:
 
 
 def _source(plan: Plan) -> SourceDocument | None:
-    """Return the source; None where it was not looked at."""
+    """Return the source; None if it was not observed."""
     if plan.inventory is None or plan.source is None:
         return None
     fields = () if plan.schema is None else plan.schema
@@ -333,7 +333,7 @@ def _adopted(adopted: Adopted) -> AdoptedDocument:
 
 
 def _load(load: LoadPlan) -> LoadDocument:
-    """Return what is loaded; options may hold secrets, so they are left out."""
+    """Return what is loaded, without options, which may hold secrets."""
     request = load.request
     return LoadDocument(
         operation=load.operation,

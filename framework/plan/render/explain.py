@@ -1,4 +1,4 @@
-"""A plan for people and machines: plain lines, JSON, Markdown."""
+"""A plan as text, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def explain(plan: Plan) -> str:
 
 
 def explain_text(plan: Plan) -> tuple[Line, ...]:
-    """Return the plan as lines; `line.text` is what is shown, `line.kind` how."""
+    """Return the plan as lines; `line.text` is the text, `line.kind` its style."""
     return text_lines(plan)
 
 
@@ -27,5 +27,5 @@ def explain_json(plan: Plan) -> str:
 
 
 def explain_markdown(plan: Plan, *known: str) -> str:
-    """Return the plan as Markdown for a pull request; `known` is as of `markdown_text`."""
+    """Return the plan as Markdown for a pull request; `known` is as in `markdown_text`."""
     return markdown_text(plan, *known)

@@ -1,7 +1,7 @@
-"""Documents as JSON, and their JSON Schemas: one set of typed values makes both.
+"""Documents as JSON, and their JSON Schemas, both from one set of typed values.
 
 A document is a frozen dataclass; its members are texts, numbers, enums, tuples, dicts with text as
-keys, and further such dataclasses. This is the only module outside `spec` that knows pydantic.
+keys, and further such dataclasses. This is the only module outside `spec` that uses pydantic.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def json_text(document: DataclassInstance) -> str:
 
 
 def json_members(document: DataclassInstance) -> dict[str, object]:
-    """Return the members of a document, in order, as values that `json.dumps` takes.
+    """Return the members of a document, in order, as values that `json.dumps` accepts.
 
-    A value that is not of its declared type gives a `UserWarning`, which tests turn into an error;
-    of a `Literal` only mypy knows.
+    A value of another type than declared emits a `UserWarning`, which tests turn into an error;
+    the values of a `Literal` are checked only by mypy.
     """
     # not mode="json": that turns 1 into 1.0 where a float is declared, and garbles surrogates
     found: dict[str, object] = _adapter(type(document)).dump_python(document)
@@ -52,18 +52,18 @@ def json_schema(kind: type[DataclassInstance], *, title: str) -> dict[str, objec
 
 
 def _words(definition: JsonSchemaValue) -> JsonSchemaValue:
-    """Return a definition; of an enum the values alone, as its docstring speaks to developers."""
+    """Return a definition; of an enum the values alone, as its docstring is for developers."""
     return {"enum": definition["enum"]} if "enum" in definition else definition
 
 
 @cache
 def _adapter(kind: type[DataclassInstance]) -> TypeAdapter[Any]:
-    """Return what writes documents of a type; made once, since that takes milliseconds."""
+    """Return the serializer of a document type; cached, since making one takes milliseconds."""
     return TypeAdapter(kind)
 
 
 class _Schema(GenerateJsonSchema):
-    """JSON Schemas without what pydantic adds for itself: titles, defaults, and its own order."""
+    """JSON Schemas without pydantic's additions: titles, defaults and sorting."""
 
     def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:
         del parent_key

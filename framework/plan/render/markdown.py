@@ -27,7 +27,7 @@ def failure_text(spec: str, error: FrameworkError) -> str:
 
 
 def _errors(error: FrameworkError) -> Iterator[str]:
-    """Yield one line for each error; a faulty spec has one a finding."""
+    """Yield one line per error; a faulty spec has one per finding."""
     if not isinstance(error, SpecError):
         yield _line(error.condition, str(error.where), error.message, error.remedy)
         return
@@ -38,7 +38,6 @@ def _errors(error: FrameworkError) -> Iterator[str]:
 
 
 def _line(condition: str, where: str, message: str, remedy: str) -> str:
-    """Return one error as an item of a list."""
     place = f"{cell(where)}: " if where else ""
     advice = f" ({cell(remedy)})" if remedy else ""
     return f"- **error** {place}{cell(message)} `{condition}`{advice}"
@@ -47,9 +46,9 @@ def _line(condition: str, where: str, message: str, remedy: str) -> str:
 def markdown_text(plan: Plan, *known: str) -> str:
     """Return the plan as GitHub-flavoured Markdown that ends in a newline.
 
-    `known` are sentences about what was read besides the footers, such as "Keys: not proven.".
+    `known` are sentences about data read besides the footers, such as "Keys: not proven.".
 
-    More than 12 partitions are folded, and of more than 200 the first 200 are listed, so that
+    More than 12 partitions are folded, and only the first 200 are listed, so that
     the text fits in a comment.
     """
     parts = [
@@ -86,7 +85,7 @@ def _head(plan: Plan) -> Iterator[str]:
 
 
 def _columns(plan: Plan) -> str:
-    """Return how many columns the table has; nothing where only a load can find out."""
+    """Return the number of columns; nothing where only a load can determine it."""
     return f", schema of {count_text(len(plan.schema), 'column')}" if plan.schema else ""
 
 
@@ -106,8 +105,8 @@ def _modes(plan: Plan) -> Iterator[str]:
 
 
 def _partitions(plan: Plan) -> Iterator[str]:
-    """Yield one row per partition, folded where there are many."""
-    if len(plan.partitions) < 2:  # noqa: PLR2004  the table of modes says all of one
+    """Yield one row per partition, folded if there are many."""
+    if len(plan.partitions) < 2:  # noqa: PLR2004  the table of modes covers a single one
         return
     folded = len(plan.partitions) > _OPEN_AT_MOST
     if folded:
@@ -127,7 +126,6 @@ def _partitions(plan: Plan) -> Iterator[str]:
 
 
 def _partition(each: PartitionPlan) -> str:
-    """Return the row of one partition."""
     rule = "default" if each.rule is None else f"rules[{each.rule}]"
     why = f"{rule}: {cell(each.reason)}" if each.reason else rule
     path = f"`{cell(each.partition_path)}`" if each.partition_path else "(root)"
@@ -144,7 +142,7 @@ def _diff(plan: Plan) -> Iterator[str]:
 
 
 def _readers(plan: Plan) -> Iterator[str]:
-    """Yield who can read and continue the table, and the exceptions that apply."""
+    """Yield the readers by ability, and the exceptions that apply."""
     yield "| readers | |"
     yield "|---|---|"
     yield from (f"| {word} | {cell(readers)} |" for word, readers in reader_groups(plan.readers))
@@ -168,6 +166,6 @@ def _notes(plan: Plan) -> Iterator[str]:
 
 
 def cell(text: str) -> str:
-    """Return text that can stand in a table cell and starts no markup or mention."""
+    """Return text that is safe in a table cell and starts no markup or mention."""
     escaped = text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
     return escaped.replace("@", "@\u200b").replace("`", "'")

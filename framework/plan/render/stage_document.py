@@ -1,4 +1,4 @@
-"""Each stage in the plan's JSON, and in a few words for people."""
+"""Each stage in the plan's JSON, and as short text."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["StageDocument", "key_text", "stage_document", "stage_text", "stage_w
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageDocument:
-    """One step of a run; members that a stage does not have are null.
+    """One step of a run; members that a stage lacks are null.
 
-    `instant` is null in `begin` and `commit` where the clock gives it at run time.
+    `instant` is null in `begin` and `commit` if the clock sets it at run time.
     """
 
     stage: stages.StageName
@@ -34,7 +34,7 @@ class StageDocument:
 
 
 def stage_document(stage: stages.Stage) -> StageDocument:
-    """Return what the plan's JSON says of a stage."""
+    """Return a stage as a member of the plan's JSON."""
     named = partial(StageDocument, stage=stages.stage_name(stage), summary=stage_text(stage))
     match stage:
         case stages.Recover():
@@ -80,7 +80,7 @@ def _of_load(
     | stages.AuditLoad
     | stages.CommitLoad,
 ) -> StageDocument:
-    """Return what the plan's JSON says of a stage of a load."""
+    """Return a stage of a load as a member of the plan's JSON."""
     named = partial(StageDocument, stage=stages.stage_name(stage), summary=stage_text(stage))
     match stage:
         case stages.BeginLoad() | stages.CommitLoad():
@@ -107,7 +107,7 @@ def key_text(columns: tuple[str, ...]) -> str:
 
 
 def stage_words(stage: stages.Stage) -> str:
-    """Return the word by which a stage is shown; at most 11 letters, for the column."""
+    """Return the word that names a stage; at most 11 letters, for the column."""
     name = stages.stage_name(stage)
     return _WORDS.get(name, name)
 
@@ -172,12 +172,12 @@ def _loading(
     """Return what a stage of a load does."""
     match stage:
         case stages.ReadInput():
-            how = "read and written to Parquet first" if stage.copies else "read where they lie"
+            how = "read and written to Parquet first" if stage.copies else "read in place"
             files = count_text(stage.files, "file")
             return f"{files}, {size_text(stage.bytes)}, {how}" if stage.files else how
         case stages.TagRows():
             whole = stage.scope is KeyScope.TABLE
-            return f"keys looked for in {'the table' if whole else 'the partitions of the input'}"
+            return f"keys looked up in {'the table' if whole else 'the partitions of the input'}"
         case stages.WriteRows():
             return f"{stage.operation}, one task per file group"
         case stages.AuditLoad():
@@ -191,10 +191,10 @@ def _loading(
 
 
 def _screening(stage: stages.Screen) -> str:
-    """Return which rows are taken out before anything is written."""
+    """Return the checks, and which rows are excluded before anything is written."""
     parts = [count_text(stage.checks, "check")]
     if stage.splitting:
-        parts.append(f"rows of {stage.splitting} taken out")
+        parts.append(f"rows of {stage.splitting} excluded")
     if stage.keeps_one:
-        parts.append("one row kept of each key")
+        parts.append("one row kept per key")
     return ", ".join(parts)

@@ -1,4 +1,4 @@
-"""A plan as lines for a terminal; colours are the command line's business."""
+"""A plan as lines for a terminal; the command line adds colours."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NAME_WIDTH: Final = 14
 
 @unique
 class LineKind(StrEnum):
-    """What a line says, so that it can be drawn accordingly."""
+    """The kind of a line, which decides how it is drawn."""
 
     TITLE = "title"
     HEADING = "heading"
@@ -48,7 +48,6 @@ class Line:
     kind: LineKind
 
     def __str__(self) -> str:
-        """The text."""
         return self.text
 
 
@@ -66,7 +65,7 @@ def text_lines(plan: Plan) -> tuple[Line, ...]:
 
 
 def result_text(plan: Plan) -> str:
-    """Return the sentence that closes a plan."""
+    """Return the closing sentence of a plan."""
     drift = plan.adopted.drift if plan.adopted else None
     match plan.case:
         case Case.BOOTSTRAP:
@@ -117,7 +116,7 @@ def _title(plan: Plan) -> str:
 
 
 def _stages(plan: Plan) -> Iterator[Line]:
-    """Yield the stages with their numbers; `Begin` is part of what follows it."""
+    """Yield the numbered stages; `begin` is part of the stage after it."""
     if not plan.stages:
         return
     yield _heading("stages")
@@ -133,14 +132,13 @@ def _stages(plan: Plan) -> Iterator[Line]:
 
 
 def _stage_line(name: str, text: str) -> Line:
-    """Return one row under the heading `stages`."""
     return Line(text=f"   {name:<{_NAME_WIDTH}}{text}", kind=LineKind.STAGE)
 
 
 def _partitions(plan: Plan) -> Iterator[Line]:
-    """Yield one line per mode and rule, where there is more than one way."""
+    """Yield one line per mode and rule, if there are several."""
     groups = {(p.mode, p.rule): p.reason for p in plan.partitions}
-    if len(groups) < 2:  # noqa: PLR2004  one way for all says nothing new
+    if len(groups) < 2:  # noqa: PLR2004  the title covers a single one
         return
     yield _heading("partitions")
     for (mode, rule), reason in sorted(groups.items(), key=_by_rule):
@@ -162,7 +160,7 @@ def _by_rule(group: tuple[tuple[BootstrapMode, int | None], str]) -> tuple[bool,
 
 
 def _diff(plan: Plan) -> Iterator[Line]:
-    """Yield how source and spec differ from what the table began with, under a heading."""
+    """Yield how source and spec differ from those at creation, under a heading."""
     lines = diff_lines(plan)
     if lines:
         yield _heading("changes")
@@ -170,14 +168,14 @@ def _diff(plan: Plan) -> Iterator[Line]:
 
 
 def diff_lines(plan: Plan) -> tuple[Line, ...]:
-    """Return how source and spec differ from what the table began with; nothing if not at all."""
+    """Return how source and spec differ from those at creation; nothing if they do not."""
     if plan.adopted is None:
         return ()
     return (*_spec_diff(plan.adopted), *_source_diff(plan, plan.adopted.drift))
 
 
 def _spec_diff(adopted: Adopted) -> Iterator[Line]:
-    """Yield that the spec has changed where it may."""
+    """Report a change of the spec in fields that may change."""
     if adopted.spec_changed:
         yield _detail("the spec has changed in fields that an adopted table may change")
 
@@ -200,12 +198,12 @@ def _source_diff(plan: Plan, drift: SourceDrift | None) -> Iterator[Line]:
 
 
 def _samples(paths: tuple[str, ...], total: int) -> str:
-    """Return the first few of so many paths after a colon; nothing where none is known."""
+    """Return the first few of `total` paths after a colon; nothing if none is known."""
     return f": {listing(paths, total=total)}" if paths else ""
 
 
 def _readers(plan: Plan) -> Iterator[Line]:
-    """Yield who can read and who can continue, and the exceptions that apply."""
+    """Yield the readers by ability, and the exceptions that apply."""
     yield _heading("readers")
     for word, readers in reader_groups(plan.readers):
         yield _detail(f"{word:<19}{readers}")
@@ -215,7 +213,6 @@ def _readers(plan: Plan) -> Iterator[Line]:
 
 
 def _notes(plan: Plan) -> Iterator[Line]:
-    """Yield the notes."""
     if not plan.notes:
         return
     yield _heading("notes")
@@ -225,15 +222,12 @@ def _notes(plan: Plan) -> Iterator[Line]:
 
 
 def _heading(text: str) -> Line:
-    """Return a heading."""
     return Line(text=f"  {text}", kind=LineKind.HEADING)
 
 
 def _detail(text: str) -> Line:
-    """Return a plain line below a heading."""
     return Line(text=f"   {text}", kind=LineKind.DETAIL)
 
 
 def _warning(text: str) -> Line:
-    """Return a line below a heading that should be seen."""
     return Line(text=f"   ! {text}", kind=LineKind.WARNING)

@@ -1,1 +1,1 @@
-"""The section `tests` of a spec, made ready to be run."""
+"""The section `tests` of a spec, as values to run."""

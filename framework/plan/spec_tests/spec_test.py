@@ -1,4 +1,4 @@
-"""The tests of a spec as plain values, and the types of their rows as far as the spec says."""
+"""The tests of a spec as plain values, with the row types that the spec declares."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ __all__ = [
 ]
 
 EXPECTED: Final = ("written", "table_after", "quarantined", "rejected")
-"""What a test may expect rows of, in the order in which it is reported."""
+"""The lists of rows that a test may expect, in the order of the report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecTestRows:
-    """Rows as they are written in a spec.
+    """Rows as written in a spec.
 
     Attributes:
-        path: where the list stands, such as `tests[0].given`.
+        path: key path of the list, such as `tests[0].given`.
         rows: column to value, as YAML reads it.
-        columns: what the spec says of the columns; of expected rows the run's own columns do.
+        columns: the columns that the spec declares; None for expected rows, whose columns come
+            from the run.
     """
 
     path: str
@@ -48,13 +49,13 @@ class SpecTest:
     """One test of a spec.
 
     Attributes:
-        name: what it shows.
-        path: where it stands, such as `tests[0]`.
-        before: rows that the table has before, None where there is no table.
-        given: rows that come in.
-        same_columns: whether rows become those of the table as they are, without transforms.
-        expected: the lists that are expected, by their names.
-        refused_by: names of the checks that refuse the run, None where that is not said.
+        name: what it tests.
+        path: its key path, such as `tests[0]`.
+        before: the table's rows before the run; None if there is no table.
+        given: the input rows.
+        same_columns: whether input rows become the table's rows as they are, without transforms.
+        expected: the lists that are expected, by name.
+        refused_by: names of the checks that refuse the run; None if not given.
         is_refusal: whether the run must be refused.
     """
 
@@ -69,12 +70,11 @@ class SpecTest:
 
 
 def spec_tests_of(spec: PipelineSpec) -> tuple[SpecTest, ...]:
-    """Return the tests of a spec in their order; none where it has none."""
+    """Return the tests of a spec in order; empty if it has none."""
     return tuple(_spec_test(spec, number, test) for number, test in enumerate(spec.tests))
 
 
 def _spec_test(spec: PipelineSpec, number: int, test: TestSpec) -> SpecTest:
-    """Return one test."""
     path = f"tests[{number}]"
     before = None
     if test.table is not None:
@@ -93,7 +93,7 @@ def _spec_test(spec: PipelineSpec, number: int, test: TestSpec) -> SpecTest:
 
 
 def _expected(expected: ExpectedSpec, path: str) -> dict[str, SpecTestRows]:
-    """Return the lists of rows that are written."""
+    """Return the expected lists of rows that the spec has."""
     lists = ((name, getattr(expected, name)) for name in EXPECTED)
     return {
         name: SpecTestRows(path=f"{path}.{name}", rows=rows)
@@ -122,11 +122,11 @@ class RowColumns:
     """Columns of the rows of a test.
 
     Attributes:
-        types: column to its type in Spark SQL's normal text, or None where the spec has none; the
+        types: column to its type in Spark SQL's normal text, or None if the spec has none; the
             rows have all of these columns, in this order, before others.
-        further: types of columns that rows may have besides.
-        said_by: what names the columns, for people; "" where rows may have any others.
-        in_folders: whether the further columns are not in files, but in the names of folders.
+        further: types of optional columns.
+        said_by: what names the columns, for messages; "" if rows may have any others.
+        in_folders: whether the further columns are in names of folders, not in files.
     """
 
     types: Mapping[str, str | None] = field(default_factory=lambda: MappingProxyType({}))
@@ -136,10 +136,10 @@ class RowColumns:
 
 
 def given_columns(spec: PipelineSpec) -> RowColumns:
-    """Return the columns of the rows that come in.
+    """Return the columns of the input rows.
 
-    `source.schema` says what a source has. Without it the column contract does where nothing
-    stands between source and table; else it only lends its types. Partition columns have types.
+    `source.schema` defines those of a source. Without it the column contract does, if there is
+    nothing between source and table; else it only provides types. Partition columns have types.
     """
     schema = spec.source.schema_text if spec.source else None
     partition = _partition(spec)
@@ -156,7 +156,7 @@ def given_columns(spec: PipelineSpec) -> RowColumns:
 
 
 def table_columns(spec: PipelineSpec) -> RowColumns:
-    """Return the columns of the rows that the table has before."""
+    """Return the columns of the table's rows before the run."""
     contract, partition = _contract(spec), _partition(spec)
     if not contract:
         schema = spec.source.schema_text if spec.source and not spec.transforms else None
@@ -167,9 +167,9 @@ def table_columns(spec: PipelineSpec) -> RowColumns:
 
 
 def ddl_columns(text: str) -> dict[str, str | None]:
-    """Return name and type of each column of Spark's DDL, a type that is not known as None.
+    """Return name and type of each column of Spark's DDL, None for an unknown type.
 
-    Empty where the text is not understood; Spark will then say what is wrong with it.
+    Empty if the text cannot be parsed; Spark then reports what is wrong with it.
     """
     found: dict[str, str | None] = {}
     for piece in _pieces(text):
@@ -185,7 +185,7 @@ def ddl_columns(text: str) -> dict[str, str | None]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield what stands between commas that are in no brackets and no quotes."""
+    """Yield the pieces between commas that are outside brackets and quotes."""
     depth, piece = 0, ""
     for sign in _PIECE.findall(text):
         depth += (sign in _OPENS) - (sign in _CLOSES)
@@ -205,5 +205,4 @@ def _contract(spec: PipelineSpec) -> dict[str, str | None]:
 
 
 def _partition(spec: PipelineSpec) -> dict[str, str | None]:
-    """Return the types of the partition columns."""
     return {each.name: _PARTITION_TYPES[each.type] for each in spec.table.partition_by}

@@ -1,4 +1,4 @@
-"""A spec as its tests run it: the same pipeline elsewhere, so that nothing real is touched."""
+"""A spec as its tests run it: the same pipeline in another folder, so nothing real is touched."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from framework.vocabulary import SchemaEvolution, WriteOperation
 __all__ = ["StandIn", "plain_conf", "stand_in"]
 
 _CHOOSING: Final = frozenset({"pathglobfilter", "modifiedbefore", "modifiedafter"})
-"""Options that choose among files by what those of a test do not have."""
+"""Options that select files by properties that test files lack."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,13 +22,13 @@ class StandIn:
     """What is run for one test.
 
     Attributes:
-        opening: the run that makes the table before, None where there is none before.
+        opening: the run that creates the table beforehand; None if there is none.
         spec: the run that is tested.
         opens_by_bootstrap: whether the rows before are those of the bootstrap's source.
-        begins: whether the run that is tested is itself a bootstrap.
-        folder: absolute; holds all of it.
-        format: of the files that the rows come in.
-        options: for whoever writes these files.
+        begins: whether the tested run is itself a bootstrap.
+        folder: absolute; holds everything.
+        format: of the files with the input rows.
+        options: for the writer of these files.
     """
 
     opening: PipelineSpec | None
@@ -41,12 +41,12 @@ class StandIn:
 
     @property
     def location(self) -> str:
-        """The table."""
+        """Location of the table."""
         return f"{self.folder}/table"
 
     @property
     def keeps_columns(self) -> bool:
-        """Whether the table must have all columns that are loaded before they are."""
+        """Whether the table must have all loaded columns before the load."""
         write = self.spec.write
         if write is None or write.operation is WriteOperation.DELETE:
             return False
@@ -54,22 +54,22 @@ class StandIn:
 
     @property
     def source(self) -> str:
-        """The folder of the rows that come in."""
+        """Folder of the input rows."""
         return f"{self.folder}/source"
 
     @property
     def opening_source(self) -> str:
-        """The folder of the rows that the table has before."""
+        """Folder of the table's rows before the run."""
         return f"{self.folder}/before"
 
 
 def stand_in(spec: PipelineSpec, folder: str, *, has_rows_before: bool) -> StandIn:
     """Return what is run for one test of a spec in an absolute folder.
 
-    Checks of the gate are as they are, but that they show all bad rows. Rules of a bootstrap may
-    match nothing, no list of readers is asked, and no secret is used. A source in another format
-    than parquet, csv, json and orc is one of Parquet. The rows before come by an insert that checks
-    nothing; where the spec has both `bootstrap` and `source`, by its bootstrap.
+    The gate's checks are unchanged, except that they show all bad rows. Rules of a bootstrap may
+    match nothing, `readers` is empty, and no secret is used. A source in a format other than
+    parquet, csv, json and orc becomes Parquet. The rows before are loaded by an insert without
+    checks; if the spec has both `bootstrap` and `source`, by its bootstrap.
     """
     placed = _placed(spec, folder)
     begins = spec.write is None
@@ -96,7 +96,7 @@ def stand_in(spec: PipelineSpec, folder: str, *, has_rows_before: bool) -> Stand
 
 
 def plain_conf(spec: PipelineSpec) -> dict[str, str]:
-    """Return the Spark settings of a spec, without those that are secret."""
+    """Return the Spark settings of a spec, without secrets."""
     conf = spec.spark.conf if spec.spark else {}
     return {name: str(value) for name, value in conf.items() if not isinstance(value, Secret)}
 
@@ -122,7 +122,6 @@ def _placed(spec: PipelineSpec, folder: str) -> PipelineSpec:
 
 
 def _source(source: SourceSpec, folder: str) -> SourceSpec:
-    """Return the source with its rows in the folder."""
     path = f"{folder}/source"
     if source.format not in FILE_FORMATS:
         return SourceSpec(format="parquet", path=path, load=SourceLoad.ALL)
@@ -130,7 +129,7 @@ def _source(source: SourceSpec, folder: str) -> SourceSpec:
 
 
 def _options(source: SourceSpec) -> dict[str, str]:
-    """Return the options of the reader, without secrets and without what chooses among files."""
+    """Return the reader's options, without secrets and without selection of files."""
     return {
         name: str(value)
         for name, value in source.options.items()
@@ -139,5 +138,4 @@ def _options(source: SourceSpec) -> dict[str, str]:
 
 
 def _before(folder: str) -> SourceSpec:
-    """Return the source of the rows that the table has before."""
     return SourceSpec(format="parquet", path=f"{folder}/before", load=SourceLoad.ALL)

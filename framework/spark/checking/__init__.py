@@ -1,1 +1,1 @@
-"""The gate's checks by SQL: rows that come in, rows that are written, and expectations."""
+"""The SQL checks of the audit gate: on input rows, on written rows, and expectations."""

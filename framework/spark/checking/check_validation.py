@@ -1,4 +1,4 @@
-"""Whether Spark can run a check at all, asked before any row is read."""
+"""The check that Spark can run each check, before any row is read."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from framework.vocabulary import CheckKind
 __all__ = ["VIEW", "query_frame", "refuse_unclear"]
 
 VIEW = "this"
-"""The view that a query sees the rows under."""
+"""The view of the rows, for queries."""
 
 
 def refuse_unclear(frame: DataFrame, checks: Sequence[Check]) -> None:
-    """Refuse checks that Spark does not take on rows like those of a frame; reads no rows.
+    """Refuse checks that Spark rejects for rows like those of a frame; reads no rows.
 
     Raises:
-        PlanError: `quality/bad-sql`, with every check at fault; `sql/not-allowed`.
+        PlanError: `quality/bad-sql`, with every faulty check; `sql/not-allowed`.
     """
     with Jvm(frame.sparkSession).speaking():
         faults = [(check, fault) for check in checks if (fault := _fault(frame, check))]
@@ -34,7 +34,7 @@ def refuse_unclear(frame: DataFrame, checks: Sequence[Check]) -> None:
     described = [f"`{check.name}`: {fault}" for check, fault in faults]
     raise PlanError(
         "quality/bad-sql",
-        "Spark does not take the check " + "\n  and ".join(described),
+        "Spark rejects the check " + "\n  and ".join(described),
         remedy=f"Columns are {', '.join(frame.columns[:40])}.",
     )
 
@@ -44,14 +44,14 @@ def query_frame(frame: DataFrame, check: Check) -> DataFrame:
     session = frame.sparkSession
     frame.createOrReplaceTempView(VIEW)
     sql = check.text.strip().rstrip(";")
-    check_query(session, sql, (VIEW,))  # Spark runs a command at once
+    check_query(session, sql, (VIEW,))  # Spark runs a command immediately
     found = session.sql(sql)
     check_frame(found, (VIEW,))
     return found
 
 
 def _fault(frame: DataFrame, check: Check) -> str:
-    """Return what Spark has against a check, "" for nothing."""
+    """Return Spark's objection to a check, "" if there is none."""
     try:
         with typed(passing=SPARK_REFUSES):
             return _ANALYSES[check.kind](frame, check)
@@ -63,7 +63,7 @@ def _fault(frame: DataFrame, check: Check) -> str:
 
 
 def _predicate(frame: DataFrame, check: Check) -> str:
-    """Analyse a row predicate: a filter, of which it takes no aggregates and no windows."""
+    """Analyse a row predicate in a filter, where Spark allows no aggregates and no windows."""
     for sql in filter(None, (check.where, check.text)):
         check_expression(frame.sparkSession, sql, (VIEW,))
         filtered = frame.where(expr(f"(\n{sql}\n)"))
@@ -71,13 +71,12 @@ def _predicate(frame: DataFrame, check: Check) -> str:
         if kind != "boolean":
             return f"`{sql}` is {kind}, not true or false"
         if not _is_deterministic(filtered):
-            return f"`{sql}` is not the same each time it is computed"
+            return f"`{sql}` is not deterministic"
     frame.agg(expr(f"count_if({bad_sql(check)})"))
     return ""
 
 
 def _aggregate(frame: DataFrame, check: Check) -> str:
-    """Analyse a predicate over aggregates."""
     check_expression(frame.sparkSession, check.text, (VIEW,))
     found = frame.agg(expr(f"(\n{check.text}\n)").alias("holds"))
     kind = found.schema[0].dataType.simpleString()
@@ -89,13 +88,12 @@ def _aggregate(frame: DataFrame, check: Check) -> str:
 
 
 def _query(frame: DataFrame, check: Check) -> str:
-    """Analyse a query."""
     query_frame(frame, check)
     return ""
 
 
 def _expectation(frame: DataFrame, check: Check) -> str:
-    """Look for the columns that an expectation names, and at its own SQL."""
+    """Check the columns that an expectation names, and its own SQL."""
     if isinstance(condition := check.arguments.get("row_condition"), str):
         check_expression(frame.sparkSession, condition, (VIEW,))
     known = {name.lower() for name in frame.columns}
@@ -109,13 +107,13 @@ def _expectation(frame: DataFrame, check: Check) -> str:
         if isinstance(name, str)
     ]
     if check.text.startswith("expect_table_"):
-        return ""  # sets of columns that may be missing are what these are about
+        return ""  # these check sets of columns, which may be missing
     lost = [name for name in named if name.lower() not in known]
     return f"there is no column {', '.join(f'`{name}`' for name in lost)}" if lost else ""
 
 
 def _is_deterministic(frame: DataFrame) -> bool:
-    """Whether the last step of a frame is the same each time."""
+    """Return whether the last step of a frame is deterministic."""
     return bool(Jvm(frame.sparkSession).analysed(frame).deterministic())
 
 

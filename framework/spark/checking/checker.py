@@ -1,4 +1,4 @@
-"""The engine's checker, on a session."""
+"""The engine's checker on a Spark session."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ _NUMBER, _MASK, _TEXT, _ORIGIN = (
 
 
 class SparkChecker:
-    """Checks rows with a session, which stays as it is: all is done in a session of its own."""
+    """Checks rows in a session of its own, so that the caller's stays unchanged."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
 
     def understand(self, schema: pa.Schema, checks: Sequence[Check]) -> None:
-        """Refuse checks that cannot be run on rows of a schema; reads no rows.
+        """Refuse checks that cannot run on rows of a schema; reads no rows.
 
         Raises:
-            PlanError: `quality/bad-sql`, with every check at fault.
+            PlanError: `quality/bad-sql`, with every faulty check.
         """
         session = checking_session(self._spark)
         columns = t.StructType([*META_SCHEMA, *struct_of(schema)])
@@ -63,10 +63,10 @@ class SparkChecker:
         refuse_unclear(frame, checks)
 
     def find_bad(self, rows: InputRows, checks: Sequence[Check], folder: str) -> Mapping[str, int]:
-        """Write the places of rows that fail some check into a new folder, as Parquet files.
+        """Write the positions of rows that fail some check into a new folder, as Parquet files.
 
-        Returns how many rows each check with a `where` looks at. One Spark job over the columns
-        that the checks name, and one more over those of checks with a `where`.
+        Returns the number of rows that each check with a `where` applies to. Costs one Spark job
+        over the columns that the checks name, and one more over those of checks with a `where`.
 
         Raises:
             TaskError: `audit/check-not-run`.
@@ -87,21 +87,21 @@ class SparkChecker:
         def alone(check: Check) -> object:
             return self._job("one check", partial(counting, placed.frame, [check]))
 
-        writing = partial(self._job, "rows to take out", partial(_write, chosen, folder))
+        writing = partial(self._job, "rows to remove", partial(_write, chosen, folder))
         naming_checks(writing, checks, alone)
         narrow = [each for each in checks if each.where is not None]
         if not narrow:
             return {}
         looking = partial(counting, placed.frame, narrow)
-        passed = run_job(self._spark.sparkContext, "rows that checks look at", looking)
+        passed = run_job(self._spark.sparkContext, "rows that checks apply to", looking)
         return {name: each.looked_at for name, each in passed.checks.items()}
 
     def quarantine(self, rows: InputRows, work: QuarantineWork) -> None:
-        """Write the rows at some places into a new folder, as Parquet files.
+        """Write the rows at given positions into a new folder, as Parquet files.
 
-        Columns are those of the rows, then `_lakestrap_rules` (names), `_lakestrap_run_id`,
-        `_lakestrap_instant`, `_lakestrap_file` and `_lakestrap_row` (from 0); rows that come a
-        second time keep the last two. One Spark job.
+        The columns are those of the rows, then `_lakestrap_rules` (names), `_lakestrap_run_id`,
+        `_lakestrap_instant`, `_lakestrap_file` and `_lakestrap_row` (from 0); rows that are
+        quarantined again keep the last two. Costs one Spark job.
         """
         session = checking_session(self._spark)
         placed = input_frame(session, rows)
@@ -128,7 +128,7 @@ class SparkChecker:
         """Return the results of the checks.
 
         Raises:
-            TaskError: `audit/check-not-run`, with every check at fault.
+            TaskError: `audit/check-not-run`, with every faulty check.
         """
         frames = WrittenFrames(checking_session(self._spark), rows)
         judged: dict[str, CheckResult] = {}
@@ -155,7 +155,7 @@ class SparkChecker:
 
 
 def _numbered(frame: DataFrame, placed: Placed, origins: dict[int, str] | None = None) -> DataFrame:
-    """Return rows with the number of their file, and what it is called where that is asked for."""
+    """Return rows with the number of their file, and with its name if `origins` are given."""
     texts = {
         _TEXT: list(placed.numbers),
         _NUMBER: [str(number) for number in placed.numbers.values()],
@@ -168,10 +168,9 @@ def _numbered(frame: DataFrame, placed: Placed, origins: dict[int, str] | None =
 
 
 def _mask_has(bit: int) -> str:
-    """Return SQL that is true where a mask has a bit."""
     return f"({_AT[2]} & {1 << bit}L) != 0"
 
 
 def _write(frame: DataFrame, folder: str) -> None:
-    """Write a frame into a new folder, of which only what Spark committed is seen."""
+    """Write a frame to a new folder, in which only committed files are visible."""
     frame.write.mode("error").parquet(f"file:{folder}")

@@ -1,4 +1,4 @@
-"""Great Expectations' engine for Spark, held to one attempt."""
+"""Great Expectations' engine for Spark, limited to one attempt."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _CANCELLED: Final = re.compile(r"SPARK_JOB_CANCELLED|\bJob \d+ cancelled\b")
 
 
 class SuiteStoppedError(BaseException):
-    """Spark refused for a reason that is no check's own; `error` is what it raised.
+    """Spark failed for a reason unrelated to any check; `error` is the exception.
 
-    It is no `Exception`, because GX takes each of those for the fault of a check, and continues.
+    It is not an `Exception`, because GX takes each of those for the fault of a check, and
+    continues.
     """
 
     def __init__(self, error: Exception) -> None:
@@ -32,13 +33,13 @@ class SuiteStoppedError(BaseException):
 class SparkDFExecutionEngine(gx.SparkDFExecutionEngine):
     """An engine that asks Spark for a metric at most once, whatever the outcome.
 
-    After a metric has failed, GX computes it three times more, each time with all the others of
-    its round; and it blames one metric's error on all that failed with it. Here, what is known is
-    kept, and each metric fails with its own error. Metrics are kept for as long as the engine is,
-    so that a second suite on the same frame costs only what is new in it.
+    After a metric has failed, GX computes it three more times, each time with all the others of its
+    round; and it blames one metric's error on all that failed with it. Here, known metrics are
+    cached, and each metric fails with its own error. Metrics are cached for the engine's lifetime,
+    so that a second suite on the same frame costs only its new metrics.
 
-    It has the name of the class that it extends, because GX looks for metrics by that name, and
-    would note any other in its registry.
+    It has the name of the class that it extends, because GX looks up metrics by that name, and
+    would add any other to its registry.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -53,7 +54,7 @@ class SparkDFExecutionEngine(gx.SparkDFExecutionEngine):
         metrics: dict[Any, Any] | None = None,
         runtime_configuration: dict[str, Any] | None = None,
     ) -> dict[Any, Any]:
-        """Return the metrics by id; where one fails, raise for it alone and put the rest in."""
+        """Return the metrics by id; if one fails, raise its own error and store the rest."""
         wanted = {each.id: each for each in metrics_to_resolve}
         given = {} if metrics is None else metrics
         news = [m for key, m in wanted.items() if key not in self._known | self._refused]
@@ -69,7 +70,7 @@ class SparkDFExecutionEngine(gx.SparkDFExecutionEngine):
         return {key: self._known[key] for key in wanted}
 
     def resolve_metric_bundle(self, metric_fn_bundle: Iterable[Any]) -> dict[Any, Any]:
-        """Return metrics that one aggregate computes; the same ones are computed once."""
+        """Return metrics that one aggregate computes; equal ones are computed once."""
         bundle = list(metric_fn_bundle)
         key = frozenset(each.metric_configuration.id for each in bundle)
         if key not in self._bundles:
@@ -80,7 +81,7 @@ class SparkDFExecutionEngine(gx.SparkDFExecutionEngine):
         return found
 
     def _aggregate(self, bundle: list[Any]) -> dict[Any, Any] | Exception:
-        """Return what an aggregate gives, or what Spark raised instead."""
+        """Return the results of an aggregate, or the exception that Spark raised."""
         try:
             found: dict[Any, Any] = super().resolve_metric_bundle(bundle)
         except (PySparkException, Py4JError) as error:
@@ -91,7 +92,7 @@ class SparkDFExecutionEngine(gx.SparkDFExecutionEngine):
     def _resolve_each(
         self, news: list[Any], given: dict[Any, Any], configuration: dict[str, Any] | None
     ) -> None:
-        """Compute metrics one by one, and keep what each gives or raises."""
+        """Compute metrics one by one, and record the result or the error of each."""
         for metric in news:
             try:
                 self._known |= super().resolve_metrics([metric], given, configuration)
@@ -101,13 +102,13 @@ class SparkDFExecutionEngine(gx.SparkDFExecutionEngine):
 
 
 def _stop_if_common(error: BaseException | None) -> None:
-    """Leave the suite where an error is no check's own: cancelled, without a JVM, or our own."""
+    """Leave the suite on an error of no single check: cancellation, a lost JVM, or our own."""
     if isinstance(error, PySparkException | Py4JError) and _is_common(error):
         raise SuiteStoppedError(error) from error
 
 
 def _is_common(error: Exception) -> bool:
-    """Whether every other check would meet the same."""
+    """Return whether every other check would fail the same way."""
     if not isinstance(error, SPARK_REFUSES):
         return True
     text = str(error)

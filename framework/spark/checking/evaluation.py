@@ -1,4 +1,4 @@
-"""All checks over the rows of one frame: predicates and aggregates in one pass, then the others."""
+"""All checks over the rows of one frame: predicates and aggregates in one pass, then the rest."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def bad_rows(
 ) -> tuple[FailedRow, ...]:
     """Return at most `limit` rows that fail a predicate, with the columns that it names.
 
-    Takes the jobs that Spark needs to collect these rows.
+    Costs the jobs that Spark needs to collect these rows.
     """
     if limit < 1:
         return ()
@@ -81,9 +81,9 @@ def query_rows(frame: DataFrame, limit: int, redacted: Collection[str]) -> tuple
 
 
 def _row(row: Row, names: Sequence[str], placed: Placed, redacted: Collection[str]) -> FailedRow:
-    """Return one bad row; where its own file is not known, the file that it is written to.
+    """Return one bad row; if its source file is unknown, with the file that it is written to.
 
-    With redacted columns the key is not shown, for it may be made of them.
+    With redacted columns the key is hidden, because it may be built from them.
     """
     key, partition, written, file, place = row[:5]
     return FailedRow(
@@ -96,16 +96,15 @@ def _row(row: Row, names: Sequence[str], placed: Placed, redacted: Collection[st
 
 
 def place_in_source(place: int, gone: str) -> int:
-    """Return where a row was before the rows whose places the file `gone` holds were left out."""
+    """Return a row's position in its source file, which also has the rows listed in `gone`."""
     left_out = np.fromfile(gone, np.int64)
-    before = left_out - np.arange(left_out.size)  # rows that stay, before each
+    before = left_out - np.arange(left_out.size)  # remaining rows before each
     return place + int(np.searchsorted(before, place, side="right"))
 
 
 def _values(
     texts: Sequence[str | None], names: Sequence[str], redacted: Collection[str]
 ) -> dict[str, str | None]:
-    """Return columns with their texts."""
     hidden = {name.lower() for name in redacted}
     return {
         name: _shown(text, hides=name.lower() in hidden)
@@ -114,7 +113,7 @@ def _values(
 
 
 def _shown(text: str | None, *, hides: bool) -> str | None:
-    """Return a text as it is shown: hidden, or cut where it is long."""
+    """Return a text for display: hidden if redacted, truncated if long."""
     if text is None or len(text) <= _TEXT:
         return REDACTED if hides and text is not None else text
     return REDACTED if hides else f"{text[:_TEXT]}…"
@@ -130,15 +129,15 @@ def judge_frame(
 
     Args:
         placed: the rows.
-        checks: any of them.
-        how: which share of the rows is looked at, and what is shown of bad ones.
+        checks: of any kind.
+        how: the share of the rows to check, and what to show of bad ones.
         figures: columns whose figures are reported.
 
     Raises:
-        TaskError: `audit/check-not-run`, with every check at fault.
+        TaskError: `audit/check-not-run`, with every faulty check.
     """
     if how.fraction < 1:
-        # PySpark 4 forgets the seed where the fraction comes without its name.
+        # PySpark 4 drops the seed if the fraction is passed by position.
         frame = placed.frame.sample(fraction=how.fraction, seed=_SEED)
         placed = replace(placed, frame=frame)
     judging = _Judging(placed=placed, how=how)
@@ -160,11 +159,11 @@ def judge_frame(
 def naming_checks(
     work: Callable[[], Result], checks: Sequence[Check], alone: Callable[[Check], object]
 ) -> Result:
-    """Return what `work` returns; where it fails, say for which checks, each done alone.
+    """Return the result of `work`; if it fails, run each check alone and name the faulty ones.
 
     Raises:
         TaskError: `audit/check-not-run`.
-        FrameworkError: as `work`, where each check can be done alone.
+        FrameworkError: as of `work`, if each check alone succeeds.
     """
     try:
         return work()
@@ -177,13 +176,13 @@ def naming_checks(
         )
         raise TaskError(
             "audit/check-not-run",
-            f"a check could not be run, which is no verdict: {described}",
-            remedy="Nothing was published. Correct the check, such as by `try_cast`.",
+            f"a check could not run, so it neither passed nor failed: {described}",
+            remedy="Nothing was published. Correct the check, for example with `try_cast`.",
         ) from error
 
 
 def _fault(alone: Callable[[Check], object], check: Check) -> str:
-    """Return why a check fails where it is done alone, "" where it does not."""
+    """Return why a check fails when run alone, "" if it does not."""
     try:
         alone(check)
     except FrameworkError as error:
@@ -193,14 +192,14 @@ def _fault(alone: Callable[[Check], object], check: Check) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judging:
-    """Checks over one frame."""
+    """The checks over one frame."""
 
     placed: Placed
     how: Looking
 
     @property
     def _context(self) -> SparkContext:
-        """Where jobs run."""
+        """The context that runs the jobs."""
         return self.placed.frame.sparkSession.sparkContext
 
     def passed(self, checks: Sequence[Check], figures: Sequence[str]) -> Pass:
@@ -230,7 +229,7 @@ class _Judging:
         )
 
     def of_query(self, check: Check, rows: int) -> CheckResult:
-        """Return the result of a query, whose rows are the bad ones."""
+        """Return the result of a query, which returns the bad rows."""
         begun = time.monotonic()
         quality, seen = self.how.quality, self.placed.frame.drop(FILE, ROW)
 
@@ -254,12 +253,12 @@ class _Judging:
         )
 
     def of_expectations(self, checks: Sequence[Check]) -> Sequence[CheckResult]:
-        """Return the results of all expectations, which are one suite."""
+        """Return the results of all expectations, run as one suite."""
         chosen = [each for each in checks if each.kind is CheckKind.GX]
         if not chosen:
             return ()
         quality = self.how.quality
-        module = import_module("framework.spark.checking.expectations")  # it takes seconds
+        module = import_module("framework.spark.checking.expectations")  # takes seconds to import
         run: Callable[..., tuple[CheckResult, ...]] = module.run_expectations
         frame = self.placed.frame.drop(FILE, ROW)
         return run(frame, chosen, samples=quality.samples, redacted=quality.redacted)

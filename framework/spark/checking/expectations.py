@@ -1,8 +1,8 @@
-"""Checks of Great Expectations on a frame: one suite, in the caller's session, without a trace.
+"""Great Expectations checks on a frame: one suite, in the caller's session, without side effects.
 
-No data context is made: GX keeps the last one for the whole process, with its data sources and the
-frames of these, looks for a session of its own, and writes folders. The engine and the validator
-that a context would make are made here, and are gone after the call.
+No data context is created: GX keeps the last one for the whole process, with its data sources and
+their frames, looks for a session of its own, and writes folders. The engine and the validator that
+a context would create are created here, and dropped after the call.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _FITTING: Final = {
     "date": {"date"},
     "boolean": {"boolean"},
 }
-"""Kinds of columns, and those of the values in a set that they compare with."""
+"""Kinds of columns, each with the comparable kinds of values in a set."""
 
 _BOUNDED: Final = {"number": {"number"}, "date": {"date", "time"}, "time": {"date", "time"}}
-"""Kinds of columns, and those of the bounds that they compare with."""
+"""Kinds of columns, each with the comparable kinds of bounds."""
 
 _BY_VALUE: Final = frozenset(
     {
@@ -78,15 +78,17 @@ _NAME: Final = "check"
 
 
 def incomparable(check: Check, columns: Mapping[str, types.DataType]) -> str | None:
-    """Return why a check cannot compare, in one line, None where it can.
+    """Return why a check cannot compare its operands, in one line, or None if it can.
 
     Args:
-        check: any expectation, with arguments that `argument_faults` finds right.
+        check: any expectation, with arguments that `argument_faults` accepts.
         columns: types of the columns that it names.
     """
     kinds = {name: _kind_of_type(each) for name, each in columns.items()}
     if check.text in _NUMERIC:
-        return _first(f"{_told(c, columns)} is no number" for c in columns if kinds[c] != "number")
+        return _first(
+            f"{_told(c, columns)} is not a number" for c in columns if kinds[c] != "number"
+        )
     if check.text in _ALIKE and len(set(kinds.values())) > 1:
         return " cannot be compared with ".join(_told(c, columns) for c in columns)
     return _first(
@@ -99,7 +101,7 @@ def incomparable(check: Check, columns: Mapping[str, types.DataType]) -> str | N
 def _literals(
     check: Check, columns: list[str], kinds: Mapping[str, str]
 ) -> Iterator[tuple[str, Any, str, set[str]]]:
-    """Yield the values that a check compares: path, value, column, and the kinds that would do."""
+    """Yield the values that a check compares: path, value, column, and the comparable kinds."""
     arguments: Mapping[str, Any] = check.arguments
     for index, value in enumerate(arguments.get("value_set", ())):
         column = columns[0]
@@ -113,12 +115,12 @@ def _literals(
 
 
 def _kind_of_type(found: types.DataType) -> str:
-    """Return the kind of a column."""
+    """Return the kind of a column's type."""
     return next((kind for of, kind in _KINDS if isinstance(found, of)), found.simpleString())
 
 
 def _kind_of_value(value: Any) -> str:
-    """Return the kind of a value of the spec; a date and a time are written as text."""
+    """Return the kind of a value of the spec; dates and times are written as text."""
     if isinstance(value, bool):
         return "boolean"
     if not isinstance(value, str):
@@ -128,12 +130,11 @@ def _kind_of_value(value: Any) -> str:
 
 
 def _told(column: str, columns: Mapping[str, types.DataType]) -> str:
-    """Return a column with its type, for people."""
+    """Return a column with its type, for messages."""
     return f"column {column!r} ({columns[column].simpleString()})"
 
 
 def _first(reasons: Iterator[str]) -> str | None:
-    """Return the first reason, if there is any."""
     return next(reasons, None)
 
 
@@ -146,28 +147,28 @@ def run_expectations(
 ) -> tuple[CheckResult, ...]:
     """Return the results of the checks, in their order.
 
-    Nulls and `mostly` mean what they mean to GX: nulls of a column are not looked at, unless they
-    are what is checked. A check that GX passes has passed; one that judges rows also passes where
-    no more rows are bad than its budget allows, of all rows, nulls too. Of a check that judges no
-    rows, `rows` is 0 and `failed` is 1 or 0. One that would compare unlike kinds, such as text with
-    numbers, could not run: GX may pass it, whatever the rows hold.
+    Nulls and `mostly` have the meaning of GX: nulls of a column are ignored, unless the check is
+    about nulls. A check that GX passes has passed; one that judges rows also passes if the number
+    of bad rows is within its budget, relative to all rows, nulls included. For a check that judges
+    no rows, `rows` is 0 and `failed` is 1 or 0. A check that compares unlike kinds, such as text
+    with numbers, counts as not run: GX may pass it whatever the rows contain.
 
-    GX counts the rows, then all checks that judge a row by itself share one aggregate, and those of
-    a mean, a maximum and the like one more: 12 such checks on clean rows take 3 queries, as few
-    take. Each that has bad rows takes one query more, which ends when it has found `samples`. Those
-    that look at several rows at once (uniqueness, quantiles, outliers, sets of distinct values),
-    pairs and groups of columns, and each `row_condition` take one to four of their own: all 49
-    expectations together take 36 queries. With adaptive execution an aggregate may be two jobs.
+    GX counts the rows; then all checks that judge single rows share one aggregate, and those of a
+    mean, a maximum and the like share one more: 12 such checks on clean rows cost 3 queries, the
+    minimum. Each check with bad rows costs one more query, which ends when it has found `samples`.
+    Checks over several rows (uniqueness, quantiles, outliers, sets of distinct values), pairs and
+    groups of columns, and each `row_condition` cost one to four of their own: all 49 expectations
+    together cost 36 queries. With adaptive execution an aggregate may be two jobs.
 
     Args:
-        frame: is read as often as there are queries, and never cached.
-        checks: of kind `GX`, with names of their own.
-        samples: bad rows that are shown for each check that judges rows; 0 for none.
-        redacted: columns whose values are not shown, neither as samples nor in GX's own result.
+        frame: is read once per query, and never cached.
+        checks: of kind `GX`, with unique names.
+        samples: number of bad rows to show for each check that judges rows; 0 for none.
+        redacted: columns whose values are hidden, both in samples and in GX's own result.
 
     Raises:
         TaskError: `audit/check-not-run`, naming each check that could not run; `task/failed` and
-            others where Spark could not continue.
+            others if Spark could not continue.
     """
     if not checks:
         return ()
@@ -184,8 +185,8 @@ def run_expectations(
 class _Suite:
     """One run of checks.
 
-    By the names of checks that could not run, `unfit` says what is wrong with them, and `raised`
-    what Spark or GX raised.
+    For checks that could not run, by name, `unfit` has their faults, and `raised` the errors of
+    Spark or GX.
     """
 
     def __init__(self, frame: DataFrame, samples: int) -> None:
@@ -212,7 +213,7 @@ class _Suite:
             raise stopped.error from None
 
     def _made(self, check: Check) -> gx.Expectation | None:
-        """Return a check as GX has it, None where it cannot run on these columns."""
+        """Return a check as a GX expectation, or None if it cannot run on these columns."""
         types = {column: self._type_of(column) for column in gx_results.columns_of(check)}
         missing = [column for column, found in types.items() if found is None]
         known = {column: found for column, found in types.items() if found is not None}
@@ -231,7 +232,7 @@ class _Suite:
         return made
 
     def _type_of(self, column: str) -> DataType | None:
-        """Return the type of a column, None where Spark finds none; starts no job."""
+        """Return the type of a column, None if Spark finds none; starts no job."""
         try:
             return self._frame.select(column).schema[0].dataType
         except AnalysisException:
@@ -240,7 +241,7 @@ class _Suite:
     def _validated(
         self, validator: gx.Validator, suite: list[gx.Expectation], *, shown: int
     ) -> dict[str, gx.ExpectationValidationResult]:
-        """Return results by the names of checks, with so many bad rows each."""
+        """Return results by the names of checks, with up to `shown` bad rows each."""
         wanted = {"result_format": "BASIC", "partial_unexpected_count": shown}
         results: list[Any] = validator.graph_validate(
             configurations=[each.configuration for each in suite],
@@ -256,7 +257,7 @@ class _Suite:
     def _is_to_be_shown(
         self, made: gx.Expectation, found: Mapping[str, gx.ExpectationValidationResult]
     ) -> bool:
-        """Whether rows of a check are wanted, and there are any."""
+        """Return whether samples of a check are requested and exist."""
         name = str((made.meta or {})[_NAME])
         return (
             self._samples > 0 and name not in self.raised and gx_results.has_bad_rows(found[name])
@@ -264,9 +265,9 @@ class _Suite:
 
 
 def _as_gx(check: Check) -> gx.Expectation:
-    """Return a check as GX has it, with the check's name in its `meta`."""
+    """Return a check as a GX expectation, with the check's name in its `meta`."""
     arguments = dict(check.arguments)
-    if "row_condition" in arguments:  # as text GX takes it too, with a warning
+    if "row_condition" in arguments:  # GX also accepts text, with a warning
         predicate = str(arguments["row_condition"])
         arguments["row_condition"] = gx.PassThroughCondition(pass_through_filter=predicate)
     kind: Any = gx.get_expectation_impl(check.text)
@@ -277,7 +278,7 @@ def _as_gx(check: Check) -> gx.Expectation:
 def _untold(
     raised: Mapping[str, str], checks: Sequence[Check], redacted: Collection[str]
 ) -> set[str]:
-    """Return the checks whose exception may show a value that nobody may see."""
+    """Return the checks whose exception may contain a redacted value."""
     return {
         check.name
         for check in checks
@@ -296,12 +297,16 @@ def _not_run(reasons: Mapping[str, str], checks: Sequence[Check], untold: set[st
     """Return the error for all checks that could not run."""
     lines = [
         f"  {check.name} ({check.text}): "
-        + ("the reason may show redacted values" if check.name in untold else reasons[check.name])
+        + (
+            "the reason may contain redacted values"
+            if check.name in untold
+            else reasons[check.name]
+        )
         for check in checks
         if check.name in reasons
     ]
     return TaskError(
         "audit/check-not-run",
         "\n".join([f"{len(lines)} of {len(checks)} checks could not run:", *lines]),
-        remedy="They have neither passed nor failed. Correct them, or the columns that they need.",
+        remedy="They neither passed nor failed. Correct them, or the columns that they need.",
     )

@@ -1,8 +1,8 @@
-"""What is used of Great Expectations, imported so that the process is as it was before.
+"""The parts of Great Expectations in use, imported without side effects on the process.
 
-The import takes about three seconds, so a module that imports this one is itself imported late.
-GX and what it imports add warning filters, and GX switches `logging.captureWarnings` on, so that
-the warnings of the whole program would end in a log that nobody reads.
+The import takes about three seconds, so any module that imports this one is itself imported late.
+GX and its imports add warning filters, and GX switches `logging.captureWarnings` on, so that the
+warnings of the whole program would end in an unread log.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of packages that GX imports
+    warnings.simplefilter("ignore")  # from packages that GX imports
     _SHOWN = warnings.showwarning
     from great_expectations.compatibility.pydantic import ValidationError
     from great_expectations.core import ExpectationValidationResult
@@ -49,7 +49,7 @@ __all__ = [
 
 @contextmanager
 def without_monitor() -> Iterator[None]:
-    """Let no progress bar start its thread, as GX's do even when they are switched off."""
+    """Prevent progress bars from starting a thread; GX's start one even when switched off."""
     kept = tqdm.monitor_interval
     tqdm.monitor_interval = 0
     try:

@@ -1,4 +1,4 @@
-"""Great Expectations' results as ours, without the values that nobody may see."""
+"""Great Expectations' results as ours, without the values of redacted columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from framework.vocabulary import OnFail, Outcome
 __all__ = ["HIDDEN", "columns_of", "has_bad_rows", "is_hidden", "reason_of", "result_of"]
 
 HIDDEN: Final = "***"
-"""What stands for a value of a redacted column."""
+"""Replaces a value of a redacted column."""
 
 _COUNTS: Final = frozenset(
     {
@@ -41,7 +41,7 @@ _COUNTING: Final = frozenset(
         "expect_column_values_to_be_of_type",
     }
 )
-"""What these observe is a count, a share or a type, and no value of the column."""
+"""The observed value of these is a count, a share or a type, not a value of the column."""
 
 _LIST: Final = "partial_unexpected_list"
 _OF_EXECUTOR: Final = re.compile(r"\(executor [^)]*\): (.+)")
@@ -72,24 +72,24 @@ def result_of(
 
 
 def has_bad_rows(found: ExpectationValidationResult) -> bool:
-    """Whether there is something to show: a failure, or rows that a budget allows."""
+    """Return whether there is something to show: a failure, or rows within a budget."""
     return not found.success or bool(found.result.get("unexpected_count"))
 
 
 def columns_of(check: Check) -> list[str]:
-    """Return the columns whose values a check looks at."""
+    """Return the columns whose values a check reads."""
     return [column for _, column in column_arguments(check.text, check.arguments)]
 
 
 def is_hidden(column: str, redacted: Iterable[str]) -> bool:
-    """Whether a column is redacted, or lies in one that is, or holds one; case is no matter."""
+    """Return whether a column, an ancestor or a descendant of it is redacted; ignores case."""
     own = column.casefold().split(".")
     others = [name.casefold().split(".") for name in redacted]
     return any(own[: len(o)] == o[: len(own)] for o in others)
 
 
 def reason_of(found: Any) -> str | None:
-    """Return in one line why GX could not run an expectation, None where it could."""
+    """Return in one line why GX could not run an expectation, None if it could."""
     info: Mapping[str, Any] = found.exception_info or {}
     if "raised_exception" not in info:
         messages = [each["exception_message"] for each in info.values()]
@@ -104,14 +104,13 @@ def reason_of(found: Any) -> str | None:
 
 
 def _outcome(check: Check, *, passed: bool) -> Outcome:
-    """Return what becomes of a check."""
     if passed:
         return Outcome.PASSED
     return Outcome.WARNED if check.on_fail is OnFail.WARN else Outcome.FAILED
 
 
 def _shown(check: Check, result: dict[str, Any], redacted: Collection[str]) -> dict[str, Any]:
-    """Return what GX found, JSON-ready, and without values of redacted columns."""
+    """Return GX's result, JSON-ready, and without values of redacted columns."""
     secret = any(is_hidden(column, redacted) for column in columns_of(check))
     ready = {
         key: value if key in _COUNTS or not secret or _is_count(check, key) else HIDDEN
@@ -126,12 +125,12 @@ def _shown(check: Check, result: dict[str, Any], redacted: Collection[str]) -> d
 
 
 def _is_count(check: Check, key: str) -> bool:
-    """Whether what was observed shows no value of a column."""
+    """Return whether the observed value shows no value of a column."""
     return key == "observed_value" and check.text in _COUNTING
 
 
 def _hidden(item: Any, check: Check, redacted: Collection[str]) -> Any:
-    """Return the values of one bad row, in the same form, those of redacted columns replaced."""
+    """Return the values of one bad row, in the same form, with redacted ones replaced."""
     cells = [(c, HIDDEN if is_hidden(c, redacted) else v) for c, v in _cells(item, check)]
     if isinstance(item, dict):
         return dict(cells)
@@ -141,7 +140,7 @@ def _hidden(item: Any, check: Check, redacted: Collection[str]) -> Any:
 def _cells(item: Any, check: Check) -> list[tuple[str, Any]]:
     """Return the values of one bad row with their columns.
 
-    GX has a value alone for one column, a tuple for a pair, and a mapping for more.
+    GX returns a bare value for one column, a tuple for a pair, and a mapping for more.
     """
     if isinstance(item, dict):
         return list(item.items())
@@ -150,7 +149,7 @@ def _cells(item: Any, check: Check) -> list[tuple[str, Any]]:
 
 
 def _sample(item: Any, check: Check) -> FailedRow:
-    """Return one bad row, of the columns that the check is about."""
+    """Return one bad row, with the columns of the check."""
     cells = [(column, _json_ready(value)) for column, value in _cells(item, check)]
     values = {column: None if value is None else _text(value) for column, value in cells}
     return FailedRow(values=MappingProxyType(values))
@@ -159,7 +158,7 @@ def _sample(item: Any, check: Check) -> FailedRow:
 def _as_gx(
     check: Check, found: ExpectationValidationResult, shown: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return a result in GX's own form, as its tooling reads it."""
+    """Return a result in GX's own form, for its tooling."""
     return {
         "success": bool(found.success),
         "expectation_config": {
@@ -179,7 +178,7 @@ def _as_gx(
 
 
 def _json_ready(value: Any) -> Any:
-    """Return a value that JSON can hold: what it cannot, as text."""
+    """Return a JSON-ready value; values that JSON cannot hold become text."""
     if isinstance(value, dict):
         return {str(key): _json_ready(each) for key, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -192,18 +191,18 @@ def _json_ready(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Return a value as text, as Spark would cast it where that is simple."""
+    """Return a value as text, as Spark would cast it in the simple cases."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, bytes | bytearray):
         return value.hex()
-    return str(value)  # of a date and a time too as Spark has it
+    return str(value)  # dates and times too have Spark's form
 
 
 def _line(message: str) -> str:
-    """Return the line of an exception's text that says most."""
+    """Return the most informative line of an exception's text."""
     task = _OF_EXECUTOR.search(message)
     if task is not None:
         return task[1].strip()[:_LONGEST]

@@ -1,4 +1,4 @@
-"""Frames whose rows know their file and their place in it, and the session that they belong to."""
+"""Frames whose rows know their file and position in it, and the session that they belong to."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _SETTINGS: Final = {"spark.sql.ansi.enabled": "true", "spark.sql.session.timeZon
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """Rows with `FILE` and `ROW` last; both are null where they are not known.
+    """Rows with `FILE` and `ROW` last; both are null if unknown.
 
     Attributes:
         frame: the rows.
-        origins: what each text of `FILE` is called, for people.
-        numbers: the number of the file that a text of `FILE` stands for, where files have one.
-        gone: for texts of files from which rows were left out: where the places of these are, in
-            the file that it is called after.
+        origins: the displayed name for each text of `FILE`.
+        numbers: the file number for each text of `FILE`, if files have one.
+        gone: for each text of a file from which rows were left out, the file with their positions
+            in its source file.
     """
 
     frame: DataFrame
@@ -56,11 +56,11 @@ class Placed:
 
 
 def checking_session(spark: SparkSession) -> SparkSession:
-    """Return a session for checks, which leaves `spark` as it is.
+    """Return a session for checks, which leaves `spark` unchanged.
 
-    It has the settings, functions and catalog of `spark` and none of its temporary views. SQL is
-    ANSI's, so that what cannot be computed is an error and not a null, and times are UTC's, so
-    that a verdict does not depend on who runs it.
+    It has the settings, functions and catalog of `spark` but none of its temporary views. SQL is
+    ANSI, so that a failing computation is an error and not a null, and times are UTC, so that a
+    result does not depend on the caller.
 
     Raises:
         NotYetBuiltError: `spark/connect-not-built`.
@@ -74,7 +74,7 @@ def checking_session(spark: SparkSession) -> SparkSession:
 def scanning(
     session: SparkSession, partition: Sequence[PartitionField], layout: SourceLayout | None
 ) -> Iterator[Scanner]:
-    """Give a scanner whose frames belong to a session of `checking_session`."""
+    """Yield a scanner whose frames belong to a session of `checking_session`."""
     jvm = Jvm(session)
     with typed(), EarlyListing(jvm, jvm.session) as early:
         yield Scanner(
@@ -87,10 +87,10 @@ def scanning(
 
 
 def input_frame(session: SparkSession, rows: InputRows) -> Placed:
-    """Return the rows of an input: its columns, those of folders included.
+    """Return the rows of an input, with its columns, including those of folders.
 
     Raises:
-        SourceDriftError: `source/drift`; a file is gone.
+        SourceDriftError: `source/drift`; a file is missing.
         UnsupportedTableError: `read/type-not-in-spark`.
     """
     folders = {each.name for each in rows.partition}
@@ -119,7 +119,7 @@ def input_frame(session: SparkSession, rows: InputRows) -> Placed:
 
 
 def together(parts: Sequence[Placed]) -> Placed:
-    """Return the rows of all parts, which have the same columns; there is at least one."""
+    """Return the rows of all parts, at least one, which have the same columns."""
     return Placed(
         frame=reduce(DataFrame.union, (each.frame for each in parts)),
         origins={text: name for each in parts for text, name in each.origins.items()},
@@ -129,7 +129,7 @@ def together(parts: Sequence[Placed]) -> Placed:
 
 
 def without_places(frame: DataFrame) -> DataFrame:
-    """Return a frame with `FILE` and `ROW`, of which nothing is known."""
+    """Return a frame with `FILE` and `ROW`, both unknown."""
     return frame.withColumn(FILE, lit(None).cast("string")).withColumn(
         ROW, lit(None).cast("bigint")
     )
@@ -138,7 +138,7 @@ def without_places(frame: DataFrame) -> DataFrame:
 def _as_stored(
     paths: list[str], columns: t.StructType, version: str
 ) -> Iterator[tuple[list[int], t.StructType]]:
-    """Yield places of files with the columns in the types to read; one pair where Spark widens."""
+    """Yield indexes of files with the columns in the types to read; one pair if Spark widens."""
     if widens(version) or not paths:
         if paths:
             yield list(range(len(paths))), columns
@@ -147,7 +147,7 @@ def _as_stored(
 
 
 def _cast(names: Sequence[str], stored: t.StructType, wanted: t.StructType) -> list[str]:
-    """Return each column as SQL, cast where a file has a narrower type."""
+    """Return each column as SQL, cast if a file has a narrower type."""
     narrow = {
         read.name: asked.dataType.simpleString()
         for read, asked in zip(stored, wanted, strict=True)
@@ -160,7 +160,7 @@ def _cast(names: Sequence[str], stored: t.StructType, wanted: t.StructType) -> l
 
 
 def _placed(scanner: Scanner, frame: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """Return columns of a scan, with the places of its rows."""
+    """Return columns of a scan, with the positions of its rows."""
     kept = frame.select(
         "*",
         col("_metadata.file_path").alias(FILE),

@@ -1,7 +1,7 @@
 """Row predicates and aggregates: any number of them in one pass over the rows.
 
-The outcome of the predicates for a row is put into a number, two bits for each: that is computed
-once, and counted by its bits. Counting conditions takes a third more time.
+The outcomes of the predicates for a row are packed into a number, two bits each: computed once, and
+counted by its bits. Counting conditions instead takes a third more time.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _COMPARES: Final = re.compile(
 )
 _MET, _FAILED, _SKIPPED, _NULL = range(4)
 _BITS: Final = 2
-_STATES: Final = 31  # in one number, whose sign is left alone
+_STATES: Final = 31  # in one number, without its sign bit
 _MASK: Final = "_lakestrap_mask_"
 _OPERATORS: Final = frozenset({"<=>", "<>", "!=", ">=", "<=", "==", "<", ">", "="})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """What one pass found of one check; `holds` is None but for aggregates, or where it is null."""
+    """The result of one check in one pass; `holds` is None except for non-null aggregates."""
 
     looked_at: int = 0
     failed: int = 0
@@ -48,7 +48,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pass:
-    """What one pass over rows found: their number, each check by name, figures of columns."""
+    """The result of one pass: the number of rows, each check by name, figures of columns."""
 
     rows: int
     checks: Mapping[str, Counted]
@@ -84,7 +84,7 @@ def counting(frame: DataFrame, checks: Sequence[Check], figures: Sequence[str] =
 
 
 def _counting(frame: DataFrame, checks: Sequence[Check], figures: Sequence[str]) -> DataFrame:
-    """Return a frame of the one row that has all counts."""
+    """Return a frame with a single row of all counts."""
     wanted: list[Column] = [expr("count(1)").alias("rows")]
     predicates = [each for each in checks if each.kind is CheckKind.EXPECT]
     for at, check in enumerate(checks):
@@ -98,7 +98,7 @@ def _counting(frame: DataFrame, checks: Sequence[Check], figures: Sequence[str])
 
 
 def looks_at_sql(check: Check) -> str:
-    """Return SQL that is true for the rows that a predicate looks at, and never null."""
+    """Return SQL that is true for the rows that a predicate applies to, and never null."""
     return "true" if check.where is None else f"coalesce({_in_brackets(check.where)}, false)"
 
 
@@ -110,7 +110,7 @@ def holds_sql(check: Check) -> str:
 def bad_sql(check: Check) -> str:
     """Return SQL that is true for bad rows, and never null.
 
-    The predicate is not computed for rows that it does not look at.
+    The predicate is not computed for rows that it does not apply to.
     """
     holds = holds_sql(check)
     if check.where is None:
@@ -135,12 +135,12 @@ def observed_sql(text: str) -> str | None:
 
 
 def _in_brackets(sql: str) -> str:
-    """Return SQL that stands alone, even where it ends in a comment."""
+    """Return the SQL in brackets, valid even if it ends in a comment."""
     return f"(\n{sql}\n)"
 
 
 def _aggregates(at: int, check: Check) -> list[Column]:
-    """Return what the pass finds of a predicate over aggregates."""
+    """Return the columns of the pass for an aggregate predicate."""
     shown = observed_sql(check.text)
     return [
         expr(_in_brackets(check.text)).alias(f"holds_{at}"),
@@ -149,7 +149,7 @@ def _aggregates(at: int, check: Check) -> list[Column]:
 
 
 def _masks(predicates: Sequence[Check]) -> list[Column]:
-    """Return numbers that hold the state of each predicate, by its place."""
+    """Return numbers that hold the state of each predicate, by its index."""
     found = []
     for number, start in enumerate(range(0, len(predicates), _STATES)):
         states = (
@@ -161,7 +161,7 @@ def _masks(predicates: Sequence[Check]) -> list[Column]:
 
 
 def _state(check: Check) -> str:
-    """Return SQL that is the state of a predicate for a row."""
+    """Return SQL for the state of a predicate for a row."""
     text = _in_brackets(check.text)
     skip = "" if check.where is None else f"when not {looks_at_sql(check)} then {_SKIPPED}L "
     null = "" if check.allow_null else f"when {text} is null then {_NULL}L "
@@ -169,7 +169,7 @@ def _state(check: Check) -> str:
 
 
 def _counts(at: int, check: Check, place: int) -> list[Column]:
-    """Return what the pass counts of the predicate at a place among predicates."""
+    """Return the counts of the pass for the predicate at an index."""
     mask, shift = f"{_MASK}{place // _STATES}", _BITS * (place % _STATES)
     state = f"((shiftrightunsigned({mask}, {shift})) & {_NULL}L)"
     found = [
@@ -182,7 +182,7 @@ def _counts(at: int, check: Check, place: int) -> list[Column]:
 
 
 def _figures(at: int, name: str, kind: str) -> list[Column]:
-    """Return what the pass counts for one column; maps are compared as text."""
+    """Return the counts of the pass for one column; maps are compared as text."""
     column = quote_name(name)
     value = f"to_json({column})" if "map<" in kind else column
     return [
@@ -192,12 +192,11 @@ def _figures(at: int, name: str, kind: str) -> list[Column]:
 
 
 def _kind(frame: DataFrame, name: str) -> str:
-    """Return a column's type in SQL's words."""
     return frame.schema[name].dataType.simpleString()
 
 
 def _counted(row: Mapping[str, Any], at: int, check: Check, rows: int) -> Counted:
-    """Return what the pass found of one check."""
+    """Return the pass's result for one check."""
     if check.kind is CheckKind.EXPECT_AGGREGATE:
         holds = row[f"holds_{at}"]
         return Counted(

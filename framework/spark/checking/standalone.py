@@ -1,4 +1,4 @@
-"""The gate alone: against a table, or against what would come in; nothing is written to either."""
+"""The audit gate alone: on a table, or on the input of a run; writes to neither."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _REFUSES_DUPLICATES = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Subject:
-    """What is looked at: its word, its rows, and who proves its keys."""
+    """The rows to check: their label, the rows, and the proof of their keys."""
 
     word: str
     placed: Placed
@@ -57,10 +57,10 @@ class _Subject:
 def check_table(
     spark: SparkSession, target: Target, *, figures: bool = False, fraction: float = 1.0
 ) -> AuditReport:
-    """Return what the gate would say of the rows that a table has now.
+    """Return the gate's report on the current rows of a table.
 
-    Every check sees all rows. Keys are grouped, which shuffles all of them; of a sample they are
-    not looked at.
+    Every check reads all rows. Keys are grouped, which shuffles all of them; for a sample they are
+    not checked.
 
     Raises:
         PlanError: `quality/bad-sql`; or as of `read`.
@@ -87,11 +87,11 @@ def check_source(
     figures: bool = False,
     fraction: float = 1.0,
 ) -> AuditReport:
-    """Return what the gate would say of the rows that a run would take in now.
+    """Return the gate's report on the rows that a run would load now.
 
-    Of a check that takes rows out, bad rows are reported and refuse nothing. What is no plain
-    Parquet is written to the scratch folder first, as a run would. Columns are compared with
-    the table's.
+    For a check that removes rows, bad rows are reported and do not refuse the run. Input other than
+    plain Parquet is written to the scratch folder first, as in a run. Columns are compared with the
+    table's.
 
     Raises:
         PlanError: `check/no-source`, `quality/bad-sql`; or as of `open_input` or `input_columns`.
@@ -102,9 +102,9 @@ def check_source(
     if rows is None:
         raise PlanError(
             "check/no-source",
-            "a run would take in nothing now: there is no source, or all of it is in",
+            "a run would load nothing now: there is no source, or all of it is loaded",
             where=Where(table=plan.target.location),
-            remedy="Leave --source out to check the table.",
+            remedy="Omit --source to check the table.",
         )
     placed = input_frame(checking_session(spark), rows)
     prove: Callable[[], Mapping[str, object]] = partial(prove_source, plan, bench)
@@ -117,7 +117,7 @@ def check_source(
 
 
 def _load_rows(spark: SparkSession, plan: Plan, bench: PlanningContext) -> InputRows | None:
-    """Return the rows that a load would take in, None where there is none."""
+    """Return the rows that a load would read, or None."""
     load = plan.load
     request = load.request if load else None
     if load is None or request is None or not plan.stages:
@@ -138,7 +138,7 @@ def _load_rows(spark: SparkSession, plan: Plan, bench: PlanningContext) -> Input
 
 
 def _source_rows(plan: Plan) -> InputRows | None:
-    """Return the rows that a bootstrap would take in, None where there is none."""
+    """Return the rows that a bootstrap would read, or None."""
     if plan.inventory is None or plan.source is None or not plan.taken.files:
         return None
     numbers: list[int] = []
@@ -161,7 +161,7 @@ def _source_rows(plan: Plan) -> InputRows | None:
 
 
 def _report(target: Target, subject: _Subject, *, figures: bool, fraction: float) -> AuditReport:
-    """Return the results of keys and checks."""
+    """Return the report on keys and checks."""
     shown = subject.placed.frame.drop(FILE, ROW)
     refuse_unclear(shown, target.quality.checks)
     looking = Looking(quality=target.quality, figures=figures, fraction=fraction)
@@ -192,7 +192,7 @@ def _report(target: Target, subject: _Subject, *, figures: bool, fraction: float
 
 
 def _grouped_keys(frame: DataFrame, target: Target, columns: Sequence[str]) -> Mapping[str, object]:
-    """Return the proof that values of some columns are unique and not null; a shuffle of them.
+    """Return the proof that values of some columns are unique and not null; shuffles them.
 
     Raises:
         AuditFailedError: `audit/duplicate-keys`, `audit/null-keys`.
@@ -239,5 +239,4 @@ def _grouped_keys(frame: DataFrame, target: Target, columns: Sequence[str]) -> M
 
 
 def _key_text(row: Row, columns: Sequence[str]) -> str:
-    """Return the values of a key."""
     return ", ".join(str(row[name]) for name in columns)

@@ -1,4 +1,4 @@
-"""Rows of files that are written and not published, alone or with the rest of their table."""
+"""Rows of written, unpublished files, alone or with the rest of their table."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class _Files:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Unpublished:
-    """A table that is not there yet, as far as skeletons ask for it."""
+    """The parts of a table, not created yet, that the reading of skeletons needs."""
 
     schema: pa.Schema
     folders: frozenset[str]
@@ -81,14 +81,14 @@ class _Unpublished:
 
     @property
     def file_fields(self) -> list[pa.Field]:
-        """The columns that no folder stands for."""
+        """The columns that are stored in files, not in folder names."""
         return [each for each in self.schema if each.name not in self.folders]
 
 
 class WrittenFrames:
     """Makes frames of written rows, in a session of `checking_session`.
 
-    Reads the statuses once; the table behind them is listed where its other rows are asked for.
+    Reads the statuses once; the table is listed only if its other rows are needed.
     """
 
     def __init__(self, session: SparkSession, rows: WrittenRows) -> None:
@@ -98,13 +98,13 @@ class WrittenFrames:
         self._files = _gathered(self._storage, rows)
 
     def written(self) -> Placed:
-        """Return the rows that the run wrote: meta columns, then the table's, then places."""
+        """Return the rows that the run wrote: meta columns, then the table's, then positions."""
         with self._scanning() as scanner:
             parts = [*self._skeletons(scanner), *self._whole(scanner), *self._logged(scanner)]
         return together(parts) if parts else self._nothing()
 
     def table(self) -> Placed:
-        """Return all rows that the table has after the run."""
+        """Return all rows of the table after the run."""
         if not self._rows.exists:
             return self.written()
         before = open_table(self._rows.table)
@@ -118,16 +118,15 @@ class WrittenFrames:
         return together([Placed(frame=without_places(rest)), *whole])
 
     def _scanning(self) -> AbstractContextManager[Scanner]:
-        """Give a scanner of the table."""
+        """Return a scanner of the table."""
         return scanning(self._session, self._rows.partition, self._rows.layout)
 
     def _nothing(self) -> Placed:
-        """Return no rows."""
         schema = t.StructType([*META_SCHEMA, *struct_of(self._rows.schema)])
         return Placed(frame=without_places(self._session.createDataFrame([], schema)))
 
     def _skeletons(self, scanner: Scanner) -> Iterator[Placed]:
-        """Yield the rows behind skeletons, of which all but the meta columns are the source's."""
+        """Yield the rows of skeletons; all but the meta columns are read from the source."""
         rows, adopted = self._rows, self._files.adopted
         if not adopted:
             return
@@ -146,7 +145,7 @@ class WrittenFrames:
             yield Placed(frame=frame, origins=dict(zip(texts, some.sources.paths, strict=True)))
 
     def _whole(self, scanner: Scanner, *, only_new: bool = True) -> Iterator[Placed]:
-        """Yield the rows of base files, those that were there before only where asked for."""
+        """Yield the rows of base files, with older rows only if `only_new` is False."""
         files = self._files
         if not files.whole.paths:
             return
@@ -167,7 +166,6 @@ class WrittenFrames:
         )
 
     def _logged(self, scanner: Scanner) -> Iterator[Placed]:
-        """Yield the rows of log files."""
         if not self._files.logs:
             return
         table = self._after(open_table(self._rows.table))
@@ -188,17 +186,17 @@ class WrittenFrames:
         return Partition(path=path, values=values)
 
     def _after(self, table: Table) -> Table:
-        """Return a table as it will be: with the new columns, and the instant completed."""
+        """Return the table as after the run: with the new columns, and the instant completed."""
         mine = Instant.parse(self._rows.completed)
         if mine is None:
-            raise ValueError(f"{self._rows.completed!r} is no instant")
+            raise ValueError(f"{self._rows.completed!r} is not an instant")
         others = tuple(
             each for each in table.timeline.instants if each.requested_time != mine.requested_time
         )
         return replace(table, schema=self._rows.schema, timeline=Timeline(instants=(*others, mine)))
 
     def _rest(self, found: FileSlice) -> FileSlice | None:
-        """Return what stays of a slice; its new log file comes with it."""
+        """Return the remaining part of a slice, including its new log file."""
         group = found.group
         hidden = self._rows.replaced.get(group.partition_path, ())
         if group in self._files.groups or group.file_id in hidden:
@@ -208,7 +206,7 @@ class WrittenFrames:
 
 
 def _gathered(storage: Storage, rows: WrittenRows) -> _Files:
-    """Return the written files by kind; holds their names."""
+    """Return the written files by kind; holds their names in memory."""
     taking = _Taking(storage, rows)
     for batch in merge_segments(storage, rows.segments):
         for status in batch.select(_COLUMNS).to_pylist():
@@ -217,7 +215,7 @@ def _gathered(storage: Storage, rows: WrittenRows) -> _Files:
 
 
 class _Taking:
-    """Puts written files where they belong."""
+    """Sorts written files by kind."""
 
     def __init__(self, storage: Storage, rows: WrittenRows) -> None:
         self.found = _Files()
@@ -228,7 +226,7 @@ class _Taking:
         self._partitions: dict[str, Partition] = {}
 
     def take(self, status: Mapping[str, Any]) -> None:
-        """Put one file beside the others of its kind."""
+        """Add one file to those of its kind."""
         if status["mode"] == BootstrapMode.METADATA_ONLY:
             self._take_skeleton(status)
             return
@@ -249,7 +247,7 @@ class _Taking:
         self.found.names.append(f"{self._source}/{source}" if source else placed)
 
     def _take_skeleton(self, status: Mapping[str, str]) -> None:
-        """Put a skeleton beside its source file."""
+        """Add a skeleton and its source file."""
         adopted = self.found.adopted
         path = f"{self._source}/{status['source_path']}"
         adopted.sources.add(path, self._partition(status["partition_path"]))
@@ -260,7 +258,7 @@ class _Taking:
         adopted.mtimes_ms.append(0)
 
     def _partition(self, path: str) -> Partition:
-        """Return a partition, whose path is taken apart once."""
+        """Return a partition, whose path is parsed once."""
         if path not in self._partitions:
             rows = self._rows
             values = parse_partition(path, rows.partition, rows.layout) if rows.partition else ()

@@ -1,1 +1,1 @@
-"""What later runs load: opened by Spark, shown, and pinned to Parquet files for the engine."""
+"""The input of later runs: opened by Spark, previewed, and staged as Parquet files."""

@@ -1,7 +1,7 @@
-"""Columns that files of a source lack, which Spark reads as null without a word.
+"""Columns that source files lack, and that Spark would silently read as null.
 
-Spark takes the columns of Parquet and ORC files from one of them, unless it is asked to merge, or
-from the schema of the source. The files' own schemas say which of them lack what.
+Spark takes the columns of Parquet and ORC files from one of them, unless it is told to merge, or
+from the schema of the source. The files' own schemas show which of them lack which columns.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from framework.vocabulary import MissingColumns
 __all__ = ["FileColumns", "Names", "file_columns", "refuse_absent"]
 
 Names = dict[str, "Names"]
-"""Fields in lower case, as Spark finds them, and what is inside them; empty for plain types."""
+"""Fields in lower case, as Spark resolves them, with their inner fields; empty for plain types."""
 
 FileColumns = list[tuple[str, Names]]
-"""Files and their columns: of neighbours with the same columns the first alone."""
+"""Files and their columns; of consecutive files with the same columns, only the first."""
 
 
 def file_columns(request: InputRequest) -> FileColumns:
-    """Return the columns of the files that a request names, at no cost for other formats.
+    """Return the columns of the files in a request, at no cost for other formats.
 
     Reads each footer of Parquet and ORC files.
 
     Raises:
-        SourceDriftError: `input/drift`; a file is gone.
+        SourceDriftError: `input/drift`; a file is missing.
         CorruptFileError: `input/corrupt-file`.
     """
     files = request.files or ()
@@ -56,10 +56,10 @@ def file_columns(request: InputRequest) -> FileColumns:
 
 
 def refuse_absent(request: InputRequest, found: FileColumns, schema_json: str) -> None:
-    """Refuse files that lack columns, or fields of structs, which Spark reads from the source.
+    """Refuse files that lack columns, or fields of structs, that Spark reads from the source.
 
-    Where columns may be null, those of keys, partitions and ordering may not, unless transforms
-    make the rows: these may fill them.
+    If missing columns are set to null, key, partition and ordering columns are still required,
+    unless there are transforms, which may fill them.
 
     Args:
         request: the source.
@@ -95,7 +95,7 @@ _REMEDY = (
 
 
 def _folder_columns(request: InputRequest) -> set[str]:
-    """Return the columns that Spark takes from names of folders."""
+    """Return the columns that Spark takes from folder names."""
     if request.path is None:
         return set()
     root = PurePosixPath(request.path)
@@ -106,7 +106,6 @@ def _folder_columns(request: InputRequest) -> set[str]:
 
 
 def _orc_schema(file: str) -> pa.Schema:
-    """Return the columns of an ORC file."""
     try:
         with open_storage(parent_of(file)).open_input(name_of(file)) as stream:
             return orc.ORCFile(stream).schema
@@ -115,12 +114,11 @@ def _orc_schema(file: str) -> pa.Schema:
             "input/corrupt-file",
             f"an input file cannot be read: {error}",
             where=Where(file=file),
-            remedy="Restore the file, or take it out of the source.",
+            remedy="Restore the file, or remove it from the source.",
         ) from error
 
 
 def _of_fields(fields: Iterable[pa.Field]) -> Names:
-    """Return the names of fields."""
     return {field.name.lower(): _of_arrow(field.type) for field in fields}
 
 
@@ -149,7 +147,7 @@ def _of_spark(kind: Any) -> Names:
 
 
 def _absent(wanted: Names, found: Names, above: str) -> Iterator[str]:
-    """Yield the dotted paths of what is not found; of types of other kinds, Spark has its say."""
+    """Yield the dotted paths of missing fields; types of different kinds are left to Spark."""
     for name, inside in wanted.items():
         there = found.get(name)
         if there is None:

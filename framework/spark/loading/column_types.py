@@ -1,6 +1,6 @@
-"""Which types a Parquet file of ours can hold, going by Spark's schema as JSON.
+"""The types that our Parquet files support, judged by Spark's schema as JSON.
 
-PySpark 3.5 has no class for some of the types, so its own schema cannot be asked.
+PySpark 3.5 has no class for some of the types, so its own schema cannot be used.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _HELD: Final = re.compile(
 
 
 def refuse_columns(schema_json: str) -> None:
-    """Refuse a frame's schema if a file cannot hold its columns; pure.
+    """Refuse a frame's schema if a file cannot store its columns; pure.
 
     Raises:
-        PlanError: `input/unsupported-type` with all columns at fault; `schema/duplicate-name`,
+        PlanError: `input/unsupported-type` with all faulty columns; `schema/duplicate-name`,
             `schema/same-but-case`.
     """
     fields = json.loads(schema_json)["fields"]
@@ -34,19 +34,19 @@ def refuse_columns(schema_json: str) -> None:
         raise PlanError(
             "input/unsupported-type",
             f"a Hudi table has no type for {', '.join(unheld)}",
-            remedy="Cast such columns in a transform, or leave them out.",
+            remedy="Cast these columns in a transform, or omit them.",
         )
     _refuse_twins([field["name"] for field in fields])
 
 
 def _unheld_fields(fields: Sequence[Any], above: str) -> Iterator[tuple[str, str]]:
-    """Yield dotted path and type of each field that no file can hold."""
+    """Yield dotted path and type of each field that a file cannot store."""
     for field in fields:
         yield from _unheld(field["type"], f"{above}{field['name']}")
 
 
 def _unheld(kind: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yield dotted path and type of what cannot be held in one type."""
+    """Yield dotted path and type of the unsupported parts of one type."""
     if isinstance(kind, str):
         if not _HELD.fullmatch(kind):
             yield path, kind
@@ -63,18 +63,18 @@ def _unheld(kind: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _refuse_twins(names: Sequence[str]) -> None:
-    """Refuse columns that are one for Spark, which then does not write them."""
+    """Refuse columns whose names are equal for Spark, which then refuses to write them."""
     exact, lowered = Counter(names), Counter(name.lower() for name in names)
     for name in names:
         if exact[name] > 1:
             raise PlanError(
                 "schema/duplicate-name",
-                f"column '{name}' occurs twice in what is to be loaded",
+                f"column '{name}' occurs twice in the rows to load",
                 remedy="Rename one of them in a transform.",
             )
         if lowered[name.lower()] > 1:
             raise PlanError(
                 "schema/same-but-case",
-                f"column '{name}' differs from another one by case only, which Spark takes as one",
+                f"column '{name}' differs from another one in case only, which Spark ignores",
                 remedy="Rename one of them in a transform.",
             )

@@ -1,4 +1,4 @@
-"""An input as a frame: the source as Spark reads it, then the transforms one after the other."""
+"""An input as a frame: the source as Spark reads it, then the transforms in order."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _FILE_ROOT: Final = re.compile("^file:/+")
 
 @contextmanager
 def taking_schema(request: InputRequest) -> Iterator[None]:
-    """Turn what Spark raises into `input/bad-schema`."""
+    """Convert Spark's errors to `input/bad-schema`."""
     try:
         with typed(passing=SPARK_REFUSES):
             yield
     except SPARK_REFUSES as error:
         raise _refusal(
             "bad-schema",
-            f"Spark does not take the schema of the source: {first_line(error)}",
+            f"Spark rejects the schema of the source: {first_line(error)}",
             request=request,
             remedy="List columns as in `id BIGINT, name STRING, at TIMESTAMP`.",
         ) from error
@@ -50,7 +50,7 @@ def taking_schema(request: InputRequest) -> Iterator[None]:
 
 @contextmanager
 def reading_source(request: InputRequest) -> Iterator[None]:
-    """Turn what Spark raises into `input/unknown-format` or `input/not-readable`."""
+    """Convert Spark's errors to `input/unknown-format` or `input/not-readable`."""
     try:
         with typed(passing=SPARK_REFUSES):
             yield
@@ -60,12 +60,12 @@ def reading_source(request: InputRequest) -> Iterator[None]:
 
 @contextmanager
 def running_sql(request: InputRequest, name: str, views: list[str]) -> Iterator[None]:
-    """Turn what Spark raises into `input/bad-sql`, and name the transform that is refused.
+    """Convert Spark's errors to `input/bad-sql`, and name the refused transform.
 
     Raises:
         PlanError: `input/bad-sql`, `sql/not-allowed`.
     """
-    sees = f"It must be one SELECT; it sees {', '.join(f'`{view}`' for view in views)}."
+    sees = f"It must be one SELECT over {', '.join(f'`{view}`' for view in views)}."
     try:
         with typed(passing=SPARK_REFUSES):
             yield
@@ -79,7 +79,7 @@ def running_sql(request: InputRequest, name: str, views: list[str]) -> Iterator[
     except SPARK_REFUSES as error:
         raise _refusal(
             "bad-sql",
-            f"Spark does not take the transform `{name}`: {first_line(error)}",
+            f"Spark rejects the transform `{name}`: {first_line(error)}",
             request=request,
             remedy=sees,
         ) from error
@@ -94,7 +94,7 @@ def _not_read(request: InputRequest, error: PySparkException | Py4JJavaError) ->
             f"Spark does not know the format `{request.format}`: {words}",
             request=request,
             remedy="Correct the format, such as parquet, csv, json or orc, or start Spark with the"
-            " package that brings it.",
+            " package that provides it.",
         )
     return _refusal(
         "not-readable",
@@ -105,32 +105,31 @@ def _not_read(request: InputRequest, error: PySparkException | Py4JJavaError) ->
 
 
 def _refusal(condition: str, message: str, *, request: InputRequest, remedy: str) -> PlanError:
-    """Return the error for a faulty part of an input."""
     return PlanError(f"input/{condition}", message, where=Where(file=request.path), remedy=remedy)
 
 
 def open_input(
     spark: SparkSession, request: InputRequest, *, settings: Mapping[str, str] = _NONE
 ) -> DataFrame:
-    """Return the rows that a request names: those of the last transform, else of the source.
+    """Return the rows of a request: those of the last transform, else of the source.
 
-    The frame belongs to a session of its own, which begins with the settings of `spark`, its
-    functions and its catalog, but without its temporary views; `spark` itself stays as it is.
-    Transforms see the source as `source`, and each other by name.
+    The frame belongs to a private session, which starts with the settings of `spark`, its functions
+    and its catalog, but without its temporary views; `spark` itself is unchanged. Transforms see
+    the source as `source`, and each other by name.
 
-    Paths are taken as they are written: nothing in them is a pattern or an escape. Folders below
-    `path` that are called `column=value` give columns, after those of the files, whether the files
-    are named or not; their types are those of `schema`, else Spark's guess from the folders that
-    it sees. A missing or a damaged file is an error, unless the options say otherwise.
+    Paths are used literally, without patterns or escapes. Folders below `path` with names like
+    `column=value` give columns, after those of the files, whether or not the files are named; their
+    types are those of `schema`, else inferred by Spark from the folders that it sees. A missing or
+    damaged file is an error, unless the options allow it.
 
-    Reads no rows, but where Spark has to look into files for columns (CSV and JSON without a
-    schema) it does so now. Lists `path`, or asks for each file's size; of Parquet and ORC files it
-    reads each footer, since files that lack a column are refused, or merged with the others.
+    Reads no rows, except that Spark infers the columns of CSV and JSON without a schema now. Lists
+    `path`, or asks for each file's size; reads each footer of Parquet and ORC files, since files
+    that lack a column are refused, or merged with the others.
 
     Args:
         spark: the caller's session.
-        request: what to load; a local `path` and all `files` are absolute.
-        settings: of the private session, for those who also write.
+        request: the input; a local `path` and all `files` are absolute.
+        settings: of the private session, for callers that also write.
 
     Raises:
         PlanError: `input/unknown-format`, `input/bad-schema`, `input/not-readable`,
@@ -147,7 +146,7 @@ def open_input(
 
 
 def _source(session: SparkSession, request: InputRequest) -> DataFrame:
-    """Return the source as it is."""
+    """Return the source without transforms."""
     columns = file_columns(request)
     reader = session.read.format(request.format).options(**_options(request, columns))
     if request.schema is not None:
@@ -165,14 +164,15 @@ def _source(session: SparkSession, request: InputRequest) -> DataFrame:
 
 
 def _options(request: InputRequest, columns: FileColumns) -> dict[str, str]:
-    """Return the options of the reader; those of the request beat ours, however they are cased.
+    """Return the options of the reader; those of the request override ours, ignoring case.
 
-    Files with different columns are merged into all of them; else those of one file would do.
-    Headers of CSV files are compared with the columns, which Spark otherwise takes by place.
+    Files with different columns are merged into all of them; otherwise Spark would use those of one
+    file. Headers of CSV files are compared with the columns, which Spark otherwise matches by
+    position.
     """
     if request.path is None and request.files is None:
         return dict(request.options)
-    # Spark's own name for "do not expand `[`, `{` and `*`", which is known to file formats only.
+    # Spark's own name for "do not expand `[`, `{` and `*`", supported by file formats only.
     ours = {"__globPaths__": "false"}
     if request.files is not None and request.path is not None and request.path not in request.files:
         ours["basePath"] = _located(request.path)
@@ -186,14 +186,14 @@ def _options(request: InputRequest, columns: FileColumns) -> dict[str, str]:
 
 
 def _located(path: str) -> str:
-    """Return a local path with its scheme, for Spark's default may be a cluster's file system."""
+    """Return a local path with its scheme, since Spark's default may be a cluster's file system."""
     return f"file:{path}" if path.startswith("/") else path
 
 
 def _refuse_unread(request: InputRequest, found: list[str]) -> None:
-    """Refuse files that Spark passes over in silence, as it does with hidden ones.
+    """Refuse files that Spark silently skips, such as hidden ones.
 
-    Where the options choose among files, those that are left out are meant to be.
+    If the options filter files, the skipped ones are skipped on purpose.
     """
     if _CHOOSING & {option.lower() for option in request.options}:
         return
@@ -202,9 +202,9 @@ def _refuse_unread(request: InputRequest, found: list[str]) -> None:
     if lost:
         raise PlanError(
             "input/not-readable",
-            f"Spark passes over {len(lost)} of the files that are to be loaded",
+            f"Spark skips {len(lost)} of the files to load",
             where=Where(file=lost[0]),
-            remedy="Rename files that begin with `_` or `.`, which Spark takes for hidden.",
+            remedy="Rename files that start with `_` or `.`, which Spark treats as hidden.",
         )
 
 
@@ -217,8 +217,8 @@ def _transformed(session: SparkSession, frame: DataFrame, request: InputRequest)
         frame.createTempView(quote_name(_SOURCE))
     for transform in request.transforms:
         with running_sql(request, transform.name, views):
-            sql = transform.sql.strip().rstrip(";")  # which Spark 4.1 takes for more than a query
-            check_query(session, sql, views)  # Spark runs a command at once
+            sql = transform.sql.strip().rstrip(";")  # Spark 4.1 does not accept it in a query
+            check_query(session, sql, views)  # Spark runs a command immediately
             frame = session.sql(sql)
             check_frame(frame, views)
             frame.createTempView(quote_name(transform.name))
@@ -227,17 +227,15 @@ def _transformed(session: SparkSession, frame: DataFrame, request: InputRequest)
 
 
 def nondeterministic(frame: DataFrame) -> tuple[str, ...]:
-    """Return the names of a frame's non-deterministic expressions, sorted, each once.
+    """Return the names of a frame's nondeterministic expressions, sorted and unique.
 
-    Such are `rand`, `uuid`, `monotonically_increasing_id`, `shuffle`, and functions of a user that
-    say so of themselves, by the names that they were registered with. Spark's word is taken: a
-    function that draws lots in secret is not found, nor is what goes by the order of rows where
-    there is none, as do a LIMIT and, by the release, `first` and `collect_list`.
-    `current_timestamp` is one value for a whole query. Of nested expressions the innermost is
-    named.
+    Such are `rand`, `uuid`, `monotonically_increasing_id`, `shuffle`, and user functions declared
+    nondeterministic, by their registered names. This relies on Spark: a function that is secretly
+    random is not found, nor is one that depends on an undefined order of rows, such as LIMIT and,
+    depending on the release, `first` and `collect_list`. `current_timestamp` is one value for a
+    whole query. Of nested expressions the innermost is named.
 
-    Starts no job; costs a few calls to Java, and some for each branch of the plan that is not
-    deterministic.
+    Starts no job; costs a few calls to Java, and some for each nondeterministic branch of the plan.
     """
     jvm = Jvm(frame.sparkSession)
     with typed():
@@ -245,7 +243,7 @@ def nondeterministic(frame: DataFrame) -> tuple[str, ...]:
 
 
 def _in_plan(jvm: Jvm, plan: Any) -> Iterator[str]:
-    """Yield names of a logical plan; one that is deterministic is so down to its leaves."""
+    """Yield names of a logical plan; below a deterministic node everything is deterministic."""
     if plan.deterministic():
         return
     for expression in jvm.listed(plan.expressions()):
@@ -265,6 +263,6 @@ def _in_expression(jvm: Jvm, expression: Any) -> Iterator[str]:
 
 
 def _name(jvm: Jvm, expression: Any) -> str:
-    """Return what a function is called by those who use it."""
+    """Return a function's name as used in SQL."""
     by_user = jvm.is_expression(expression, "UserDefinedExpression")
     return str(expression.name() if by_user else expression.prettyName())

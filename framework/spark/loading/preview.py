@@ -1,4 +1,4 @@
-"""The engine's reader of inputs on a session, and a preview of what a spec would load."""
+"""The engine's reader of inputs on a session, and a preview of a spec's load."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Preview", "PreviewColumn", "SparkInput", "preview_rows"]
 
 
 class SparkInput:
-    """Reads with a session, which stays as it is; says what would not be the same each time."""
+    """Reads inputs with a session, which stays unchanged; reports nondeterministic expressions."""
 
     def __init__(self, spark: SparkSession, events: Events = silent) -> None:
         self._spark = spark
@@ -37,7 +37,7 @@ class SparkInput:
         if found.nondeterministic:
             names = ", ".join(found.nondeterministic)
             self._events(
-                Note(level="info", message=f"not the same each time, now pinned in files: {names}")
+                Note(level="info", message=f"not deterministic, so written to files first: {names}")
             )
         return PinnedInput(paths=tuple(file.path for file in found.files), schema=found.schema)
 
@@ -47,7 +47,7 @@ _ROWS: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewColumn:
-    """A column's name and its type in SQL's words, such as `array<decimal(10,2)>`."""
+    """A column's name and its SQL type, such as `array<decimal(10,2)>`."""
 
     name: str
     type: str
@@ -55,12 +55,13 @@ class PreviewColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """The first rows that would be loaded.
+    """The first rows of a load.
 
     Attributes:
         columns: in order.
-        rows: in no order but that of the input; each a JSON object by column, times in UTC.
-        has_more: whether there are more rows than were asked for.
+        rows: in the order of the input, otherwise undefined; each a JSON object by column, times
+            in UTC.
+        has_more: whether there are more rows than requested.
         nondeterministic: as of `nondeterministic`.
     """
 
@@ -71,10 +72,10 @@ class Preview:
 
 
 def preview_rows(spark: SparkSession, request: InputRequest, limit: int = _ROWS) -> Preview:
-    """Return at most `limit` rows of what a request names, and refuse what could not be loaded.
+    """Return at most `limit` rows of a request; refuse rows that could not be loaded.
 
-    Costs the jobs that Spark needs for one row more; transforms that group or sort have to see all
-    rows. No setting of `spark` is touched.
+    Costs the jobs that Spark needs for one row more; transforms that group or sort read all rows.
+    No setting of `spark` is changed.
 
     Raises:
         PlanError: as of `open_input`, and `input/unsupported-type`, `schema/duplicate-name`,

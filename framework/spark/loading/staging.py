@@ -1,4 +1,4 @@
-"""Pinning an input: its rows as Parquet files that nothing computes a second time."""
+"""Staging of an input: its rows as Parquet files, so that they are computed only once."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ WRITING: Final = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.writeLegacyFormat": "false",
-    # Whatever a cluster is set to, only what a task has committed may reach the folder: the second
-    # algorithm moves files one by one, and a task that dies at it leaves some behind.
+    # Whatever the cluster's settings, only committed files may reach the folder: the second
+    # algorithm moves files one by one, and a task that dies while moving leaves some behind.
     f"{_COMMITTER}.algorithm.version": "1",
     f"{_COMMITTER}.marksuccessfuljobs": "true",
     "spark.sql.parquet.output.committer.class": "org.apache.parquet.hadoop.ParquetOutputCommitter",
@@ -57,17 +57,18 @@ class StagedFile:
 
 
 def name_staged_files(folder: Path, *, rows: int) -> tuple[pa.Schema, tuple[StagedFile, ...]]:
-    """Return schema and files of a committed job after they got their names; the rest is removed.
+    """Rename the files of a committed job, delete the rest, and return their schema and names.
 
-    Files without rows go too. Spark writes one for its first task even so, which has the schema.
+    Files without rows are deleted too. Spark writes one for its first task anyway, which has the
+    schema.
 
     Args:
-        folder: absolute; nothing but one job of Spark has written into it.
-        rows: how many it says that it has written.
+        folder: absolute; only one job of Spark has written into it.
+        rows: the number of rows that it reported as written.
 
     Raises:
         EngineError: `input/rows-differ`; the files are not those that Spark has written.
-        OSError: as the operating system says.
+        OSError: a file cannot be read, renamed or deleted.
     """
     parts = _parts(folder) if (folder / _COMMITTED).exists() else []
     if not parts:
@@ -83,7 +84,7 @@ def name_staged_files(folder: Path, *, rows: int) -> tuple[pa.Schema, tuple[Stag
         else:
             part.unlink()
     for other in folder.iterdir():
-        if other.name.startswith((".", "_")):  # checksums of names that went, and the mark
+        if other.name.startswith((".", "_")):  # checksums of former names, and the commit marker
             other.unlink()
     return footers[0][0], tuple(files)
 
@@ -96,31 +97,31 @@ def _parts(folder: Path) -> list[Path]:
 
 
 def _footer(path: Path) -> tuple[pa.Schema, int]:
-    """Return schema and rows of a file."""
+    """Return a file's schema and number of rows."""
     with path.open("rb") as data:
         file = pq.ParquetFile(data)
         return file.schema_arrow.remove_metadata(), file.metadata.num_rows
 
 
 def _named(part: Path, number: int, rows: int) -> StagedFile:
-    """Give a file the name of its place among those with rows."""
+    """Rename a file to its index among those with rows."""
     path = part.rename(part.parent / f"part-{number:05d}.parquet")
     return StagedFile(path=str(path), rows=rows, size_bytes=path.stat().st_size)
 
 
 def _rows_differ(folder: Path, found: str) -> EngineError:
-    """Return the error for a folder that does not have what Spark has written."""
+    """Return the error for a folder without the files that Spark has written."""
     return EngineError(
         "input/rows-differ",
-        f"{found} that Spark has written can be found in the folder",
+        f"the folder has {found} that Spark wrote",
         where=Where(file=str(folder)),
-        remedy="Let every executor see this folder under the same path, as it must see the table.",
+        remedy="Make this folder available to every executor under the same path, like the table.",
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedInput:
-    """An input that lies in files.
+    """An input stored in files.
 
     Attributes:
         schema: of every file, in the order of the frame's columns; without metadata.
@@ -134,25 +135,26 @@ class StagedInput:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The total number of rows."""
         return sum(file.rows for file in self.files)
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes the files have."""
+        """The total size of the files."""
         return sum(file.size_bytes for file in self.files)
 
 
 def stage_input(spark: SparkSession, request: InputRequest, folder: str) -> StagedInput:
-    """Write the rows that a request names as Parquet files and return what there is then.
+    """Write the rows of a request as Parquet files and return them.
 
-    The folder holds just these files: `part-00000.parquet` and so on, one for each of Spark's tasks
-    that had rows, in the order of the tasks. Timestamps are INT64 microseconds, days and times of
-    the Gregorian calendar throughout. Attempts that failed leave nothing; if all fail, or the
-    caller is interrupted, the folder is left to the caller. No setting of `spark` is touched.
+    The folder then contains only these files: `part-00000.parquet` and so on, one for each of
+    Spark's tasks with rows, in the order of the tasks. Timestamps are INT64 microseconds, dates and
+    times always of the Gregorian calendar. Failed attempts leave nothing; if all fail, or the
+    caller is interrupted, cleaning the folder is up to the caller. No setting of `spark` is
+    changed.
 
-    Costs one Spark job, beyond what `open_input` and the shuffles of transforms cost, and then the
-    reading of each footer here. Without rows there is no file, but a schema.
+    Costs one Spark job, besides those of `open_input` and the shuffles of transforms, and then
+    reads each footer here. Without rows there is no file, but a schema.
 
     Args:
         spark: the caller's session.
@@ -162,7 +164,7 @@ def stage_input(spark: SparkSession, request: InputRequest, folder: str) -> Stag
     Raises:
         PlanError: as of `open_input`, and `input/unsupported-type`, `schema/duplicate-name`,
             `schema/same-but-case`.
-        StorageError: `storage/exists` if the folder holds something; or what became of the disk.
+        StorageError: `storage/exists` if the folder is not empty; or a failure of the disk.
         TaskError: `task/failed`; rows could not be read, computed or written.
         EngineError: `input/rows-differ`; `spark/gone`.
     """
@@ -182,7 +184,7 @@ def stage_input(spark: SparkSession, request: InputRequest, folder: str) -> Stag
 
 @contextmanager
 def _storing(folder: str) -> Iterator[None]:
-    """Turn what the operating system says into ours."""
+    """Convert errors of the operating system to ours."""
     try:
         yield
     except OSError as error:
@@ -190,7 +192,7 @@ def _storing(folder: str) -> Iterator[None]:
 
 
 def _vacate(place: Path) -> None:
-    """Remove an empty folder, for Spark makes its own."""
+    """Remove an empty folder, because Spark creates its own."""
     if place.is_dir() and not any(place.iterdir()):
         place.rmdir()
     elif place.is_symlink() or place.exists():
@@ -198,7 +200,7 @@ def _vacate(place: Path) -> None:
 
 
 def _write(frame: DataFrame, folder: str) -> int:
-    """Write a frame and return how many rows Spark's tasks have seen."""
+    """Write a frame and return the number of rows that Spark's tasks processed."""
     seen = Observation()
     try:
         with typed(passing=(AnalysisException,)):
@@ -209,5 +211,5 @@ def _write(frame: DataFrame, folder: str) -> int:
         raise PlanError(
             "input/unsupported-type",
             f"Spark cannot write the columns to Parquet files: {first_line(error)}",
-            remedy="Cast such columns in a transform, or leave them out.",
+            remedy="Cast these columns in a transform, or omit them.",
         ) from error

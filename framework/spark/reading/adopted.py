@@ -1,10 +1,10 @@
 """Adopted slices: data columns scanned from the source files, meta columns derived or read.
 
-What a skeleton of ours holds is a function of its source file, so none of it is read: constants of
-the file come by a left join from the scan's file path, the sequence number from the row's position,
-the key from the data columns. The join's right side is distinct on the path, hence the optimizer
-drops it where no meta column is used, and pushes filters on data columns through it. A path that
-finds no constants raises; it never gives NULL.
+The content of our skeletons is a function of the source file, so they are not read: constants of
+the file come from a left join on the scan's file path, the sequence number from the row's position,
+the key from the data columns. The join's right side is distinct on the path, so the optimizer drops
+it if no meta column is used, and pushes filters on data columns through it. A path without
+constants raises; it never gives NULL.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _NAME: Final = "_lakestrap_name"
 
 
 class AdoptedTable(Protocol):
-    """What is asked of a table whose slices are adopted."""
+    """The parts of a table that scans of adopted slices need."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -59,12 +59,12 @@ class AdoptedTable(Protocol):
 
     @property
     def file_fields(self) -> list[pa.Field]:
-        """Those that files hold."""
+        """The columns that are stored in files."""
         ...
 
     @property
     def rule(self) -> KeyRule | None:
-        """How skeletons got their keys, None where they are not proven to be ours."""
+        """The rule that gave skeletons their keys, None if they are not proven to be ours."""
         ...
 
 
@@ -79,11 +79,11 @@ def scan_adopted(
 
     Args:
         scanner: of the table.
-        table: whose slices they are, or will be.
+        table: the table of the slices, existing or planned.
         adopted: the slices.
-        columns: those that are read from files, in types that the files have or Spark widens.
-        gone: given the texts of the source files' paths, returns `GONE_FILE` and `GONE_ROW` of
-            rows to leave out.
+        columns: the columns in files, in types that the files have or Spark widens.
+        gone: returns `GONE_FILE` and `GONE_ROW` of rows to exclude, given the texts of the source
+            files' paths.
     """
     frame, _ = scan_with_places(scanner, table, adopted, columns, gone)
     return frame.drop(FILE, ROW)
@@ -96,7 +96,7 @@ def scan_with_places(
     columns: t.StructType,
     gone: Callable[[Sequence[str]], DataFrame] | None = None,
 ) -> tuple[DataFrame, list[str]]:
-    """Return the same with `FILE` and `ROW` last, and what `FILE` says of each source file."""
+    """Return the same with `FILE` and `ROW` last, and the text of `FILE` for each source file."""
     spark = scanner.jvm.spark
     scan = scanner.scan(adopted.sources, columns, with_rows=True)
     rows = scan.frame.select(
@@ -119,13 +119,13 @@ def scan_with_places(
 
 
 def without(rows: DataFrame, gone: DataFrame, *, file: str, row: str) -> DataFrame:
-    """Return rows but for those whose `file` and `row` are `GONE_FILE` and `GONE_ROW` in `gone`."""
+    """Return rows except those whose `file` and `row` are `GONE_FILE` and `GONE_ROW` in `gone`."""
     same = (col(file) == col(GONE_FILE)) & (col(row) == col(GONE_ROW))
     return rows.join(broadcast(gone), same, "left_anti")
 
 
 def in_table_types(table: AdoptedTable, columns: t.StructType) -> list[str | Column]:
-    """Return the table's columns; those that are read in another type are cast."""
+    """Return the table's columns, cast where they are read in another type."""
     casts: dict[str, Column] = {}
     for read_as, wanted in zip(columns, struct_of(table.file_fields), strict=True):
         if read_as.dataType != wanted.dataType:
@@ -135,7 +135,7 @@ def in_table_types(table: AdoptedTable, columns: t.StructType) -> list[str | Col
 
 
 def _our_constants(spark: SparkSession, scan: Scan, adopted: Adopted) -> DataFrame:
-    """Return what is the same in all rows of a file, one row per source file."""
+    """Return the values that are constant within a file, one row per source file."""
     heads = [f"{BOOTSTRAP_INSTANT}_{_number(name)}_" for name in adopted.names]
     columns = {
         _CONSTANTS_FILE: scan.texts,
@@ -147,12 +147,12 @@ def _our_constants(spark: SparkSession, scan: Scan, adopted: Adopted) -> DataFra
 
 
 def _number(name: str) -> str:
-    """Return the file's place in the inventory, with which its write token begins."""
+    """Return the file's number in the inventory, the first part of its write token."""
     return name.partition("_")[2].partition("-")[0]
 
 
 def _with_constants(rows: DataFrame, per_file: DataFrame) -> DataFrame:
-    """Join rows with the constants of their file, which are few and go to every task."""
+    """Join rows with the constants of their file, a small frame that is broadcast."""
     distinct = per_file.coalesce(1).dropDuplicates([_CONSTANTS_FILE])
     return rows.join(broadcast(distinct), col(FILE) == col(_CONSTANTS_FILE), "left")
 
@@ -171,12 +171,11 @@ def _derived(rule: KeyRule, table: AdoptedTable) -> list[str]:
 
 
 def _known(column: str) -> str:
-    """Return a constant's expression, which raises where the file has none."""
-    return f"coalesce({column}, {_raise('a file that the table does not name')})"
+    """Return a constant's expression, which raises if the file has none."""
+    return f"coalesce({column}, {_raise('a file that is not in the table')})"
 
 
 def _raise(what: str) -> str:
-    """Return an expression that fails the query."""
     return f"raise_error(concat({quote_literal(f'lakestrap: {what}: ')}, {FILE}))"
 
 

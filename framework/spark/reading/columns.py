@@ -55,7 +55,7 @@ _PLAIN: Final[tuple[tuple[Any, t.DataType], ...]] = (
 
 
 def struct_of(fields: Iterable[pa.Field]) -> t.StructType:
-    """Return Arrow fields as a Spark schema in which everything may be null.
+    """Return Arrow fields as a Spark schema in which every field is nullable.
 
     Raises:
         UnsupportedTableError: `read/type-not-in-spark`.
@@ -85,7 +85,7 @@ def constants(spark: SparkSession, columns: Mapping[str, Sequence[str | None]]) 
 
 @contextmanager
 def _setting(spark: SparkSession, key: str, value: str) -> Iterator[None]:
-    """Set a conf and put back what was there."""
+    """Set a conf and restore the previous value."""
     before = spark.conf.get(key, None)
     spark.conf.set(key, value)
     try:
@@ -111,7 +111,7 @@ def _type_of(kind: pa.DataType, name: str) -> t.DataType:
     raise UnsupportedTableError(
         "read/type-not-in-spark",
         f"column '{name}' is {kind}, which Spark cannot read",
-        remedy="Begin the table anew with `mode: full_record`, which can change the type.",
+        remedy="Recreate the table with `mode: full_record`, which can change the type.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Which files a snapshot reads, as columns in step rather than an object for each file."""
+"""The files that a snapshot reads, as parallel lists rather than an object per file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _UNTIDY: Final = re.compile(r"//|/\.{1,2}(?:/|$)|.\Z(?<=/)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """A partition's path and the typed values that it stands for."""
+    """A partition's path and its typed values."""
 
     path: str
     values: tuple[PartitionValue, ...]
@@ -45,13 +45,12 @@ class Partition:
 
 @dataclass(slots=True)
 class FileSet:
-    """Files that one native scan reads, and what their folders stand for.
+    """Files of one native scan, and the partition values of their folders.
 
     Attributes:
         paths: absolute, plain text.
         folders: partition values by absolute folder of the files.
-        roots: folders below which the files lie at their partition paths; `""` for those that lie
-            elsewhere.
+        roots: folders that contain the files at their partition paths; `""` for files elsewhere.
     """
 
     paths: list[str] = field(default_factory=list)
@@ -59,10 +58,10 @@ class FileSet:
     roots: set[str] = field(default_factory=set)
 
     def places(self) -> list[str]:
-        """Return what to list to find the files and no others: whole folders, else single files.
+        """Return the paths to list to find exactly these files: whole folders, else single files.
 
-        A hundred files of one folder are found by one look instead of a hundred. Costs the names in
-        each folder with several of the files.
+        A hundred files of one folder are then found by one listing instead of a hundred. Costs
+        reading the names in each folder that has several of the files.
         """
         parents = [parent_of(path) for path in self.paths]
         counts = Counter(parents)
@@ -71,7 +70,7 @@ class FileSet:
         return [*sorted(whole), *(path for path, folder in pairs if folder not in whole)]
 
     def add(self, path: str, partition: Partition) -> None:
-        """Take a file of a partition."""
+        """Add a file of a partition."""
         self.paths.append(path)
         folder = parent_of(path)
         if folder not in self.folders:
@@ -80,7 +79,7 @@ class FileSet:
             self.roots.add(folder.removesuffix(below) if folder.endswith(below) else "")
 
     def some(self, places: Sequence[int]) -> FileSet:
-        """Return the files at these places, in their order."""
+        """Return the files at these indexes, in their order."""
         paths = [self.paths[at] for at in places]
         kept = {parent_of(path) for path in paths}
         folders = {folder: values for folder, values in self.folders.items() if folder in kept}
@@ -88,13 +87,13 @@ class FileSet:
 
     @property
     def root(self) -> str | None:
-        """The one folder below which all files lie at their partition paths, if there is one."""
+        """The one folder that contains all files at their partition paths, or None."""
         return next(iter(self.roots)) or None if len(self.roots) == 1 else None
 
 
 @dataclass(slots=True)
 class Adopted:
-    """Slices that are a skeleton and a source file; one entry of each list per slice.
+    """Slices of a skeleton and a source file; one entry of each list per slice.
 
     Attributes:
         sources: the source files.
@@ -102,8 +101,8 @@ class Adopted:
         names: their file names.
         partition_paths: their partitions.
         sizes: bytes that each source file had.
-        mtimes_ms: when each was last modified; 0 where unknown.
-        logged: the slices themselves where they have log files, else none.
+        mtimes_ms: when each was last modified; 0 if unknown.
+        logged: the slices themselves if they have log files, else none.
     """
 
     sources: FileSet = field(default_factory=FileSet)
@@ -115,11 +114,11 @@ class Adopted:
     logged: list[LoggedSlice] = field(default_factory=list)
 
     def __len__(self) -> int:
-        """Slices."""
+        """Return the number of slices."""
         return len(self.names)
 
     def some(self, places: Sequence[int]) -> Adopted:
-        """Return the slices at these places, in their order."""
+        """Return the slices at these indexes, in their order."""
         return Adopted(
             sources=self.sources.some(places),
             skeletons=[self.skeletons[at] for at in places],
@@ -141,14 +140,14 @@ class LoggedSlice:
 
 @dataclass(slots=True)
 class Logged:
-    """Slices with log files, by what lies below these.
+    """Slices with log files, by the kind of file below the logs.
 
     Attributes:
         adopted: skeletons with their source files.
-        whole: base files that hold whole rows.
-        over_whole: the slices of `whole`, in step.
-        alone: those that have no base file, or of which nothing below the logs is scanned.
-        unscanned: skeletons and sources of the latter, whose ordering values may be asked for.
+        whole: base files that contain whole rows.
+        over_whole: the slices of `whole`, in the same order.
+        alone: slices without a base file, or with one that is not scanned.
+        unscanned: skeletons and sources of the latter, whose ordering values may be needed.
     """
 
     adopted: Adopted = field(default_factory=Adopted)
@@ -159,13 +158,13 @@ class Logged:
 
     @property
     def slices(self) -> list[LoggedSlice]:
-        """All of them."""
+        """All slices."""
         return [*self.adopted.logged, *self.over_whole, *self.alone]
 
 
 @dataclass(slots=True)
 class Snapshot:
-    """All files of a snapshot: adopted slices, and base files that hold whole rows.
+    """All files of a snapshot: adopted slices, and base files that contain whole rows.
 
     Attributes:
         adopted: skeletons with their source files.
@@ -198,13 +197,12 @@ def gather(
 ) -> Snapshot:
     """Return the files of the latest slices of some partitions.
 
-    `wanted` says what of a slice is read, None for nothing; `below` whether what lies below its
-    logs is scanned. Costs one listing per partition, and per partition with skeletons one look into
-    the index.
+    `wanted` returns the part of a slice to read, or None; `below` whether the file below its logs
+    is scanned. Costs one listing per partition, and one index lookup per partition with skeletons.
 
     Raises:
         CorruptFileError: `read/skeleton-not-indexed`.
-        PlanError: a partition path is none of the table's (`partition/…`).
+        PlanError: a partition path does not belong to the table (`partition/…`).
     """
     snapshot, base = Snapshot(), local_path(table.storage.location)
     for path in partitions:
@@ -221,9 +219,9 @@ def gather(
 
 
 def _seen(folder: str) -> int:
-    """Return how many files a reader sees in a folder; -1 where there are folders in it, or none.
+    """Return the number of files that a reader sees in a folder; -1 with subfolders or if missing.
 
-    No file is looked at, only names.
+    Reads names only, no files.
     """
     try:
         with os.scandir(folder) as found:
@@ -236,8 +234,8 @@ def _seen(folder: str) -> int:
 def local_path(uri: str) -> str:
     """Return the plain path of a file on this machine, given a path or a `file:` URI.
 
-    As in Hadoop, the text after `file:` is taken as it is, with no percent decoding, and `..` is
-    folded as text.
+    As in Hadoop, the text after `file:` is used literally, without percent decoding, and `..` is
+    resolved in the text.
 
     Raises:
         NotYetBuiltError: `storage/scheme-not-built`.
@@ -247,7 +245,7 @@ def local_path(uri: str) -> str:
         return path if _UNTIDY.search(path) is None else _tidy(path)
     raise NotYetBuiltError(
         "storage/scheme-not-built",
-        "Spark reads files of this machine only in this version",
+        "in this version Spark reads files of this machine only",
         where=Where(file=uri),
         remedy="Use a location such as /data/lake/flights.",
     )
@@ -255,7 +253,7 @@ def local_path(uri: str) -> str:
 
 @lru_cache(maxsize=8)
 def _local_folder(uri: str) -> str:
-    """Return the plain path of a folder; `""` for the root. Many files share one."""
+    """Return the plain path of a folder, `""` for the root; cached, as many files share one."""
     return local_path(f"{uri}/").rstrip("/")
 
 
@@ -271,7 +269,7 @@ def _tidy(path: str) -> str:
 
 
 def _take(snapshot: Snapshot, base: str, found: FileSlice, partition: Partition) -> None:
-    """Put one slice where it belongs; `base` is the table's absolute path."""
+    """Add one slice to those of its kind; `base` is the table's absolute path."""
     if found.logs or found.base is None:
         _take_logged(snapshot.logged, base, found, partition)
         return
@@ -282,7 +280,7 @@ def _take(snapshot: Snapshot, base: str, found: FileSlice, partition: Partition)
 
 
 def _take_logged(logged: Logged, base: str, found: FileSlice, partition: Partition) -> None:
-    """Put a slice with log files beside the others of its kind."""
+    """Add a slice with log files to those of its kind."""
     found_slice = LoggedSlice(partition=partition, slice=found)
     if found.base is None:
         logged.alone.append(found_slice)
@@ -295,7 +293,7 @@ def _take_logged(logged: Logged, base: str, found: FileSlice, partition: Partiti
 
 
 def _take_adopted(adopted: Adopted, base: str, found: FileSlice, partition: Partition) -> None:
-    """Put a skeleton and its source beside the others."""
+    """Add a skeleton and its source."""
     source = found.bootstrap
     if found.base is None or source is None:
         return
@@ -313,8 +311,8 @@ def _take_adopted(adopted: Adopted, base: str, found: FileSlice, partition: Part
 def _refuse_lost_skeleton(table: Table, found: FileSlice, base: str) -> None:
     """Refuse a base file of the bootstrap that has only meta columns and no source.
 
-    Its rows would come back as nulls. A full file's id ends in `-0`, a skeleton's does not, so
-    few footers are read.
+    Its rows would be read as nulls. A full file's id ends in `-0`, a skeleton's does not, so few
+    footers are read.
     """
     if not table.properties.bootstrap_base_path or found.bootstrap is not None:
         return
@@ -327,7 +325,7 @@ def _refuse_lost_skeleton(table: Table, found: FileSlice, base: str) -> None:
     if set(names) <= set(META_COLUMNS):
         raise CorruptFileError(
             "read/skeleton-not-indexed",
-            "the bootstrap index does not know this skeleton, so its source file is unknown",
+            "the bootstrap index has no entry for this skeleton, so its source file is unknown",
             where=Where(file=join(base, found.base.path), partition=found.group.partition_path),
             remedy=f"Restore the index below {table.storage.location}/.hoodie/.aux/.bootstrap.",
         )

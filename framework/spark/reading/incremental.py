@@ -1,4 +1,4 @@
-"""What changed between two points of a table's history, each record once, as it was last."""
+"""Rows changed between two points of a table's history, each record once, in its latest state."""
 
 from __future__ import annotations
 
@@ -35,20 +35,18 @@ def read_incremental(  # noqa: PLR0913 - keywords of the public surface
 ) -> DataFrame:
     """Return the rows that were written after `begin` and not after `end`.
 
-    Each record comes once, as it was at `end`; records that were deleted since do not come. The
-    columns are those of `read`; order by `_hoodie_commit_time` and continue from the greatest.
+    Each record appears once, as of `end`; records deleted since are excluded. The columns are those
+    of `read`; order by `_hoodie_commit_time` and continue from the greatest. A bound may also be a
+    `_hoodie_commit_seqno`, inside a commit, to read the rows of a commit in parts.
 
-    A bound may also be a `_hoodie_commit_seqno`, and so lie inside a commit: what such a commit
-    wrote can be taken in parts.
-
-    Costs as `read`, of the file slices that were written to after `begin`; of slices that only log
-    files were written to since, what lies below the logs is not scanned.
+    Costs as `read`, for the file slices that were written to after `begin`; if only log files were
+    written to a slice since, the file below the logs is not scanned.
 
     Args:
         spark: the session.
         location: the table's base path.
-        begin: an instant, a date or time, or a sequence number; not included. None: the beginning.
-        end: likewise; included. None: the latest commit.
+        begin: an instant, a date or time, or a sequence number; exclusive. None: the beginning.
+        end: likewise; inclusive. None: the latest commit.
         partition: as of `read`.
         verify: as of `read`.
 
@@ -66,7 +64,7 @@ def read_incremental(  # noqa: PLR0913 - keywords of the public surface
     if high is not None and high.instant < low.instant:
         raise PlanError(
             "read/window-ends-first",
-            f"the window begins at {low.instant} and ends at {high.instant}",
+            f"the window starts at {low.instant} and ends at {high.instant}",
             remedy="Give the earlier bound first.",
         )
 
@@ -95,11 +93,11 @@ class _Bound:
     row: tuple[int, int] | None = None
 
     def may_precede(self, instant: str) -> bool:
-        """Say whether a base file of an instant, with rows up to it, may hold rows after this."""
+        """Return whether a base file of an instant may contain rows after this bound."""
         return instant > self.instant or (instant == self.instant and self.row is not None)
 
     def sql(self, *, after: bool) -> str:
-        """Return the condition for rows after the bound, or for the others."""
+        """Return the condition for rows after the bound, or for the rest."""
         time = MetaField.COMMIT_TIME
         sign = ">" if after else "<="
         if self.row is None:
@@ -117,7 +115,7 @@ def _sequence(moment: Moment | None) -> re.Match[str] | None:
 
 
 def _bound(moment: Moment, table: Table) -> _Bound:
-    """Return the bound that a moment or a sequence number stands for."""
+    """Return the bound for a moment or a sequence number."""
     found = _sequence(moment)
     if found:
         return _Bound(instant=found[1], row=(int(found[2]), int(found[3])))

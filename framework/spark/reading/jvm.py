@@ -1,6 +1,6 @@
-"""The few classes of Spark that we need and PySpark does not show.
+"""The few Spark classes that we need and PySpark does not expose.
 
-They are the same in Spark 3.5 and 4.1. Everything that is private in PySpark is touched here only.
+They are the same in Spark 3.5 and 4.1. Only this module uses private parts of PySpark.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from framework.errors import NotYetBuiltError
 
 __all__ = ["Jvm"]
 
-# No path holds NUL, so one text holds any number of paths in one call.
+# No path contains NUL, so one text passes any number of paths in one call.
 _BETWEEN: Final = "\0"
 _CATALYST: Final = "org.apache.spark.sql.catalyst"
 
@@ -29,7 +29,7 @@ class Jvm:
     """Spark's classes as seen from one session; each method is a fixed number of calls to Java."""
 
     def __init__(self, spark: SparkSession) -> None:
-        """Take a session.
+        """Bind to a session.
 
         Raises:
             NotYetBuiltError: `spark/connect-not-built` for a session of Spark Connect.
@@ -51,7 +51,7 @@ class Jvm:
     def private_session(self, settings: Mapping[str, str]) -> Any:
         """Return a Java session with the settings of this one and some of its own.
 
-        It shares everything else; what is set in it reaches only relations that are made with it.
+        It shares everything else; its settings affect only relations created with it.
         """
         clone = self.session.cloneSession()
         for key, value in settings.items():
@@ -59,11 +59,10 @@ class Jvm:
         return clone
 
     def own_session(self, settings: Mapping[str, str]) -> SparkSession:
-        """Return a private session for PySpark, which has none of the temporary views of this one.
+        """Return a private session for PySpark, without the temporary views of this one.
 
-        Functions that were registered in this one are there. `${…}` in its SQL is text, and not
-        replaced by settings or the environment. The last session that is made is the
-        one that `RDD.toDF` uses, so that is put back.
+        It has the functions registered in this one. `${…}` in its SQL is text, not replaced by
+        settings or the environment. `RDD.toDF` uses the session created last, so it is restored.
         """
         clone = self.private_session({**settings, "spark.sql.variable.substitute": "false"})
         clone.sessionState().catalog().clearTempTables()
@@ -71,20 +70,20 @@ class Jvm:
         try:
             return SparkSession(self.spark.sparkContext, clone)
         finally:
-            RDD.toDF = to_frame  # type: ignore[method-assign] # PySpark has assigned it itself
+            RDD.toDF = to_frame  # type: ignore[method-assign] # PySpark assigns it itself
 
     @contextmanager
     def keeping_active(self) -> Iterator[None]:
-        """Leave the session that is active as it is.
+        """Restore the active session at the end.
 
-        PySpark makes a session the active one whenever it makes a frame of local rows in it.
+        PySpark activates a session whenever it creates a frame of local rows in it.
         """
         known, active = SparkSession._activeSession, self._sessions.getActiveSession()  # noqa: SLF001 - see above
         try:
             yield
         finally:
             SparkSession._activeSession = known  # noqa: SLF001 - see above
-            with suppress(Py4JError):  # where the JVM has ended
+            with suppress(Py4JError):  # if the JVM has ended
                 if active.isDefined():
                     self._sessions.setActiveSession(active.get())
                 else:
@@ -92,37 +91,37 @@ class Jvm:
 
     @contextmanager
     def speaking(self) -> Iterator[None]:
-        """Let SQL that becomes a column on this thread be read under this session's settings.
+        """Parse SQL columns on this thread under this session's settings.
 
-        Spark 3.5 does so under those of whichever session is active, ANSI mode among them; 4 waits
-        until it knows the frame.
+        Spark 3.5 parses them under those of the active session, including ANSI mode; 4 waits until
+        it knows the frame.
         """
         with self.keeping_active():
             self._sessions.setActiveSession(self.session)
             yield
 
     def parsed_query(self, sql: str) -> Any:
-        """Return what Spark's parser makes of a query; it refuses what is none, as a command."""
+        """Return the parsed plan of a query; Spark's parser refuses commands."""
         return self.session.sessionState().sqlParser().parseQuery(sql)
 
     def parsed_expression(self, sql: str) -> Any:
-        """Return what Spark's parser makes of an expression."""
+        """Return the parsed expression."""
         return self.session.sessionState().sqlParser().parseExpression(sql)
 
     def function_identifier(self, name: str) -> Any:
-        """Return a function's name as Spark's catalog takes it."""
+        """Return a function's name for Spark's catalog."""
         return self.root.org.apache.spark.sql.catalyst.FunctionIdentifier(name)
 
     def analysed(self, frame: DataFrame) -> Any:
-        """Return the plan of a frame before Spark optimizes it."""
+        """Return the plan of a frame before optimization."""
         return frame._jdf.queryExecution().analyzed()  # noqa: SLF001 - see the module's docstring
 
     def schema_json(self, frame: DataFrame) -> str:
-        """Return the schema of a frame, types included that PySpark has no class for."""
+        """Return the schema of a frame, including types that PySpark has no class for."""
         return str(frame._jdf.schema().json())  # noqa: SLF001 - see the module's docstring
 
     def type_texts(self, frame: DataFrame) -> tuple[str, ...]:
-        """Return the types of a frame's columns in SQL's words; costs two calls for each."""
+        """Return the SQL types of a frame's columns; costs two calls for each."""
         fields = frame._jdf.schema().fields()  # noqa: SLF001 - see the module's docstring
         return tuple(str(field.dataType().catalogString()) for field in fields)
 
@@ -140,12 +139,12 @@ class Jvm:
         return list(self.root.scala.collection.JavaConverters.seqAsJavaList(sequence))
 
     def is_expression(self, value: Any, kind: str) -> bool:
-        """Whether a Java object is of a class or trait of Catalyst's expressions."""
+        """Return whether a Java object is of a class or trait of Catalyst's expressions."""
         gateway = self.spark.sparkContext._gateway  # noqa: SLF001 - see the module's docstring
         return bool(is_instance_of(gateway, value, f"{_CATALYST}.expressions.{kind}"))
 
     def paths(self, texts: Sequence[str]) -> Any:
-        """Return plain paths as a Scala list of Hadoop paths; nothing in them is an escape."""
+        """Return plain paths as a Scala list of Hadoop paths, without interpreting escapes."""
         array = self._texts.getStrings(_BETWEEN.join(texts), _BETWEEN)
         return self.root.scala.Predef.genericWrapArray(self._texts.stringToPath(array)).toList()
 
@@ -192,9 +191,9 @@ class Jvm:
     def frame(self, relation: Any, *, with_paths: bool = False) -> DataFrame:
         """Return a relation as a data frame of this session.
 
-        With paths it has one more column, `_metadata.file_path`. Named in a query, Spark would add
-        the whole struct, and read all of it, row numbers too, even where nothing of it is used: a
-        quarter of the time of a narrow scan.
+        With paths it also has `_metadata.file_path`. If a query named it, Spark would add the whole
+        struct and read all of it, including row numbers, even if unused: a quarter of the time of a
+        narrow scan.
         """
         frame = self.session.baseRelationToDataFrame(relation)
         if with_paths:

@@ -1,9 +1,9 @@
-"""Slices with log files: what lies below is scanned natively, what logs change comes from tasks.
+"""Slices with log files: base files are scanned natively, tasks read what their logs change.
 
-A task looks into a slice's log files, and into the keys of its base file, and reports two things:
-which rows of the base file do not stay, and which rows come. So columns and filters are pushed into
-the scan of what lies below, and nothing of it passes through Python. Where the logs are too large
-for that to be sent to every task, slices are merged whole instead, one task each.
+A task reads a slice's log files, and the keys of its base file, and returns two things: the rows of
+the base file to exclude, and the rows to add. So columns and filters are pushed into the scan of
+the base files, and none of their rows pass through Python. If the logs are too large to send the
+excluded rows to every task, slices are merged whole instead, one task each.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class MergedSlice:
     Attributes:
         path: of its partition.
         files: those of the slice.
-        text: what the scan calls the file below; "" where no task asks for it.
+        text: the base file's name in the scan; "" if no task needs it.
     """
 
     path: str
@@ -76,7 +76,7 @@ class MergedSlice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeContext:
-    """What every task gets of the table: how slices are read, and how folders are named."""
+    """The parts of the table that every task needs: how slices are read and folders named."""
 
     table: SliceTable
     fields: tuple[PartitionField, ...]
@@ -88,8 +88,8 @@ def merged_frames(
 ) -> Iterator[DataFrame]:
     """Yield frames that together are the rows of slices with logs, meta columns first.
 
-    With more than `most_bytes` of log files each slice is read and merged whole by one task;
-    columns and rows that a query leaves out are read all the same then.
+    With more than `most_bytes` of log files, each slice is read and merged whole by one task; then
+    columns and rows that a query does not need are read too.
 
     Raises:
         UnsupportedTableError: `merge/payload-class`, `merge/ordering-fields`,
@@ -110,7 +110,7 @@ def merged_frames(
 
 @dataclass(frozen=True, kw_only=True)
 class _Merger:
-    """Makes frames of what tasks find in one table's slices."""
+    """Makes frames from the results of tasks over one table's slices."""
 
     scanner: Scanner
     table: Table
@@ -120,15 +120,15 @@ class _Merger:
         return self._asked(_whole_rows, self._schema, _merged(slices), len(slices))
 
     def changed(self, slices: Sequence[LoggedSlice]) -> DataFrame:
-        """Return the rows of log files that stay; few of them are not worth a task for each."""
+        """Return the remaining rows of log files; small logs share one task per core."""
         size = sum(log.size for each in slices for log in each.slice.logs)
         tasks = self._tasks if size > _LOG_BYTES_AT_ONCE else self._cores
         return self._asked(_changed_rows, self._schema, _merged(slices), tasks)
 
     def gone(self, slices: Sequence[LoggedSlice], texts: Sequence[str]) -> DataFrame:
-        """Return `GONE_FILE` and `GONE_ROW` of rows below that do not stay.
+        """Return `GONE_FILE` and `GONE_ROW` of the excluded rows of base files.
 
-        `texts` are, in step with the slices, what the scan calls the files below.
+        `texts` are the names of the base files in the scan, in the order of the slices.
         """
         named = [
             replace(each, text=text) for each, text in zip(_merged(slices), texts, strict=True)
@@ -136,7 +136,7 @@ class _Merger:
         return self._asked(_gone_rows, _GONE, named, self._tasks)
 
     def below_whole(self, logged: Logged) -> Iterator[DataFrame]:
-        """Yield the rows of base files that stay."""
+        """Yield the remaining rows of base files."""
         jvm = self.scanner.jvm
         names = quoted([*META_SCHEMA.names, *self.table.schema.names])
         file = col("_metadata.file_path").alias(_FILE)
@@ -155,20 +155,20 @@ class _Merger:
 
     @property
     def _tasks(self) -> int:
-        """Tasks for work that is short for each slice."""
+        """The number of tasks for work that is short for each slice."""
         return self._cores * _TASKS_PER_CORE
 
     @property
     def _cores(self) -> int:
-        """Tasks into which Spark cuts rows of the driver without being asked."""
+        """The number of tasks into which Spark splits local rows by default."""
         return self.scanner.jvm.spark.sparkContext.defaultParallelism
 
     def _asked(
         self, work: _Work, schema: t.StructType, slices: Sequence[MergedSlice], tasks: int
     ) -> DataFrame:
-        """Return what `work` gives for slices, in no more tasks than there are slices.
+        """Return the results of `work` for slices, in at most one task per slice.
 
-        With a task for each core there is no shuffle.
+        With one task per core there is no shuffle.
         """
         texts = [encode(each) for each in slices]
         frame = constants(self.scanner.jvm.spark, {"slice": texts})
@@ -193,14 +193,13 @@ class _Merger:
 
 
 def _merged(slices: Sequence[LoggedSlice]) -> list[MergedSlice]:
-    """Return slices for tasks."""
     return [
         MergedSlice(path=each.partition.path, files=SliceFiles.of(each.slice)) for each in slices
     ]
 
 
 def _run_in_task(work: _Work, text: str, batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield what `work` gives for the slices of a task; a fault travels as the driver needs it."""
+    """Yield the results of `work` for the slices of a task; wrap a fault for the driver."""
     context = decode(MergeContext, text)
     try:
         for batch in batches:
@@ -213,17 +212,16 @@ def _run_in_task(work: _Work, text: str, batches: Iterator[Any]) -> Iterator[Any
 
 
 def _whole_rows(table: SliceTable, found: MergedSlice, values: _Values) -> Iterator[Any]:
-    """Yield all rows of a slice."""
     yield from slice_rows(table, found.files, values).to_batches(max_chunksize=_BATCH_ROWS)
 
 
 def _changed_rows(table: SliceTable, found: MergedSlice, values: _Values) -> Iterator[Any]:
-    """Yield the rows of a slice's log files that stay."""
+    """Yield the remaining rows of a slice's log files."""
     yield from slice_changes(table, found.files, values).to_batches(max_chunksize=_BATCH_ROWS)
 
 
 def _gone_rows(table: SliceTable, found: MergedSlice, _: _Values) -> Iterator[Any]:
-    """Yield file and place of the rows below that do not stay."""
+    """Yield file and position of the excluded rows of base files."""
     gone = pa.array(slice_gone(table, found.files), pa.int64())
     files = pa.repeat(pa.scalar(found.text, pa.string()), len(gone))
     yield pa.RecordBatch.from_arrays([files, gone], names=_GONE.names)

@@ -1,9 +1,9 @@
 """Spark's own Parquet scan over exactly the files that a snapshot names.
 
-Spark lists each named file once, for its size, or their folder where all of it is read; it does no
-globbing and guesses no types. Partition values come from the table's paths, so any layout is
-pruned: Spark itself takes folders of `column=value` apart, which is fast for many, and is given the
-values of all others.
+Spark lists each named file once, for its size, or their folder if all of it is read; it does not
+expand globs or infer types. Partition values come from the table's paths, so any layout is pruned:
+Spark itself parses folders of `column=value`, which is fast for many, and receives the values of
+all others.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ GREGORIAN_READS: Final = {
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
 }
-"""How files are read that do not say which Spark wrote them; Spark 3 fails on early days in them.
+"""How to read files that do not record their writer's Spark; Spark 3 fails on early dates in them.
 
-Whatever a session is set to, such days are the same to every reader of ours (ADR 0017).
+Whatever the session's settings, such dates are the same to all our readers (ADR 0017).
 """
 _STRICT: Final = {
     "ignoreMissingFiles": "false",
     "ignoreCorruptFiles": "false",
-    "parquet.page.verify-checksum.enabled": "true",  # Hadoop's name; off unless it is set
+    "parquet.page.verify-checksum.enabled": "true",  # Hadoop's name; off by default
 }
 _DISCOVERY: Final = "spark.sql.sources.parallelPartitionDiscovery"
 _LISTED_HERE: Final = 20_000
@@ -52,10 +52,10 @@ _FILE_ROOT: Final = re.compile("^file:/+")
 
 
 class EarlyListing:
-    """What Spark has listed for one frame; a context manager that forgets it all at its end.
+    """Spark's listings for one frame; a context manager that drops them at its end.
 
-    A guess at the folders is enough: what was not listed early is listed when it is asked for, and
-    what cannot be listed early is given then.
+    A guess at the folders is enough: folders that were not listed early are listed when needed, and
+    a failure of the early listing is reported then.
     """
 
     def __init__(self, jvm: Jvm, session: Any) -> None:
@@ -78,7 +78,7 @@ class EarlyListing:
         self._cache.invalidateAll()
 
     def begin(self, folders: Sequence[str]) -> None:
-        """Begin to list folders, which need not be there; a few are not worth it."""
+        """Start to list folders, which need not exist; does nothing for a few."""
         if len(folders) >= _MANY and self._begun is None:
             self._begun = self._pool.submit(self._list, folders)
 
@@ -90,7 +90,6 @@ class EarlyListing:
         return self._cache
 
     def _list(self, folders: Sequence[str]) -> None:
-        """List folders into the cache."""
         jvm, sources = self._jvm, self._jvm.sources
         try:
             sources.InMemoryFileIndex(
@@ -108,10 +107,10 @@ class EarlyListing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """A scan and how it names its files.
+    """A scan and the names of its files.
 
     Attributes:
-        frame: file columns, then partition columns; others may be there, so select by name.
+        frame: file columns, then partition columns; there may be others, so select by name.
         texts: for each of the given paths in order, the text of `_metadata.file_path`.
     """
 
@@ -120,10 +119,10 @@ class Scan:
 
 
 def private_settings(parallelism: int, files_per_split: int | None) -> dict[str, str]:
-    """Return the settings of the session that lists and scans, and of no other.
+    """Return the settings of the private session that lists and scans.
 
-    Left to itself Spark lists 10,500 explicit files in as many tasks. With `files_per_split` files
-    are so far apart that none is cut and only so many fit into one task.
+    By default Spark lists 10,500 explicit files in as many tasks. With `files_per_split`, sizes are
+    set so that no file is split and at most that number fits into one task.
     """
     settings = {
         f"{_DISCOVERY}.threshold": str(_LISTED_HERE),
@@ -147,10 +146,10 @@ class Scanner:
 
     Attributes:
         jvm: of the caller's session, to which the frames belong.
-        session: a private Java session, whose settings the scans obey.
+        session: a private Java session, whose settings apply to the scans.
         partition: the partition columns.
         takes_folders_apart: whether folders are `column=value` in Hive's encoding.
-        early: folders that are listed already.
+        early: folders that are already listed.
     """
 
     jvm: Jvm
@@ -161,14 +160,14 @@ class Scanner:
 
     @property
     def without_partitions(self) -> Scanner:
-        """A scanner to which folders mean nothing."""
+        """A scanner that ignores partition values in folders."""
         return replace(self, partition=t.StructType(), takes_folders_apart=False)
 
     def scan(self, files: FileSet, columns: t.StructType, *, with_rows: bool = False) -> Scan:
         """Return a scan of `columns` (those in the files) and all partition columns.
 
-        With rows, it also has a row's place in its file, `Jvm.row_index`, and
-        `_metadata.file_path`; neither is read where it is not used.
+        With rows, it also has a row's position in its file, `Jvm.row_index`, and
+        `_metadata.file_path`; neither is read unless used.
 
         Raises:
             SourceDriftError: `source/drift`; a file vanished since it was listed.
@@ -193,7 +192,7 @@ class Scanner:
             return index, _by_path(jvm.strings(index.inputFiles()))
 
         index, found = listed(files.places())
-        if len(found) > len(set(files.paths)):  # another file has come since the folder was seen
+        if len(found) > len(set(files.paths)):  # a file was added since the folder was read
             index, found = listed(files.paths)
         texts = _texts(files.paths, found)
         read = t.StructType([*columns, *([_row(jvm)] if with_rows else [])])
@@ -209,7 +208,7 @@ class Scanner:
         return Scan(frame=jvm.frame(relation, with_paths=with_rows), texts=texts)
 
     def _share_listing(self, places: int, files: int) -> None:
-        """Have Spark list in tasks where there are many files, whatever they are found by."""
+        """Make Spark list in tasks if there are many files, however they are found."""
         threshold = places if files <= _LISTED_HERE else 0
         self.session.conf().set(f"{_DISCOVERY}.threshold", str(threshold))
 
@@ -235,26 +234,25 @@ class Scanner:
 
 
 def _row(jvm: Jvm) -> t.StructField:
-    """Return the column of row numbers."""
     return t.StructField(jvm.row_index, t.LongType())
 
 
 def _by_path(listed: list[str]) -> dict[str, str]:
-    """Return Spark's texts of files by what they mean.
+    """Return Spark's texts of files by decoded path.
 
-    Texts are percent-encoded by Java's rule, so they are taken from Spark and decoded, never made.
+    Texts are percent-encoded by Java's rule, so they are taken from Spark and decoded, never built.
     """
     return {unquote(text): text for text in (_FILE_ROOT.sub("file:/", t) for t in listed)}
 
 
 def _texts(paths: list[str], by_path: Mapping[str, str]) -> list[str]:
-    """Return Spark's text for each path; the listing must have found them all, and no other."""
+    """Return Spark's text for each path; raise if the listing found fewer or other files."""
     texts = [by_path.get(f"file:{path}", "") for path in paths]
     if "" in texts or len(by_path) != len(set(paths)):
         lost = next((p for p, text in zip(paths, texts, strict=True) if not text), None)
         raise SourceDriftError(
             "source/drift",
-            "Spark does not find the files that the table names",
+            "Spark does not find the files of the table",
             where=Where(file=lost),
             remedy="Restore the file, then read again.",
         )

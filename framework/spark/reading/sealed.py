@@ -1,4 +1,4 @@
-"""Whether the files below a table are still what they were: sources adopted, files sealed."""
+"""Verification of the files of a table: adopted sources and sealed files."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _FILES_PER_TASK: Final = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeepCheck:
-    """Source files and their skeletons, in step, for one task.
+    """Source files and their skeletons, in the same order, for one task.
 
     Attributes:
         sources: absolute paths.
         skeletons: absolute paths.
-        every_page: whether pages are read too, or footers only.
+        every_page: whether to read pages too, or footers only.
     """
 
     sources: list[str]
@@ -54,7 +54,7 @@ class DeepCheck:
 
 
 def verify_sources(adopted: Adopted, verify: Verify, tasks: Tasks | None) -> None:
-    """Compare source files with what the index, and for more the skeletons' footers, say of them.
+    """Compare source files with the index and, for deeper levels, the skeletons' footers.
 
     `STAT` costs one listing of each source folder. The other two need `tasks`.
 
@@ -106,18 +106,18 @@ def _compare_listings(adopted: Adopted) -> None:
 
 
 def _difference(entry: Entry | None, size: int, mtime_ms: int) -> str:
-    """Return what became of a file; "" if nothing."""
+    """Return how a file differs; "" if it does not."""
     if entry is None or entry.is_folder:
-        return "it is gone"
+        return "it no longer exists"
     if entry.size != size:
         return f"it has {entry.size} bytes, not {size}"
     if mtime_ms and entry.mtime_ns // _NS_PER_MS != mtime_ms:
-        return "its modification time is another"
+        return "its modification time has changed"
     return ""
 
 
 def _check_source(source: str, skeleton: str, *, every_page: bool) -> None:
-    """Check one source file against its skeleton's footer."""
+    """Compare one source file with its skeleton's footer."""
     metadata = pq.read_metadata(skeleton)
     stored = (metadata.metadata or {}).get(_FINGERPRINT)
     if stored is not None:
@@ -151,7 +151,7 @@ class SealCheck:
 
     Attributes:
         files: absolute paths.
-        every_page: whether column chunks are compared too, or footers only.
+        every_page: whether to compare column chunks too, or footers only.
     """
 
     files: list[str]
@@ -159,10 +159,10 @@ class SealCheck:
 
 
 def verify_seals(files: Sequence[str], verify: Verify, tasks: Tasks) -> None:
-    """Compare base files and skeletons with their seals; nothing for `STAT`.
+    """Compare base files and skeletons with their seals; does nothing for `STAT`.
 
-    `FOOTER` reads footers, `FULL` all bytes. Of a file without a seal, which others wrote, `FULL`
-    decodes every page and compares those that have a checksum.
+    `FOOTER` reads footers, `FULL` all bytes. In a file of other writers, without a seal, `FULL`
+    decodes every page and verifies the checksums of pages that have one.
 
     Raises:
         CorruptFileError: `file/not-readable`.
@@ -200,7 +200,7 @@ def check_seals(descriptor: str) -> str:
 
 
 def _check_one(path: str, *, every_page: bool) -> None:
-    """Compare a footer with its seal, and with every page what the footer describes."""
+    """Compare a footer with its seal; with every page, also the column chunks."""
     with pa.OSFile(path) as source:
         footer = SealedFooter.read(source)
         if not every_page:

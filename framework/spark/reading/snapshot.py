@@ -1,4 +1,4 @@
-"""A table as a data frame: its latest rows, those of a moment, or those of base files alone."""
+"""A table as a data frame: its latest rows, those as of a moment, or those of base files only."""
 
 from __future__ import annotations
 
@@ -48,31 +48,32 @@ def read(  # noqa: PLR0913 - keywords of the public surface
 ) -> DataFrame:
     """Return the latest rows of a table: the five meta columns, then its own.
 
-    Files are scanned by Spark itself: pruned by partition and column, filtered by pushed
-    predicates, and cut into splits where they are large. Below log files that is so too, and tasks
-    report what these change; with more than 32 MB of them, slices are merged whole, one task each.
-    Which files these are is decided here; a commit that follows is not seen. Starts no job but, for
-    more than 20,000 files, a listing, and for a deeper `verify` than `STAT` the reading of the
-    sources and of what seals cover (ADR 0027).
+    Spark scans the files natively: pruned by partition and column, filtered by pushed predicates,
+    and split if large. This includes base files below log files; tasks return the changes of the
+    logs. With more than 32 MB of logs, slices are merged whole, one task each.
+
+    The files are determined by this call; later commits are not seen. Starts no job except a
+    listing of more than 20,000 files and, for a deeper `verify` than `STAT`, the reading of the
+    sources and of sealed files (ADR 0027).
 
     Args:
-        spark: the session; its settings stay as they are.
+        spark: the session; its settings stay unchanged.
         location: the table's base path; a relative one starts at the working folder.
-        as_of: an instant, or a date or time, in text or Python's own: the rows as they were when
-            nothing later was committed; that very instant is included. None: as they are now.
+        as_of: an instant, or a date or time, as text or Python object: the rows as of that
+            moment, inclusive. None: the current rows.
         partition: a partition path (`month=3`), a folder above some (`year=2013`), or a glob of
             folder names (`month=1*`); None reads all.
-        verify: how deep the source files of adopted slices are compared with what they were, and
+        verify: how deeply to compare the source files of adopted slices with the bootstrap, and
             base files and skeletons with their seals: `FOOTER` their footers, `FULL` all bytes.
-        files_per_split: exactly so many files a task, none of them cut; None leaves it to Spark,
-            which goes by bytes. Of no effect on what log files change.
+        files_per_split: exactly this number of files per task, none of them split; None leaves it
+            to Spark, which splits by bytes. No effect on the changes in log files.
 
     Raises:
         PlanError: `read/partition-matches-nothing`, `read/bad-glob`, `read/files-per-split`, or
             see `open_table`.
         SourceDriftError: `source/drift`; a source file is not the one that was adopted.
         UnsupportedTableError: `merge/payload-class`, `merge/ordering-fields`, or see `open_table`.
-        CorruptFileError: `read/skeleton-not-indexed`, or what is read is damaged.
+        CorruptFileError: `read/skeleton-not-indexed`, or a file is damaged.
         NotYetBuiltError: `spark/connect-not-built`, `storage/scheme-not-built`.
     """
     how = Reading(partition=partition, verify=verify, files_per_split=files_per_split)
@@ -87,9 +88,9 @@ def read_optimized(
     verify: Verify = Verify.STAT,
     files_per_split: int | None = None,
 ) -> DataFrame:
-    """Return the rows of base files alone: fast, without what log files have changed since.
+    """Return the rows of base files only: fast, without later changes in log files.
 
-    In copy-on-write tables that is all there is. File groups without a base file have no rows.
+    In copy-on-write tables these are all rows. File groups without a base file have no rows.
     Arguments, cost and errors are those of `read`.
     """
     how = Reading(
@@ -111,8 +112,8 @@ class Reading:
         partition: as of `read`.
         verify: as of `read`.
         files_per_split: as of `read`.
-        wanted: says what of a slice is read, None for nothing of it; if None itself, all is.
-        below: says whether rows below a slice's logs are read, beside those of the logs.
+        wanted: returns the part of a slice to read, or None to skip it; None reads all.
+        below: returns whether to read the base file below a slice's logs.
     """
 
     partition: str | None = None
@@ -127,12 +128,12 @@ class Reading:
         return self.partition is None and self.wanted is None
 
     def __post_init__(self) -> None:
-        """Refuse what no split can be made of."""
+        """Refuse splits of less than one file."""
         if self.files_per_split is not None and self.files_per_split < 1:
             raise PlanError(
                 "read/files-per-split",
                 f"files_per_split is {self.files_per_split}",
-                remedy="Pass 1 or more, or leave it out.",
+                remedy="Pass 1 or more, or omit it.",
             )
 
 
@@ -160,7 +161,7 @@ def rows_of(spark: SparkSession, table: Table, how: Reading) -> DataFrame:
 
 
 def _verified_frame(scanner: Scanner, table: Table, found: Snapshot, verify: Verify) -> DataFrame:
-    """Return the rows of all files, whose sources are compared with what they were."""
+    """Return the rows of all files, whose sources are verified."""
     if verify is not Verify.STAT:
         tasks = SparkTasks(scanner.jvm.spark)
         for adopted in found.all_adopted:
@@ -169,10 +170,10 @@ def _verified_frame(scanner: Scanner, table: Table, found: Snapshot, verify: Ver
         return frame_of(scanner, table, found)
     with ThreadPoolExecutor(1) as pool:
         verified = pool.submit(_verify_by_stat, found)
-        try:  # Spark lists in its own process meanwhile
+        try:  # Spark lists in its own process in the meantime
             return frame_of(scanner, table, found)
         finally:
-            verified.result()  # where both fail, this one says what became of the file
+            verified.result()  # if both fail, this error explains what happened to the file
 
 
 def _verify_by_stat(found: Snapshot) -> None:
@@ -182,9 +183,9 @@ def _verify_by_stat(found: Snapshot) -> None:
 
 
 def _snapshot(table: Table, how: Reading, early: EarlyListing) -> Snapshot:
-    """Return the files of the chosen partitions; the index is open only meanwhile.
+    """Return the files of the chosen partitions; the index is open only during the call.
 
-    Where all is read, Spark begins to list the folders of the sources.
+    If the whole table is read, Spark starts to list the folders of the sources.
     """
     storage = _ListedOnce(local_path(table.storage.location))
     with BootstrapIndex.open(storage) or nullcontext() as index:
@@ -206,7 +207,7 @@ class _ListedOnce(LocalStorage):
         self._last: tuple[str, list[Entry]] | None = None
 
     def list(self, folder: str) -> Iterator[Entry]:
-        """Yield the children of `folder`; no listing where it was the last one asked for."""
+        """Yield the children of `folder`; repeats the last listing if it was of the same folder."""
         if self._last is None or self._last[0] != folder:
             self._last = (folder, [*super().list(folder)])
         yield from self._last[1]

@@ -1,7 +1,7 @@
-"""Adopted files whose columns are narrower than the table's, for a Spark that does not widen.
+"""Adopted files with narrower columns than the table's, for a Spark that does not widen.
 
-From 4.0 on Spark reads INT32 as a long and FLOAT as a double by itself. Before, each group of files
-is scanned in the types that its footers have, and cast.
+From 4.0 on, Spark itself reads INT32 as a long and FLOAT as a double. For older releases each group
+of files is scanned in the types of its footers, and cast.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _BATCH: Final = 4096
 def as_stored(
     table: Table, adopted: Adopted, spark_version: str
 ) -> Iterator[tuple[Adopted, t.StructType]]:
-    """Yield adopted slices with the columns that Spark is to read from their source files.
+    """Yield adopted slices with the columns for Spark to read from their source files.
 
-    One group as a rule, none where nothing is adopted. Where the table has widened columns and
-    Spark is older than 4.0, one group for each set of types; that costs a footer per source file.
+    Usually one group, none if nothing is adopted. If the table has widened columns and Spark is
+    older than 4.0, one group for each set of types; that costs a footer per source file.
 
     Raises:
-        SourceDriftError: `source/drift`; a source file cannot be read any more.
+        SourceDriftError: `source/drift`; a source file is no longer readable.
     """
     columns = struct_of(table.file_fields)
     if not adopted:
@@ -60,10 +60,10 @@ def as_stored(
 def whole_as_stored(
     table: Table, paths: list[str], spark_version: str
 ) -> Iterator[tuple[list[int], t.StructType]]:
-    """Yield places of base files with the columns that Spark is to read from them.
+    """Yield indexes of base files with the columns for Spark to read from them.
 
-    One pair as a rule. Where Spark is older than 4.0 and the table's columns may have become wider
-    since a file was written, one for each set of types; that costs a footer per file.
+    Usually one pair. If Spark is older than 4.0 and the table's columns may have widened since a
+    file was written, one for each set of types; that costs a footer per file.
 
     Raises:
         CorruptFileError: `file/not-readable`.
@@ -78,9 +78,9 @@ def whole_as_stored(
 
 
 def _may_have_changed(table: Table) -> bool:
-    """Whether a commit had other columns than the table has.
+    """Return whether a commit may have had other columns than the table has.
 
-    So too where some were archived, and where the rows are looked at that a run is to publish.
+    True as well if some commits were archived, or if the rows of an unpublished run are read.
     """
     data = [each for each in table.timeline.completed if each.action in DATA_ACTIONS]
     is_published = all(table.storage.stat(each.path) is not None for each in data[-1:])
@@ -93,13 +93,13 @@ def _may_have_changed(table: Table) -> bool:
 def stored_types(
     paths: list[str], columns: t.StructType, *, fault: _Fault = drifted
 ) -> Iterator[tuple[list[int], t.StructType]]:
-    """Yield places of files with the columns in the types that these files have.
+    """Yield indexes of files with the columns in the types of these files.
 
     One pair for each set of types; costs a footer per file.
 
     Raises:
-        SourceDriftError: `source/drift`; a file cannot be read any more. Another error where
-            `fault` makes one of a path and what is wrong with the file.
+        SourceDriftError: `source/drift`; a file is no longer readable. Another error if `fault`
+            returns one for the path and the file's fault.
     """
     groups: dict[str, list[int]] = {}
     for at, stored in enumerate(_stored(paths, columns, fault)):
@@ -109,12 +109,12 @@ def stored_types(
 
 
 def widens(spark_version: str) -> bool:
-    """Whether this Spark reads narrower types of files as wider ones."""
+    """Return whether this Spark reads narrower types of files as wider ones."""
     return int(spark_version.split(".", maxsplit=1)[0]) >= _WIDENS_SINCE
 
 
 def _stored(paths: list[str], columns: t.StructType, fault: _Fault) -> Iterator[str]:
-    """Yield for each file, as JSON, the columns in the types that it has."""
+    """Yield for each file, as JSON, the columns in its types."""
     cache, known = SchemaCache(), dict[str, str]()
     with ThreadPoolExecutor(_READERS) as pool:
         for first in range(0, len(paths), _BATCH):
@@ -126,7 +126,6 @@ def _stored(paths: list[str], columns: t.StructType, fault: _Fault) -> Iterator[
 
 
 def _footer(fault: _Fault, path: str) -> pq.FileMetaData:
-    """Return a file's footer."""
     try:
         return pq.read_metadata(path)
     except UNREADABLE as error:
@@ -134,7 +133,7 @@ def _footer(fault: _Fault, path: str) -> pq.FileMetaData:
 
 
 def _not_readable(path: str, what: str) -> CorruptFileError:
-    """Return the error for a base file whose footer is not one."""
+    """Return the error for a base file with an invalid footer."""
     return CorruptFileError(
         "file/not-readable",
         what,
@@ -144,7 +143,7 @@ def _not_readable(path: str, what: str) -> CorruptFileError:
 
 
 def _narrowed(wide: t.StructType, stored: pa.Schema | pa.StructType) -> t.StructType:
-    """Return `wide` with the types of a file; fields that the file lacks stay."""
+    """Return `wide` with the types of a file; fields that the file lacks are unchanged."""
     fields = {field.name: field.type for field in stored}
     return t.StructType(
         [

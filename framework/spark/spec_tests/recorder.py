@@ -1,4 +1,4 @@
-"""The engine's reader and checker, watched: which rows came in, and which were refused."""
+"""The engine's reader and checker, recorded: the rows that were read, and those refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["WatchedChecker", "WatchedInput", "arrow_rows"]
 
 
 def arrow_rows(frame: DataFrame) -> pa.Table:
-    """Return all rows of a frame, which are few; one Spark job."""
+    """Return all rows of a small frame; one Spark job."""
     context = frame.sparkSession.sparkContext
 
     def collect() -> Any:
@@ -43,12 +43,11 @@ def arrow_rows(frame: DataFrame) -> pa.Table:
 
 
 def _empty(frame: DataFrame) -> pa.Table:
-    """Return no rows with the frame's columns."""
     return to_arrow_schema(frame.schema).empty_table()
 
 
 class WatchedInput:
-    """Reads as the reader that it is given; `rows` are those that came in, None before."""
+    """A reader that records the rows of another; `rows` is None before the first read."""
 
     def __init__(self, reader: InputReader) -> None:
         self._reader = reader
@@ -63,7 +62,7 @@ class WatchedInput:
 
 
 class WatchedChecker:
-    """Checks as the checker that it is given; `rejected` are the bad rows of what failed."""
+    """A checker that records the bad rows of another's failed checks, in `rejected`."""
 
     def __init__(self, spark: SparkSession, checker: subject.Checker) -> None:
         self._spark = spark
@@ -71,21 +70,21 @@ class WatchedChecker:
         self.rejected: list[pa.Table] = []
 
     def understand(self, schema: pa.Schema, checks: Sequence[Check]) -> None:
-        """Refuse checks that cannot be run on rows of a schema."""
+        """Refuse checks that cannot run on rows of a schema."""
         self._checker.understand(schema, checks)
 
     def find_bad(
         self, rows: subject.InputRows, checks: Sequence[Check], folder: str
     ) -> Mapping[str, int]:
-        """Write the places of rows that fail some check into a new folder."""
+        """Write the positions of rows that fail some check into a new folder."""
         return self._checker.find_bad(rows, checks, folder)
 
     def quarantine(self, rows: subject.InputRows, work: subject.QuarantineWork) -> None:
-        """Write the rows at some places into a new folder."""
+        """Write the rows at given positions into a new folder."""
         self._checker.quarantine(rows, work)
 
     def judge(self, rows: subject.WrittenRows, how: subject.Looking) -> subject.Judged:
-        """Return the results of the checks, after a look at the rows of those that failed."""
+        """Return the results of the checks, after recording the bad rows of failed ones."""
         judged = self._checker.judge(rows, how)
         failed = [each for each in judged.results if each.outcome is Outcome.FAILED]
         if failed:
@@ -116,7 +115,7 @@ def _bad_tables(
 
 
 def _of_samples(result: CheckResult, schema: pa.Schema) -> pa.Table:
-    """Return what a result shows of bad rows, in the table's types."""
+    """Return the samples of a result, in the table's types."""
     names = dict.fromkeys(name for row in result.samples for name in row.values)
     columns: dict[str, Any] = {}
     for name in names:

@@ -1,4 +1,4 @@
-"""One test of a spec: the pipeline itself, over a few rows, in a folder and session of its own."""
+"""One test of a spec: the pipeline itself, over a few rows, in its own folder and session."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ _BEATEN: Final[Mapping[str, Mapping[str, str]]] = {
     "csv": _TIMES,
     "json": {**_TIMES, "ignoreNullFields": "false"},
 }
-"""Options by which no value is lost; those of the spec beat them."""
+"""Options that preserve all values; those of the spec override them."""
 
 _FIXED: Final = {"ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}
-"""Space is for the reader to keep or to leave out."""
+"""Space is kept, so that the reader's options decide."""
 
 _TASKS: Final = InProcessTasks(2)
 _READ: Final = frozenset({"written", "table_after"})
 
 
 def write_source(spark: SparkSession, ready: ReadySpecTest, place: StandIn) -> None:
-    """Write the rows that come in where the spec under test looks for them.
+    """Write the input rows to where the spec under test reads them.
 
     Parquet is written here, other formats by Spark with the options of the source, in one job.
     Without rows there is an empty folder.
@@ -86,7 +86,6 @@ def write_source(spark: SparkSession, ready: ReadySpecTest, place: StandIn) -> N
 
 
 def _write(frame: DataFrame, ready: ReadySpecTest, place: StandIn) -> None:
-    """Write a frame as the source's files."""
     fixed = {name.lower() for name in _FIXED}
     said = {n: value for n, value in place.options.items() if n.lower() not in fixed}
     options = {**_BEATEN.get(place.format, {}), **said, **_FIXED}
@@ -105,8 +104,8 @@ def run_spec_test(
     checks, and reads the table afterwards. An error is reported and not raised.
 
     Args:
-        spark: the session, which stays as it is.
-        spec: whose test it is.
+        spark: the session, which stays unchanged.
+        spec: the spec of the test.
         ready: the test.
         folder: absolute, empty and kept.
     """
@@ -127,10 +126,10 @@ def run_spec_test(
 def _tried(
     spark: SparkSession, spec: PipelineSpec, ready: ReadySpecTest, folder: str
 ) -> tuple[tuple[str, ...], tuple[result.Difference, ...]]:
-    """Return what is not as expected.
+    """Return the differences from the expected result.
 
     Raises:
-        FrameworkError: the run ended otherwise than by the gate, or the test itself is at fault.
+        FrameworkError: the run failed other than at the audit gate, or the test itself is faulty.
     """
     place = stand_in(spec, folder, has_rows_before=ready.before is not None)
     faults: list[Fault] = []
@@ -152,7 +151,7 @@ def _tried(
 def _loaded_types(
     spark: SparkSession, place: StandIn, ready: ReadySpecTest
 ) -> dict[str, pa.DataType]:
-    """Return the types of what the run loads, as far as a table can have them; reads no rows."""
+    """Return the types of the input columns that a table supports; reads no rows."""
     request = load_request(place.spec)
     if request is None or request.input is None or not ready.given.num_rows:
         return {}
@@ -165,7 +164,7 @@ def _loaded_types(
 
 
 def _open_table(place: StandIn, opening: PipelineSpec, ready: ReadySpecTest) -> None:
-    """Make the table with the rows that it has before.
+    """Create the table with its rows before the run.
 
     Raises:
         PlanError: `tests/no-table`.
@@ -183,14 +182,14 @@ def _open_table(place: StandIn, opening: PipelineSpec, ready: ReadySpecTest) -> 
     except FrameworkError as error:
         raise PlanError(
             "tests/no-table",
-            f"the rows of `table` make no table: {error.message} [{error.condition}]",
+            f"the rows of `table` cannot become a table: {error.message} [{error.condition}]",
             where=opening.positions.where(f"{ready.test.path}.table"),
-            remedy="Write rows that the table could have: with keys, each once.",
+            remedy="Write rows that are valid in the table, with unique keys.",
         ) from error
 
 
 def _lay(spark: SparkSession, place: StandIn, ready: ReadySpecTest) -> None:
-    """Write the rows that come in."""
+    """Write the input rows."""
     if not place.begins:
         write_source(spark, ready, place)
         return
@@ -199,7 +198,7 @@ def _lay(spark: SparkSession, place: StandIn, ready: ReadySpecTest) -> None:
 
 
 def _happened(spark: SparkSession, place: StandIn, ready: ReadySpecTest) -> result.Happened:
-    """Run the run and return its outcome, as far as the test asks."""
+    """Execute the run and return the parts of its outcome that the test checks."""
     reader = WatchedInput(SparkInput(spark))
     checker = WatchedChecker(spark, SparkChecker(spark))
     asked, refusal, instant = set(ready.test.expected), None, None
@@ -230,7 +229,7 @@ def _happened(spark: SparkSession, place: StandIn, ready: ReadySpecTest) -> resu
 
 @contextmanager
 def _planned(spec: PipelineSpec, place: StandIn) -> Iterator[Plan]:
-    """Give the plan of a run."""
+    """Yield the plan of a run."""
     with TemporaryDirectory(dir=place.folder) as scratch:
         bench = PlanningContext(tasks=_TASKS, scratch=Path(scratch))
         yield prepare_loaded(spec, Request(path=spec.source_path), bench).plan
@@ -258,7 +257,7 @@ def _quarantine(location: str, place: StandIn, instant: str | None) -> pa.Table:
 
 
 def _together(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return the rows of all tables; a column that one of them does not have is null there."""
+    """Return the rows of all tables; a column that a table lacks is null."""
     some = [each for each in tables if each.num_columns]
     return pa.concat_tables(some, promote_options="permissive") if some else result.NO_ROWS
 
@@ -270,19 +269,19 @@ _QUICK: Final = {
     "spark.default.parallelism": "2",
 }
 _QUICK_JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Compile little and collect with one thread: half of the CPU where everything runs a few times."""
+"""Compile little and collect with one thread: half of the CPU if everything runs a few times."""
 
 
 def start_settings(confs: Sequence[Mapping[str, str]], given: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings to start with, for specs with these and a caller with `given`.
+    """Return the settings to start with, for specs with `confs` and a caller with `given`.
 
-    The caller's beat ours, which beat the specs'; of two specs the first one counts, as far as a
-    session of its own does not have the setting.
+    The caller's override ours, which override the specs'; of two specs the first one counts, unless
+    the setting can differ per session.
     """
     theirs = {key: value for conf in reversed(confs) for key, value in conf.items()}
     settings = {**theirs, **_QUICK, **given}
     java = settings.get(_JAVA_OPTIONS, "")
-    if "-XX:" not in java:  # a second collector would keep Java from starting
+    if "-XX:" not in java:  # Java does not start with two collectors
         java = f"{_QUICK_JAVA} {java}".strip()
     return {**settings, _JAVA_OPTIONS: java}
 
@@ -295,8 +294,8 @@ def session_of(
 ) -> SparkSession:
     """Return a session for one spec, with its own settings and without those of other specs.
 
-    Settings that a running session cannot change stay what they are, and so do those that the
-    caller has `given`. `others` may hold the spec's own settings too.
+    Settings that a running session cannot change keep their values, and so do those that the caller
+    has `given`. `others` may contain the spec's own settings too.
     """
     fixed = {*_QUICK, *given}
     with typed():

@@ -1,1 +1,1 @@
-"""A spec's YAML as a document: source, nodes, positions, scalars, references."""
+"""A spec's YAML as a document: source text, nodes, positions, scalars, references."""

@@ -1,4 +1,4 @@
-"""Gathering the faults of a spec, so that all of them are reported at once."""
+"""The faults of a spec, collected so that all are reported at once."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from framework.spec.document.source import Span
 __all__ = ["MAX_FINDINGS", "FindingList", "finding_at", "nearest", "sort_findings"]
 
 MAX_FINDINGS = 200
-"""Faults beyond this number are not gathered: the file is not a spec."""
+"""Faults beyond this number are dropped: the file is not a spec."""
 
 _MAX_NAME = 100
 _MAX_COMPARED = 1_000
 
 
 class FindingList:
-    """A growing list of findings; of errors and of warnings it keeps `MAX_FINDINGS` each."""
+    """A growing list of findings that keeps up to `MAX_FINDINGS` errors and as many warnings."""
 
     def __init__(self) -> None:
         self._errors: list[Finding] = []
@@ -35,7 +35,7 @@ class FindingList:
         key_path: str = "",
         suggestion: str | None = None,
     ) -> None:
-        """Note an error at the span."""
+        """Add an error at the span."""
         if self.full:
             return
         self.append(finding_at(rule, span, message, key_path=key_path, suggestion=suggestion))
@@ -49,18 +49,18 @@ class FindingList:
         key_path: str = "",
         suggestion: str | None = None,
     ) -> None:
-        """Note a warning at the span; it stops nothing."""
+        """Add a warning at the span; warnings do not stop a run."""
         found = finding_at(rule, span, message, key_path=key_path, suggestion=suggestion)
         self.append(replace(found, severity="warning"))
 
     def append(self, finding: Finding) -> None:
-        """Note a finding made elsewhere."""
+        """Add a finding made elsewhere."""
         found = self._errors if finding.severity == "error" else self._warnings
         if len(found) < MAX_FINDINGS:
             found.append(finding)
 
     def extend(self, findings: Iterable[Finding]) -> None:
-        """Note several findings made elsewhere."""
+        """Add several findings made elsewhere."""
         for finding in findings:
             self.append(finding)
 
@@ -71,24 +71,24 @@ class FindingList:
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
-        """The findings that do not, sorted."""
+        """The findings that do not stop a run, sorted."""
         return sort_findings(self._warnings)
 
     @property
     def full(self) -> bool:
-        """Whether there are so many errors that looking for more is of no use."""
+        """Whether the limit of errors is reached, so that looking for more is pointless."""
         return len(self._errors) >= MAX_FINDINGS
 
     @property
     def warned(self) -> bool:
-        """Whether no more warnings are kept."""
+        """Whether the limit of warnings is reached."""
         return len(self._warnings) >= MAX_FINDINGS
 
 
 def finding_at(
     rule: str, span: Span, message: str, *, key_path: str = "", suggestion: str | None = None
 ) -> Finding:
-    """An error that shows the span's line and underlines the span."""
+    """Return an error that shows the span's line and underlines the span."""
     return Finding(
         rule=rule,
         key_path=key_path,
@@ -101,7 +101,7 @@ def finding_at(
 
 
 def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings by file, line and column; whole-file faults come first."""
+    """Return the findings sorted by file, line and column; whole-file faults come first."""
     return tuple(
         sorted(
             findings,
@@ -111,9 +111,10 @@ def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that the user most likely meant, or None when none is near.
+    """Return the known word that the user most likely meant, or None if none is close.
 
-    Of very many, only some that begin alike are looked at, as comparing takes its time.
+    Of more than 1,000 known words, only those that start with the same two letters are compared,
+    because comparing is slow.
     """
     wanted = word[:_MAX_NAME].lower()
     by_lower = {name.lower(): name for name in known}

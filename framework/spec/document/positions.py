@@ -1,4 +1,4 @@
-"""The YAML document as a tree whose nodes know their position, and each key path's position."""
+"""The YAML document as a tree of nodes with positions, and the position of each key path."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalarNode:
-    """One value.
+    """One scalar value.
 
     Attributes:
-        text: what was written, without its quotes.
-        value: what it means.
-        plain: whether it was written without quotes, and not as a block.
-        span: where.
+        text: the text as written, without its quotes.
+        value: the parsed value.
+        plain: whether it was written without quotes and not as a block.
+        span: its position.
     """
 
     text: str
@@ -42,7 +42,7 @@ class ScalarNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One `key: value`; the key is always text."""
+    """One `key: value` pair; the key is always text."""
 
     key: ScalarNode
     value: Node
@@ -55,14 +55,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapNode:
-    """A mapping in the order of the file, each key once; `flow` means written as `{}`."""
+    """A mapping in file order with unique keys; `flow` means written as `{}`."""
 
     entries: tuple[Entry, ...]
     flow: bool
     span: Span
 
     def get(self, name: str) -> Entry | None:
-        """The entry of that key, or None."""
+        """Return the entry with that key, or None."""
         return next((entry for entry in self.entries if entry.name == name), None)
 
 
@@ -79,14 +79,14 @@ Node = ScalarNode | MapNode | ListNode
 
 
 def child_path(parent: str, step: str | int) -> str:
-    """The dotted path of a child: `bootstrap.rules[0].mode`."""
+    """Return the dotted path of a child, such as `bootstrap.rules[0].mode`."""
     if isinstance(step, int):
         return f"{parent}[{step}]"
     return f"{parent}.{step}" if parent else step
 
 
 def children(node: Node, path: str) -> Iterator[tuple[str, Span | None, Node]]:
-    """Path, span of the key (None in a list) and node of each direct child."""
+    """Yield path, key span (None in a list) and node of each direct child."""
     if isinstance(node, MapNode):
         for entry in node.entries:
             yield child_path(path, entry.name), entry.key.span, entry.value
@@ -95,15 +95,15 @@ def children(node: Node, path: str) -> Iterator[tuple[str, Span | None, Node]]:
             yield child_path(path, index), None, item
 
 
-_OF_A_KEY = "[key]"  # pydantic's last step of a fault in a mapping's key
+_OF_A_KEY = "[key]"  # the last step of pydantic's location for a fault in a mapping's key
 _LAST_STEP = re.compile(r"(?:\.[^.\[\]]*|\[[0-9]+\]|^[^.\[\]]+)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Positions:
-    """Looks up dotted key paths such as `bootstrap.rules[0].mode`.
+    """Positions of dotted key paths such as `bootstrap.rules[0].mode`.
 
-    A path that is not in the document is looked up at its nearest ancestor that is.
+    A path that is not in the document resolves to its nearest existing ancestor.
     """
 
     source: SourceText
@@ -113,31 +113,31 @@ class Positions:
 
     @classmethod
     def of(cls, source: SourceText, root: Node | None) -> Positions:
-        """The positions of a whole document."""
+        """Return the positions of a whole document."""
         positions = cls(source=source, root=root)
         if root is not None:
             positions._add("", None, root)
         return positions
 
     def _add(self, path: str, key: Span | None, node: Node) -> None:
-        """Index the node and all below it; the walker bounds the depth."""
+        """Index the node and everything below it; the walker bounds the depth."""
         self._keys[path], self._nodes[path] = key, node
         for below, below_key, child in children(node, path):
             self._add(below, below_key, child)
 
     def where(self, key_path: str) -> Where:
-        """File, line and column of the value at the path, or of its nearest ancestor."""
+        """Return file, line and column of the value at the path, or of its nearest ancestor."""
         return self.span(key_path).where
 
     def finding(
         self, rule: str, key_path: str, message: str, *, suggestion: str | None = None
     ) -> Finding:
-        """An error about the value at the path, ready for a code frame."""
+        """Return an error about the value at the path, ready for a code frame."""
         span = self.span(key_path)
         return finding_at(rule, span, message, key_path=key_path, suggestion=suggestion)
 
     def span(self, key_path: str, *, of_key: bool = False) -> Span:
-        """The characters to point at: the value where it stands on one line, else its key."""
+        """Return the characters to point at: the value if it is on one line, else its key."""
         known = self._known(key_path)
         if known is None:
             return Span(source=self.source, line=1, column=1, end_line=1, end_column=2)
@@ -149,9 +149,10 @@ class Positions:
         return node.span if known else _first_line(self.source)
 
     def part(self, key_path: str, offset: int, length: int) -> Span:
-        """The characters at the offset of the text at the path; the whole where they are hidden.
+        """Return the span of a part of the text at the path, or the whole if it cannot be located.
 
-        They are where the text stands in the file in other letters: folded, escaped, referred to.
+        It cannot be located if the file spells the text differently: folded, escaped, or with a
+        reference.
         """
         span, node = self.span(key_path), self._nodes.get(key_path)
         if not isinstance(node, ScalarNode) or "${" in node.text:
@@ -169,27 +170,27 @@ class Positions:
         return replace(span, line=line, column=first, end_line=line, end_column=first + length)
 
     def has(self, key_path: str) -> bool:
-        """Whether the document says anything at exactly this path."""
+        """Return whether the document has a value at exactly this path."""
         return key_path in self._nodes
 
     def is_foreign(self, key_path: str) -> bool:
-        """Whether the key at exactly this path stands in another file."""
+        """Return whether the key at exactly this path is in another file."""
         key = self._keys.get(key_path)
         return key is not None and key.source is not self.source
 
     def node(self, key_path: str) -> Node | None:
-        """The node at exactly this path, or None."""
+        """Return the node at exactly this path, or None."""
         return self._nodes.get(key_path)
 
     def mentions(self, text: str) -> bool:
-        """Whether some value of the document is written with the text in it."""
+        """Return whether any value of the document is written with the text in it."""
         scalars = (node for node in self._nodes.values() if isinstance(node, ScalarNode))
         return any(text in node.text for node in scalars)
 
     def path_of(self, steps: Sequence[str | int]) -> str:
-        """The dotted path that a validator's location means.
+        """Return the dotted path of a validator's location.
 
-        Steps that the document does not have are left out (the tag of a union), but for the
+        Steps that the document does not have, such as the tag of a union, are dropped, except the
         last, which may be a missing field. A number in a mapping counts its entries.
         """
         path, node = "", self.root
@@ -203,7 +204,7 @@ class Positions:
         return path
 
     def _known(self, key_path: str) -> str | None:
-        """The longest part of the path that the document has; None in an empty document."""
+        """Return the longest existing prefix of the path; None in an empty document."""
         while key_path not in self._nodes:
             if not key_path:
                 return None
@@ -213,7 +214,7 @@ class Positions:
 
 
 def _child(node: Node | None, step: str | int) -> tuple[str | int, Node] | None:
-    """Name and node of the child, or None where there is no such child."""
+    """Return name and node of the child, or None if there is none."""
     if isinstance(node, MapNode) and isinstance(step, str):
         entry = node.get(step)
         return (entry.name, entry.value) if entry else None
@@ -226,11 +227,10 @@ def _child(node: Node | None, step: str | int) -> tuple[str | int, Node] | None:
 
 
 def _stands_alone(node: Node) -> bool:
-    """Whether the value is short enough to be underlined itself."""
+    """Return whether the value is on one line and can be underlined itself."""
     one_line = node.span.line == node.span.end_line and node.span.column < node.span.end_column
     return one_line and (isinstance(node, ScalarNode) or node.flow)
 
 
 def _first_line(source: SourceText) -> Span:
-    """The start of the file."""
     return Span(source=source, line=1, column=1, end_line=1, end_column=2)

@@ -5,8 +5,8 @@
     ${secret.token}   a secret; never shown, read only when it is used
     $${               the two characters ${ themselves
 
-They are resolved after parsing, once, and never again in what they gave. A scalar that is nothing
-but one reference takes the type of its value; inside other text the value becomes text.
+They are resolved once, after parsing; a resolved value is not scanned again. A scalar that is a
+single reference takes the type of its value; inside other text the value becomes text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from framework.spec.document.scalars import ScalarValue, core_scalar
 __all__ = ["KINDS", "BadReference", "LooseText", "Reference", "Variable", "split_references"]
 
 KINDS = ("var", "env", "secret")
-"""The namespaces that a reference may name."""
+"""The namespaces of references."""
 
 _TOKEN = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
 _BODY = re.compile(rf"({'|'.join(KINDS)})\.([A-Za-z_][A-Za-z0-9_]*)")
@@ -29,15 +29,15 @@ _LOOSE_BODY = re.compile(r"\s*(\w+)\s*[.:]\s*(\w+)\s*")
 
 
 class LooseText(str):
-    """Text from the command line or the environment, where nobody can say its type.
+    """Text from the command line or the environment, whose type is unknown.
 
-    A field that wants a number or a boolean reads it as an unquoted scalar would be read.
+    A field that wants a number or a boolean parses it like an unquoted scalar.
     """
 
     __slots__ = ()
 
     def typed(self) -> ScalarValue:
-        """What the text would mean unquoted in YAML; the text itself where that overflows."""
+        """Return the text's value as an unquoted YAML scalar; the text itself on overflow."""
         try:
             return core_scalar(self)
         except OverflowError:
@@ -57,7 +57,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadReference:
-    """A `${…}` that is none; `suggestion` is the likely right spelling or None."""
+    """A malformed `${…}`; `suggestion` is the likely spelling or None."""
 
     written: str
     suggestion: str | None
@@ -65,7 +65,7 @@ class BadReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variable:
-    """One variable: what it means, and how it is stored (`env` and `secret` stay as written)."""
+    """One variable: its value, and the form that is stored (`env` and `secret` stay as written)."""
 
     value: object
     stored: object
@@ -74,9 +74,9 @@ class Variable:
 def split_references(
     text: str, variables: Mapping[str, Variable]
 ) -> Iterator[str | Reference | BadReference]:
-    """The text cut at its references, in order; `$${` arrives as the text `${`.
+    """Yield the text split at its references, in order; `$${` becomes the text `${`.
 
-    `variables` are the known ones, for suggestions only.
+    `variables` are the known ones, used for suggestions only.
     """
     end = 0
     for token in _TOKEN.finditer(text):
@@ -92,7 +92,7 @@ def split_references(
 
 
 def _reference(token: re.Match[str], variables: Mapping[str, Variable]) -> Reference | BadReference:
-    """The reference that the token is, or why it is none."""
+    """Return the reference in the token, or a `BadReference` if it is malformed."""
     inside = token.group(1)
     if inside is None:
         return BadReference(written=token.group(), suggestion="$${")
@@ -103,7 +103,7 @@ def _reference(token: re.Match[str], variables: Mapping[str, Variable]) -> Refer
 
 
 def _likely(inside: str, variables: Mapping[str, Variable]) -> str | None:
-    """What the author of a malformed reference meant, if it can be known."""
+    """Return the likely spelling of a malformed reference, or None."""
     loose = _LOOSE_BODY.fullmatch(inside)
     if loose:
         kind = nearest(loose.group(1), KINDS)

@@ -1,7 +1,7 @@
-"""Tree of nodes -> plain data, with references put in.
+"""Tree of nodes -> plain data with references resolved.
 
-Two trees come out of one pass: the values that a run works with, and the values that may be
-stored and shown, in which `${env.X}` and `${secret.x}` stay as written.
+One pass makes two trees: the values that a run works with, and the values that may be stored and
+shown, in which `${env.X}` and `${secret.x}` stay as written.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from framework.spec.document.source import MAX_BYTES, Span
 __all__ = ["Resolver", "Scope", "text_within"]
 
 _MAY_BE_NULL = re.compile(r"tests\[[0-9]+\]\.(?:table|given|expect\.[a-z]+)\[[0-9]+\][.\[]")
-"""Values in the rows of tests; anywhere else a field without a value is a slip."""
+"""Values in the rows of tests; anywhere else a field without a value is a mistake."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What references may name.
+    """The names that references may use.
 
     Attributes:
         variables: the defined variables.
-        other_targets: for a variable that only targets not chosen define, their names.
-        in_project: whether the text stands in the project file's variables, where `${var.x}`
-            has no meaning yet.
+        other_targets: by variable that only other targets define, the names of those targets.
+        in_project: whether the text is in the project file's variables, where `${var.x}` is
+            not allowed.
     """
 
     variables: Mapping[str, references.Variable]
@@ -48,9 +48,9 @@ class Resolver:
     findings: FindingList
 
     def resolve(self, node: Node, path: str = "", key: Span | None = None) -> references.Variable:
-        """The node's value and its storable twin.
+        """Return the node's value and its storable form.
 
-        A scalar at fault is noted and gives its own text, so that the rest can be checked.
+        A faulty scalar is reported and keeps its own text, so that the rest can be checked.
         """
         if isinstance(node, ScalarNode):
             return self._scalar(node, path, key)
@@ -63,7 +63,7 @@ class Resolver:
         return references.Variable(value=dict(pairs), stored=dict(twins))
 
     def _scalar(self, node: ScalarNode, path: str, key: Span | None) -> references.Variable:
-        """One scalar; a single whole reference keeps the type of what it names."""
+        """Return one scalar's value; a single whole reference keeps its type."""
         if node.value is None and not _MAY_BE_NULL.match(path):
             self.findings.add("spec/empty-value", key or node.span, "has no value", key_path=path)
         if "${" not in node.text or self.findings.full:
@@ -92,7 +92,7 @@ class Resolver:
     def _is_too_long(
         self, parts: list[references.Variable | str], node: ScalarNode, path: str
     ) -> bool:
-        """Whether the text would be longer than a whole file may be, which is noted."""
+        """Return whether the text would be longer than a whole file may be; report it if so."""
         values = (part if isinstance(part, str) else part.value for part in parts)
         length = sum(len(value) for value in values if isinstance(value, str))
         too_long = length > MAX_BYTES and len(parts) > 1
@@ -102,7 +102,7 @@ class Resolver:
         return too_long
 
     def _fault(self, reference: references.Reference) -> tuple[str, str, str | None] | None:
-        """Rule, message and suggestion where the reference names nothing."""
+        """Return rule, message and suggestion if the reference is undefined."""
         if reference.kind == "var":
             return self._variable_fault(reference.name)
         if reference.kind == "env" and reference.name not in os.environ:
@@ -113,7 +113,7 @@ class Resolver:
         return None
 
     def _variable_fault(self, name: str) -> tuple[str, str, str | None] | None:
-        """Rule, message and suggestion where no such variable is defined."""
+        """Return rule, message and suggestion if the variable is not defined."""
         if self.scope.in_project:
             message = "a variable of the project file may not be built from another one"
             return "spec/nested-variable", message, None
@@ -130,7 +130,7 @@ class Resolver:
     def _named(
         self, reference: references.Reference, node: ScalarNode, path: str
     ) -> references.Variable:
-        """What a sound reference stands for."""
+        """Return the value of a valid reference."""
         name = reference.name
         if reference.kind == "var":
             return self.scope.variables[name]
@@ -146,13 +146,13 @@ class Resolver:
 
 
 def _malformed(piece: references.BadReference) -> tuple[str, str, str | None]:
-    """Rule, message and suggestion for a reference that cannot be read."""
+    """Return rule, message and suggestion for a malformed reference."""
     message = f"`{piece.written}` is not a reference: write ${{var.x}}, ${{env.X}} or ${{secret.x}}"
     return "spec/bad-reference", message, piece.suggestion
 
 
 def _joined(parts: list[references.Variable | str]) -> references.Variable:
-    """One value of all parts: the single reference itself, or text, secret if a part is."""
+    """Return the parts as one value: a single reference itself, else text, secret if a part is."""
     if len(parts) == 1 and isinstance(parts[0], references.Variable):
         return parts[0]
     values = [p if isinstance(p, str) else p.value for p in parts]
@@ -168,15 +168,15 @@ def _joined(parts: list[references.Variable | str]) -> references.Variable:
 
 
 def _escaped(text: str) -> str:
-    """Literal text as a spec writes it."""
+    """Return literal text escaped for a spec."""
     return text.replace("${", "$${")
 
 
 def text_within(value: object) -> str:
-    """A variable's value inside other text."""
+    """Return a variable's value as it appears inside other text."""
     return value if isinstance(value, str) else scalar_text(_scalar_value(value))
 
 
 def _scalar_value(value: object) -> ScalarValue:
-    """The value, which the project file has already been checked to be a scalar."""
+    """Narrow the type of a value that the project file has already checked to be a scalar."""
     return value if isinstance(value, str | int | float) else None

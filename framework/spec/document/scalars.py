@@ -1,7 +1,7 @@
-"""What an unquoted YAML scalar means.
+"""The meaning of an unquoted YAML scalar.
 
-The YAML 1.2 core schema, and stricter where a reader could be misled: what looks like text
-stays text. So `no`, `on`, `12:30`, `010`, `1_000` and `2026-10-01` are text. Only these are not:
+The YAML 1.2 core schema, but stricter where a reader could be misled: what looks like text stays
+text. So `no`, `on`, `12:30`, `010`, `1_000` and `2026-10-01` are text. Only these are not:
 
     null     null  Null  NULL  ~  and nothing at all
     boolean  true  True  TRUE  false  False  FALSE
@@ -17,7 +17,7 @@ import re
 __all__ = ["ScalarValue", "core_scalar", "quoted", "scalar_text"]
 
 ScalarValue = str | int | float | bool | None
-"""What a scalar can be after parsing."""
+"""The types of a parsed scalar."""
 
 _WORDS: dict[str, bool | float | None] = {
     "": None,
@@ -37,7 +37,7 @@ _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
 
 
 def core_scalar(text: str) -> ScalarValue:
-    """The value of an unquoted scalar.
+    """Return the value of an unquoted scalar.
 
     Raises:
         OverflowError: an integer outside 64 bits, or a decimal that no float can hold.
@@ -55,7 +55,7 @@ def core_scalar(text: str) -> ScalarValue:
 
 
 def _integer(text: str) -> int:
-    """The integer; digits are counted first, so that no long text is ever converted."""
+    """Return the integer; checks the number of digits first, to avoid converting long text."""
     if len(text) > _MAX_DIGITS:
         raise OverflowError(text)
     base = {"0x": 16, "0o": 8}.get(text[:2], 10)
@@ -66,7 +66,7 @@ def _integer(text: str) -> int:
 
 
 def scalar_text(value: ScalarValue) -> str:
-    """The value as it would be written in YAML: `true`, `8`, `0.5`; null is empty."""
+    """Return the value as YAML writes it: `true`, `8`, `0.5`; null is empty."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -75,7 +75,7 @@ def scalar_text(value: ScalarValue) -> str:
 
 
 def quoted(text: str) -> str:
-    """The text as YAML that is read back as the same text; quoted only where it must be."""
+    """Return the text as a YAML scalar that parses as the same text, quoted only if it must be."""
     if _PLAIN.fullmatch(text) and text not in _WORDS:
         return text
     return "'" + text.replace("'", "''") + "'"

@@ -13,14 +13,14 @@ from framework.spec.document.source import read_regular
 __all__ = ["NOT_ALLOWED_HERE", "SECRETS_FOLDER", "Secret", "SecretName", "secret_is_known"]
 
 SECRETS_FOLDER = Path("/run/secrets")
-"""Where container platforms mount secrets, one file each; `RUN_PIPELINE_SECRETS` names another."""
+"""Where container platforms mount secrets, one file each; `RUN_PIPELINE_SECRETS` overrides it."""
 
 _MAX_BYTES = 1_000_000
 
 NOT_ALLOWED_HERE = (
-    "a secret may stand only in `spark.conf` and `source.options`, since everything else is stored"
+    "a secret is allowed in `spark.conf` and `source.options` only; everything else is stored"
 )
-"""What is wrong with a secret in any other place."""
+"""The message for a secret in any other place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +34,8 @@ class SecretName:
 class Secret:
     """Text that holds at least one secret; `repr` and `str` are `***`.
 
-    It keeps names, not values: the secret itself is read only by `reveal`, at the moment of use,
-    so no plan, log, dump or exception can hold it.
+    It holds names, not values: only `reveal` reads the secret, at the moment of use, so no plan,
+    log, dump or exception can hold it.
 
     Attributes:
         parts: the text in order, secrets by name.
@@ -54,21 +54,21 @@ class Secret:
         return "***"
 
     def reveal(self) -> str:
-        """The text with the secrets in it.
+        """Return the text with the secrets in it.
 
         Raises:
-            PlanError: `spec/undefined-secret`, no such secret is to be had.
+            PlanError: `spec/undefined-secret`, a secret is not set.
         """
         return "".join(p if isinstance(p, str) else _read(p.name) for p in self.parts)
 
 
 def secret_is_known(name: str) -> bool:
-    """Whether `reveal` would find the secret now; its value is not read."""
+    """Return whether `reveal` would find the secret now; its value is not read."""
     return _variable(name) in os.environ or _file(name).is_file()
 
 
 def _read(name: str) -> str:
-    """The secret from its environment variable, or else from its file without the line end."""
+    """Return the secret from its environment variable, else its file minus the last newline."""
     value = os.environ.get(_variable(name))
     if value is not None:
         return value
@@ -79,15 +79,15 @@ def _read(name: str) -> str:
             "spec/undefined-secret",
             f"the secret `{name}` is not set",
             where=Where(),
-            remedy=f"Set {_variable(name)}, or put it into the file {_file(name)}.",
+            remedy=f"Set {_variable(name)}, or write it to the file {_file(name)}.",
         ) from error
 
 
 def _variable(name: str) -> str:
-    """The environment variable that may hold the secret."""
+    """Return the name of the environment variable for the secret."""
     return f"RUN_PIPELINE_SECRET_{name.upper()}"
 
 
 def _file(name: str, environ: Mapping[str, str] = os.environ) -> Path:
-    """The file that may hold the secret."""
+    """Return the path of the file for the secret."""
     return Path(environ.get("RUN_PIPELINE_SECRETS", SECRETS_FOLDER)) / name

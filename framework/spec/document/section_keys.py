@@ -1,4 +1,4 @@
-"""Names that a spec may use besides those that are built: future sections and old spellings."""
+"""Section and field names that are accepted but not current: future sections and old spellings."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ SECTIONS_NOT_BUILT = {
     "maintenance": "compaction, cleaning, clustering",
     "catalog": "registration in a metastore",
 }
-"""Sections that later versions bring, and what they will be for."""
+"""Sections of later versions, and their purpose."""
 
 
 def with_options_as_text(root: MapNode) -> MapNode:
-    """The document with `source.options` as text: `0.10` stays `0.10`, and does not become 0.1."""
+    """Return the document with `source.options` as text, so that `0.10` does not become 0.1."""
     return _changed(root, "source", _with_text)
 
 
 def _with_text(source: Node) -> Node:
-    """The section with its options as text."""
     return _changed(source, "options", _texts) if isinstance(source, MapNode) else source
 
 
 def _changed(node: MapNode, name: str, change: Callable[[Node], Node]) -> MapNode:
-    """The mapping with the value of that name changed."""
+    """Return the mapping with `change` applied to the value of that name."""
     entries = (
         replace(entry, value=change(entry.value)) if entry.name == name else entry
         for entry in node.entries
@@ -37,7 +36,7 @@ def _changed(node: MapNode, name: str, change: Callable[[Node], Node]) -> MapNod
 
 
 def _texts(options: Node) -> Node:
-    """The mapping with its numbers and booleans as text; what has no value stays without."""
+    """Return the mapping with its numbers and booleans as text; an empty value stays empty."""
     if not isinstance(options, MapNode):
         return options
     entries = (replace(entry, value=_text(entry.value)) for entry in options.entries)
@@ -45,14 +44,13 @@ def _texts(options: Node) -> Node:
 
 
 def _text(node: Node) -> Node:
-    """A number or a boolean as its text."""
     if isinstance(node, ScalarNode) and isinstance(node.value, int | float):
         return replace(node, value=node.text)
     return node
 
 
 def without_unbuilt(root: MapNode, findings: FindingList) -> MapNode:
-    """The document without sections that are not built yet, each of which is a finding."""
+    """Return the document without sections that are not built yet; report each of them."""
     kept = []
     for entry in root.entries:
         purpose = SECTIONS_NOT_BUILT.get(entry.name)
@@ -66,7 +64,7 @@ def without_unbuilt(root: MapNode, findings: FindingList) -> MapNode:
 
 
 def in_current_names(root: MapNode, findings: FindingList) -> MapNode:
-    """The document with `table.precombine` as `table.ordering`, which is a warning."""
+    """Return the document with `table.precombine` renamed to `table.ordering`, with a warning."""
     table = root.get("table")
     if table is None or not isinstance(table.value, MapNode):
         return root
@@ -94,12 +92,11 @@ def in_current_names(root: MapNode, findings: FindingList) -> MapNode:
 
 
 def _columns(value: Node) -> ListNode:
-    """A single column as a list of one."""
+    """Return the columns as a list; a single column becomes a list of one."""
     if isinstance(value, ListNode):
         return value
     return ListNode(items=(value,), flow=True, span=value.span)
 
 
 def _names(columns: ListNode) -> list[str]:
-    """The columns' names as written."""
     return [item.text for item in columns.items if isinstance(item, ScalarNode)]

@@ -1,7 +1,7 @@
 """The text of one spec file, read safely, and positions in it.
 
-A FIFO or a device can make `open` or `read` wait for ever, so only regular files are read (links
-are followed), and only up to a bound.
+`open` or `read` may wait forever on a FIFO or a device, so only regular files are read (links are
+followed), and only up to a size limit.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ _KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
-# Opening a FIFO waits for a writer, and opening a terminal may take it over.
+# Opening a FIFO waits for a writer; opening a terminal may make it the controlling one.
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class NotRegularError(OSError):
-    """What has the name is no regular file; `strerror` says what it is."""
+    """The path is not a regular file; `strerror` says what it is."""
 
 
 class TooBigError(OSError):
-    """The file has more bytes than may be read."""
+    """The file is larger than the limit."""
 
 
 def read_regular(path: Path, max_bytes: int) -> bytes:
-    """The whole content of a regular file of at most `max_bytes` bytes; never waits for a writer.
+    """Return the content of a regular file of at most `max_bytes` bytes, without ever blocking.
 
     Raises:
         NotRegularError: it is a folder, a FIFO, a socket or a device; no device is opened.
@@ -56,7 +56,7 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
     _check_kind(path, path.stat().st_mode)
     handle = os.open(path, _FLAGS)
     with os.fdopen(handle, "rb") as stream:
-        _check_kind(path, os.fstat(handle).st_mode)  # another file may have the name since
+        _check_kind(path, os.fstat(handle).st_mode)  # the path may be another file by now
         content = stream.read(max_bytes + 1)
     if len(content) > max_bytes:
         raise TooBigError(errno.EFBIG, f"is larger than {max_bytes:,} bytes", str(path))
@@ -64,7 +64,7 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
 
 
 def _check_kind(path: Path, mode: int) -> None:
-    """Refuse what is no regular file."""
+    """Raise `NotRegularError` unless the mode is that of a regular file."""
     kind = stat.S_IFMT(mode)
     if kind != stat.S_IFREG:
         message = f"it is {_KINDS.get(kind, 'of an unknown kind')}, not a regular file"
@@ -72,7 +72,7 @@ def _check_kind(path: Path, mode: int) -> None:
 
 
 MAX_BYTES = 1_000_000
-"""A spec larger than this is refused unread: nobody wrote it by hand."""
+"""A larger spec is refused unread: no one wrote it by hand."""
 
 _LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 _FOREIGN = re.compile(
@@ -103,13 +103,13 @@ class SourceText:
 
     @classmethod
     def of(cls, file: str, text: str) -> SourceText:
-        """The text cut into lines where the YAML scanner cuts them."""
+        """Return the text split into lines where the YAML scanner splits them."""
         return cls(file=file, text=text, lines=tuple(_LINE_BREAK.split(text)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """Characters of one file; lines and columns count from 1, the end column is exclusive."""
+    """A range of characters in one file; lines and columns from 1, the end column exclusive."""
 
     source: SourceText
     line: int
@@ -119,34 +119,34 @@ class Span:
 
     @property
     def text(self) -> str | None:
-        """The first line of the span, whole; None past the end of the file."""
+        """The whole first line of the span; None past the end of the file."""
         lines = self.source.lines
         return lines[self.line - 1] if self.line <= len(lines) else None
 
     @property
     def length(self) -> int:
-        """Characters to underline on the first line; at least 1."""
+        """The number of characters to underline on the first line; at least 1."""
         end = self.end_column if self.end_line == self.line else len(self.text or "") + 1
         return max(1, end - self.column)
 
     @property
     def where(self) -> Where:
-        """The start of the span as an error's place."""
+        """The start of the span as an error location."""
         return Where(file=self.source.file, line=self.line, column=self.column)
 
 
 def one_finding(
     rule: str, message: str, where: Where, *, suggestion: str | None = None
 ) -> SpecError:
-    """A `SpecError` with a single finding that no line of text can be shown for."""
+    """Return a `SpecError` with a single finding that has no source line to show."""
     found = Finding(rule=rule, key_path="", where=where, message=message, suggestion=suggestion)
     return SpecError((found,))
 
 
 def read_source(path: Path) -> SourceText:
-    """The file as UTF-8 text without byte order mark and control characters.
+    """Return the file as UTF-8 text without byte order mark and control characters.
 
-    Only a regular file is read; a FIFO or a device is refused and not waited for.
+    Only a regular file is read; a FIFO or a device is refused without waiting.
 
     Raises:
         SpecError: one finding, `spec/unreadable-file`, `spec/file-too-big`,
@@ -167,7 +167,7 @@ def read_source(path: Path) -> SourceText:
     foreign = _FOREIGN.search(text)
     if foreign:
         line, column = _position(text[: foreign.start()])
-        message = f"the character U+{ord(foreign.group()):04X} may not stand in a spec"
+        message = f"the character U+{ord(foreign.group()):04X} is not allowed in a spec"
         raise one_finding(
             "spec/control-character", message, Where(file=file, line=line, column=column)
         )
@@ -175,10 +175,10 @@ def read_source(path: Path) -> SourceText:
 
 
 def _decode(content: bytes, file: str) -> str:
-    """The bytes as text; `SpecError` where they are not plain UTF-8."""
+    """Return the bytes as text; raise `SpecError` if they are not plain UTF-8."""
     start = Where(file=file, line=1, column=1)
     if content.startswith(_UTF8_MARK):
-        message = "begins with a byte order mark"
+        message = "starts with a byte order mark"
         raise one_finding(
             "spec/byte-order-mark", message, start, suggestion="save as UTF-8 without BOM"
         )
@@ -196,6 +196,6 @@ def _decode(content: bytes, file: str) -> str:
 
 
 def _position(before: str) -> tuple[int, int]:
-    """Line and column, both from 1, of the character that follows the text."""
+    """Return line and column, both from 1, of the character after the text."""
     lines = _LINE_BREAK.split(before)
     return len(lines), len(lines[-1]) + 1

@@ -1,13 +1,13 @@
 """YAML text -> tree of nodes with positions.
 
-This is the only place that reads YAML. It works on libyaml's events and never builds a Python
-object from a tag, so what YAML can do beyond plain data is seen here and refused, each with its
-own rule: anchors, aliases, merge keys, tags, directives, several documents, keys that are not
-text, keys written twice, deep nesting. Scalars get their value by the rules of `scalars`.
+This is the only module that reads YAML. It works on libyaml's events and never builds a Python
+object from a tag. YAML features beyond plain data are refused here, each with its own rule:
+anchors, aliases, merge keys, tags, directives, several documents, non-text keys, duplicate keys,
+deep nesting. The rules of `scalars` give scalars their values.
 
-A reference `${…}` inside `{}` or `[]` is a syntax error in YAML, as its braces open a mapping.
-To name that fault properly, and to find the next one, the braces of references are replaced
-by two private characters of equal width before parsing, and put back into each scalar.
+A reference `${…}` inside `{}` or `[]` is a syntax error in YAML, because its braces open a mapping.
+To report that fault precisely, and to find the next one, the braces of references are replaced by
+two private characters of equal width before parsing, and restored in each scalar.
 """
 
 from __future__ import annotations
@@ -36,12 +36,11 @@ _TAB_INDENT = re.compile(r" *\t")
 
 
 def parse(source: SourceText, findings: FindingList, at: str = "") -> Node | None:
-    """The document as a tree, or None where it is empty or cannot be read at all.
+    """Return the document as a tree, or None if it is empty or cannot be parsed.
 
-    `at` is the key path that the document stands for in another one.
-
-    Every fault is added to `findings`. After a fault that leaves the structure clear (a duplicate
-    key, an anchor, …) the tree is still returned, without the faulty part.
+    `at` is the key path of the document within another one. Every fault is added to `findings`.
+    After a fault that leaves the structure clear (a duplicate key, an anchor, …) the tree is still
+    returned, without the faulty part.
     """
     masked = _REFERENCE.sub(rf"${_OPEN}\1{_CLOSE}", source.text)
     try:
@@ -54,22 +53,22 @@ def parse(source: SourceText, findings: FindingList, at: str = "") -> Node | Non
 
 
 def _note_syntax(source: SourceText, error: MarkedYAMLError, findings: FindingList) -> None:
-    """Add the parser's own complaint, or that of a tab where it is the cause."""
+    """Report the parser's error, or a tab indent if that caused it."""
     line, column = _problem(source, error)
     text = source.lines[line - 1]
     tab = _TAB_INDENT.match(text)
     column = tab.end() if tab else column
     span = Span(source=source, line=line, column=column, end_line=line, end_column=column + 1)
     if tab:
-        suggestion = "indent by spaces, two a level"
-        findings.add("spec/yaml-tab", span, "indented by a tab", suggestion=suggestion)
+        suggestion = "indent with two spaces per level"
+        findings.add("spec/yaml-tab", span, "indented with a tab", suggestion=suggestion)
         return
     context = f" {error.context}" if error.context else ""
     findings.add("spec/yaml-syntax", span, f"not YAML: {error.problem}{context}")
 
 
 def _problem(source: SourceText, error: MarkedYAMLError) -> tuple[int, int]:
-    """Line and column to show: where the parser stopped, or what it was in at the file's end."""
+    """Return line and column where the parser stopped, or of its context at the file's end."""
     for mark in (error.problem_mark, error.context_mark):
         if mark and mark.line < len(source.lines) and source.lines[mark.line].strip():
             return mark.line + 1, mark.column + 1
@@ -88,7 +87,7 @@ class _Walker:
     flow: int = 0
 
     def document(self, at: str) -> Node | None:
-        """The first document, at the path; what follows it is a finding."""
+        """Return the first document; report any further one."""
         self.events.get_event()
         if self.events.check_event(events.StreamEndEvent):
             return None
@@ -99,11 +98,11 @@ class _Walker:
         self.events.get_event()
         if not self.events.check_event(events.StreamEndEvent):
             second = self.events.peek_event()
-            self._refuse("many-documents", second, "a second document begins here")
+            self._refuse("many-documents", second, "a second document starts here")
         return root
 
     def _node(self, path: str) -> Node:
-        """The node that begins at the next event."""
+        """Return the node that starts at the next event."""
         event: Any = self.events.get_event()
         if isinstance(event, events.AliasEvent):
             self._refuse("alias", event, f"the alias `*{event.anchor}` is not allowed", path)
@@ -124,14 +123,14 @@ class _Walker:
         return node
 
     def _check_properties(self, event: Any, path: str) -> None:
-        """Refuse an anchor and a tag; the node itself is still read."""
+        """Report an anchor or a tag; the node itself is still read."""
         if event.anchor:
             self._refuse("anchor", event, f"the anchor `&{event.anchor}` is not allowed", path)
         if event.tag:
             self._refuse("tag", event, f"the tag `{event.tag}` is not allowed", path)
 
     def _scalar(self, event: Any, path: str) -> ScalarNode:
-        """The scalar with its value; quoted and block scalars are always text."""
+        """Return the scalar with its value; quoted and block scalars are always text."""
         text = event.value.translate(_UNMASK)
         plain = not event.style
         if plain and self.flow and text != event.value:
@@ -150,7 +149,6 @@ class _Walker:
         return ScalarNode(text=text, value=value, plain=plain, span=self._span(event))
 
     def _list(self, start: Any, path: str) -> ListNode:
-        """The items up to the end of the list."""
         items: list[Node] = []
         while not self.events.check_event(events.SequenceEndEvent):
             items.append(self._node(child_path(path, len(items))))
@@ -158,7 +156,7 @@ class _Walker:
         return ListNode(items=tuple(items), flow=bool(start.flow_style), span=span)
 
     def _mapping(self, start: Any, path: str) -> MapNode:
-        """The entries up to the end of the mapping; a key that is not usable loses its entry."""
+        """Return the mapping up to its end, without the entries whose key is not usable."""
         entries: dict[str, Entry] = {}
         while not self.events.check_event(events.MappingEndEvent):
             key = self._node(path)
@@ -177,7 +175,7 @@ class _Walker:
         return MapNode(entries=tuple(entries.values()), flow=bool(start.flow_style), span=span)
 
     def _note_duplicate(self, first: ScalarNode, second: ScalarNode, path: str) -> None:
-        """Report both lines of a key that is written twice."""
+        """Report a key that is written twice, with the line of the first."""
         message = f"`{second.text}` is written twice, first on line {first.span.line}"
         where = child_path(path, second.text)
         self.findings.add("spec/duplicate-key", second.span, message, key_path=where)
@@ -185,12 +183,12 @@ class _Walker:
     def _refuse(
         self, kind: str, event: Any, message: str, path: str = "", *, suggestion: str | None = None
     ) -> None:
-        """Note what YAML can do and a spec may not."""
+        """Report a YAML feature that a spec may not use."""
         span = self._span(event)
         self.findings.add(f"spec/yaml-{kind}", span, message, key_path=path, suggestion=suggestion)
 
     def _span(self, start: Any, end: Any = None) -> Span:
-        """The characters from the start of one event to the end of another."""
+        """Return the span from the start of one event to the end of another."""
         first, last = start.start_mark, (end or start).end_mark
         return Span(
             source=self.source,
@@ -205,7 +203,7 @@ _NOT_TEXT = ("spec/key-not-text", "a key must be text", None)
 
 
 def _key_fault(key: Node) -> tuple[str, str, str | None] | None:
-    """Rule, message and suggestion where the key cannot be used; None where it can."""
+    """Return rule, message and suggestion if the key cannot be used, else None."""
     if not isinstance(key, ScalarNode):
         return _NOT_TEXT
     if not isinstance(key.value, str):

@@ -1,1 +1,1 @@
-"""What the models cannot say: rules over a whole spec, and over several."""
+"""Rules that models cannot express: over a whole spec, and over several specs."""

@@ -1,7 +1,7 @@
-"""Whether a value of YAML fits a fragment of JSON Schema, and what to say where it does not.
+"""Check a YAML value against a fragment of JSON Schema, and describe what does not fit.
 
-Known are `type`, `enum`, `anyOf`, `items`, `properties`, `required`, bounds, and the formats `date`
-and `date-time`. Values are never shown, only their kind: one may have come from a secret.
+Supported: `type`, `enum`, `anyOf`, `items`, `properties`, `required`, bounds, and the formats
+`date` and `date-time`. Messages never show text, only its kind: it may come from a secret.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _FORMATS: Final = {
 
 
 def misfits(value: object, schema: Mapping[str, object], path: str) -> Iterator[tuple[str, str]]:
-    """Yield the path of each part that does not fit, with a sentence that says why."""
+    """Yield the path of each part that does not fit, with a sentence that explains why."""
     if not _fits_alone(value, schema):
         yield path, f"must be {_wanted(schema)}, is {kind_of(value)}"
     elif isinstance(value, dict):
@@ -56,7 +56,7 @@ def misfits(value: object, schema: Mapping[str, object], path: str) -> Iterator[
 
 
 def moment(text: str) -> datetime | None:
-    """Return the date, or the date and time, that text is; None if it is none."""
+    """Return the text as a date or a date and time; None if it is neither."""
     if _MOMENT.fullmatch(text) is None:
         return None
     try:
@@ -66,7 +66,7 @@ def moment(text: str) -> datetime | None:
 
 
 def kind_of(value: object) -> str:
-    """Return what a value is, in words: a number itself, of all else the kind."""
+    """Return a value in words: a number itself, otherwise its kind."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value}"
     if isinstance(value, list | tuple):
@@ -75,7 +75,7 @@ def kind_of(value: object) -> str:
 
 
 def _fits_alone(value: object, schema: Mapping[str, object]) -> bool:
-    """Whether a value fits, apart from its parts."""
+    """Return whether a value fits, ignoring its parts."""
     choices = _list(schema.get("anyOf"))
     if choices:
         return any(_fits_alone(value, _mapping(choice)) for choice in choices)
@@ -86,7 +86,7 @@ def _fits_alone(value: object, schema: Mapping[str, object]) -> bool:
 
 
 def _within(value: object, schema: Mapping[str, object]) -> bool:
-    """Whether a value of the right kind is within the bounds of its schema."""
+    """Return whether a value of the right kind is within the bounds of its schema."""
     if isinstance(value, str):
         long_enough = len(value) >= _number(schema, "minLength", 0)
         return long_enough and _in_format(value, schema.get("format"))
@@ -100,14 +100,14 @@ def _within(value: object, schema: Mapping[str, object]) -> bool:
 
 
 def _in_format(text: str, wanted: object) -> bool:
-    """Whether text is of the format; GX takes a date for a time, and the other way round."""
+    """Return whether text is of the format; GX accepts a date as a time and vice versa."""
     return wanted is None or moment(text) is not None
 
 
 def _misfits_of_mapping(
     value: Mapping[str, object], schema: Mapping[str, object], path: str
 ) -> Iterator[tuple[str, str]]:
-    """Yield the misfits below a mapping whose keys are known; of another, none."""
+    """Yield the misfits in a mapping; none where the schema does not list its keys."""
     known = _mapping(schema.get("properties"))
     for key in _list(schema.get("required")):
         if key not in value:
@@ -120,7 +120,7 @@ def _misfits_of_mapping(
 
 
 def _wanted(schema: Mapping[str, object]) -> str:
-    """Return in words what fits a schema."""
+    """Return in words what the schema accepts."""
     choices = _list(schema.get("anyOf"))
     if choices:
         return " or ".join(_wanted(_mapping(choice)) for choice in choices)
@@ -133,7 +133,7 @@ def _wanted(schema: Mapping[str, object]) -> str:
 
 
 def _bounds(schema: Mapping[str, object]) -> str:
-    """Return in words the bounds of a schema, "" where it has none."""
+    """Return the bounds of a schema in words, "" if it has none."""
     if "minimum" in schema:
         low, high = schema["minimum"], schema.get("maximum")
         return f" of at least {low:g}" if high is None else f" from {low:g} to {high:g}"
@@ -144,18 +144,17 @@ def _bounds(schema: Mapping[str, object]) -> str:
 
 
 def _mapping(found: object) -> Mapping[str, object]:
-    """Return a part of a schema that is a mapping; an empty one where it is missing."""
     return found if isinstance(found, dict) else {}
 
 
 def _list(found: object) -> list[object]:
-    """Return a part of a schema as a list: a single word is a list of one."""
+    """Return a part of a schema as a list; a single word becomes a list of one."""
     if found is None:
         return []
     return found if isinstance(found, list) else [found]
 
 
 def _number(schema: Mapping[str, object], key: str, default: float) -> float:
-    """Return a bound of a schema, the default where it has none."""
+    """Return a bound of a schema, or the default if it has none."""
     found = schema.get(key, default)
     return found if isinstance(found, int | float) else default

@@ -1,4 +1,4 @@
-"""Faults within a single check or a single test, read as they were written."""
+"""Faults within a single check or a single test, in the data as written."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _RULES = {
 
 
 def expectations() -> Any:
-    """The catalogue of expectations, which is loaded only where a check has one."""
+    """Return the catalogue module, loaded only when a check names an expectation."""
     return importlib.import_module("framework.spec.rules.expectations")
 
 
 def scanned(text: object) -> Scanned | None:
-    """What a predicate names; None where it is none, which is reported elsewhere."""
+    """Return the scanned predicate; None for an invalid one, which is reported elsewhere."""
     try:
         return scan(text) if isinstance(text, str) else None
     except StatementError:
@@ -52,7 +52,7 @@ def scanned(text: object) -> Scanned | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckSemantics(Lookup):
-    """Checks each check of the spec and of all profiles, used or not."""
+    """Validator of each check of the spec and of all profiles, used or not."""
 
     def check(self) -> None:
         """Add every fault to the findings."""
@@ -65,34 +65,32 @@ class CheckSemantics(Lookup):
                 self._note_kinds(path, kinds)
 
     def _note_kinds(self, path: str, kinds: list[CheckKind]) -> None:
-        """A check is one thing."""
+        """Report a check with no kind or with several."""
         names = ", ".join(f"`{kind.value}`" for kind in CheckKind)
         found = " and ".join(f"`{kind.value}`" for kind in kinds) or "none of them"
-        self._note("one-check", path, f"a check has exactly one of {names}; here is {found}")
+        self._note("one-check", path, f"a check has exactly one of {names}; this one has {found}")
 
     def _check_fields(self, path: str, check: Mapping[str, object], kind: CheckKind) -> None:
-        """Every field that is written has a meaning beside the others."""
+        """Report fields that have no effect on a check of this kind."""
         for name, only in _ONLY_WITH.items():
             if name in check and kind is not only:
-                message = (
-                    f"`{name}` has a meaning with `{only.value}` only, not with `{kind.value}`"
-                )
+                message = f"`{name}` works with `{only.value}` only, not with `{kind.value}`"
                 self._note("idle-field", f"{path}.{name}", message)
         if "max_failed" in check and kind is CheckKind.EXPECT_AGGREGATE:
-            message = "`expect_aggregate` is met or not, so there are no failed rows to allow"
+            message = "`expect_aggregate` passes or fails as a whole: it has no failed rows"
             self._note("idle-field", f"{path}.max_failed", message)
         if check.get("on_fail") not in _SPLITTING:
             return
         on_fail = check["on_fail"]
         if kind is not CheckKind.EXPECT:
-            message = f"only the rows of `expect` can be shown one by one, which `{on_fail}` needs"
+            message = f"`{on_fail}` needs single rows, which only `expect` returns"
             self._note("on-fail-mismatch", f"{path}.on_fail", message, OnFail.ABORT.value)
         elif check.get("over") == CheckedRows.TABLE.value:
-            message = f"`{on_fail}` takes rows out before they are written; others stay as they are"
+            message = f"`{on_fail}` removes rows before they are written, not those of the table"
             self._note("idle-field", f"{path}.over", message, CheckedRows.WRITTEN.value)
 
     def _check_texts(self, path: str, check: Mapping[str, object], kind: CheckKind) -> None:
-        """Predicates can be read, and expectations are known."""
+        """Check that predicates parse and expectations exist."""
         if kind in _PREDICATES:
             self._check_predicate(f"{path}.{kind.value}", check[kind.value], kind)
         if "where" in check:
@@ -101,7 +99,6 @@ class CheckSemantics(Lookup):
             self._check_expectation(path, check)
 
     def _check_predicate(self, path: str, text: object, kind: CheckKind) -> None:
-        """One predicate."""
         if not isinstance(text, str) or not text or self.findings.full or self._is_told(path):
             return
         try:
@@ -116,13 +113,13 @@ class CheckSemantics(Lookup):
         self._check_sql(path, text)
 
     def _check_sql(self, path: str, text: str) -> None:
-        """An expression calls allowed functions, and reads the rows that are checked."""
+        """Report functions that are not allowed, and reads other than of the checked rows."""
         for fault in expression_faults(text, (CHECKED_VIEW,))[:MAX_FINDINGS]:
             place = (fault.offset, fault.length)
             self._note_within(fault.rule, path, fault.message, place, fault.suggestion)
 
     def _check_expectation(self, path: str, check: Mapping[str, object]) -> None:
-        """The expectation exists and takes the arguments."""
+        """Report an unknown expectation or wrong arguments."""
         name, arguments = check["gx"], check.get("arguments", {})
         if not isinstance(name, str) or not isinstance(arguments, Mapping):
             return
@@ -139,7 +136,7 @@ class CheckSemantics(Lookup):
             self._check_condition(f"{path}.arguments.row_condition", condition)
 
     def _check_condition(self, path: str, condition: str) -> None:
-        """The rows that an expectation looks at are chosen by SQL as well."""
+        """Check the SQL that selects the rows of an expectation."""
         try:
             self._check_sql(path, condition)
         except StatementError as error:
@@ -147,15 +144,15 @@ class CheckSemantics(Lookup):
 
 
 _GATE: Final = ("duplicate-keys", "null-keys", "taken-keys", "too-many-set-aside")
-"""What refuses a run besides checks."""
+"""Conditions of the audit gate that can refuse a run besides checks."""
 
 _CONTRACT: Final = "columns."
-"""How the names of checks begin that a column's contract means."""
+"""Prefix of the names of checks that come from a column's contract."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecTestSemantics(Lookup):
-    """Checks `tests` across fields."""
+    """Validator of `tests` across fields."""
 
     def check(self) -> None:
         """Add every fault to the findings."""
@@ -167,23 +164,23 @@ class SpecTestSemantics(Lookup):
             path, name = f"tests[{index}]", test.get("name")
             first = seen.setdefault(str(name).lower(), path)
             if first != path and isinstance(name, str):
-                message = f"`{name}` is the name of {first} already"
+                message = f"`{name}` is already the name of {first}"
                 self._note("duplicate-test", f"{path}.name", message)
             self._check_rows(test, path)
             self._check_expected(test.get("expect"), f"{path}.expect")
 
     def _check_rows(self, test: Mapping[str, object], path: str) -> None:
-        """Rows have somewhere to go."""
+        """Report rows that the run could not use."""
         if test.get("table") is not None and self._has("bootstrap") and not self._has("write"):
-            message = "the run begins the table, so there can be no rows in it before"
+            message = "the run creates the table, so it cannot have rows before"
             self._note("rows-not-allowed", f"{path}.table", message)
         deletes = self._at("write", "operation") == WriteOperation.DELETE_PARTITION.value
         if test.get("given") and deletes:
-            message = f"`{WriteOperation.DELETE_PARTITION}` loads nothing, so no row is given"
+            message = f"`{WriteOperation.DELETE_PARTITION}` loads nothing, so `given` must be empty"
             self._note("rows-not-allowed", f"{path}.given", message, "given: []")
 
     def _check_expected(self, expected: object, path: str) -> None:
-        """A run that is refused changes nothing."""
+        """Report expected rows of a run that is refused; such a run changes nothing."""
         if not isinstance(expected, Mapping):
             return
         if not expected:
@@ -201,7 +198,7 @@ def note_unknown_checks(
     positions: Positions,
     findings: FindingList,
 ) -> None:
-    """Add a fault for each name in `refused_by` that can refuse nothing."""
+    """Report each name in `refused_by` that is no check."""
     known = (*(each.fields.name for each in checks), *_GATE)
     for index, test in enumerate(document.tests or ()):
         for place, name in enumerate(test.expect.refused_by or ()):

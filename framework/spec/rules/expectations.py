@@ -1,7 +1,7 @@
-"""What is wrong with a `gx` check before anything runs, as `gx_catalogue.json` knows it.
+"""Faults of a `gx` check that are known before a run, from `gx_catalogue.json`.
 
-The catalogue is made from Great Expectations (`make schemas`), which takes seconds to import; this
-module does not import it. A check is refused here where GX would refuse it, and also where it would
+The catalogue is generated from Great Expectations (`make schemas`), which takes seconds to import;
+this module does not import it. A check is refused here if GX would refuse it, and also if it would
 run and prove nothing, such as a range without bounds.
 """
 
@@ -30,8 +30,8 @@ class ArgumentFault:
     """One fault of a check.
 
     Attributes:
-        argument: path of what is wrong, such as `value_set[2]`; of a missing one its name, and
-            None where the expectation's own name is wrong.
+        argument: path of the fault, such as `value_set[2]`; the name of a missing argument;
+            None if the expectation's own name is wrong.
         rule: `unknown-expectation`, `unknown-argument`, `missing-argument` or `argument-type`.
         message: one sentence, without a full stop.
         suggestion: the right spelling, or None.
@@ -44,9 +44,9 @@ class ArgumentFault:
 
 
 def argument_faults(expectation: str, arguments: Mapping[str, object]) -> list[ArgumentFault]:
-    """Return all that is wrong with a check's expectation and its arguments, as YAML has them.
+    """Return all faults of a check's expectation and its YAML arguments.
 
-    Whether the columns exist is not looked at; see `column_arguments`.
+    Does not check that the columns exist; see `column_arguments`.
     """
     entry = _entry(expectation)
     if entry is None:
@@ -67,8 +67,8 @@ def argument_faults(expectation: str, arguments: Mapping[str, object]) -> list[A
 def column_arguments(expectation: str, arguments: Mapping[str, object]) -> list[tuple[str, str]]:
     """Return the columns that a check needs, each with the path of the argument that names it.
 
-    Left out are those whose being there is what is checked, as by `expect_column_to_exist`, and
-    those that a `row_condition` names.
+    Excludes columns whose existence is the check itself, as in `expect_column_to_exist`, and
+    columns of a `row_condition`.
     """
     entry = _entry(expectation)
     named: list[tuple[str, str]] = []
@@ -82,31 +82,30 @@ def column_arguments(expectation: str, arguments: Mapping[str, object]) -> list[
 
 
 def checks_rows(expectation: str) -> bool:
-    """Whether an expectation judges each row, so that there are bad rows to count and to show."""
+    """Return whether an expectation judges each row, so that bad rows can be counted and shown."""
     entry = _entry(expectation)
     return entry is not None and bool(entry["per_row"])
 
 
 def expectations() -> Mapping[str, str]:
-    """Return all expectations that a check may name, each with what it says, by name."""
+    """Return the descriptions of all expectations that a check may name, by name."""
     return {name: entry["about"] for name, entry in _catalogue()["expectations"].items()}
 
 
 @cache
 def _catalogue() -> dict[str, Any]:
-    """Return the catalogue, read once."""
     found: dict[str, Any] = json.loads(_CATALOGUE.read_text(encoding="utf-8"))
     return found
 
 
 def _entry(expectation: str) -> dict[str, Any] | None:
-    """Return what is known of an expectation, None where it is unknown."""
+    """Return the catalogue entry of an expectation, None if it is unknown."""
     found: dict[str, Any] | None = _catalogue()["expectations"].get(expectation)
     return found
 
 
 def _unknown(expectation: str) -> ArgumentFault:
-    """Return the fault of an expectation that cannot be used here."""
+    """Return the fault of an expectation that is unknown or not supported here."""
     reason = _catalogue()["left_out"].get(expectation)
     if reason is not None:
         return ArgumentFault(
@@ -123,7 +122,7 @@ def _unknown(expectation: str) -> ArgumentFault:
 
 
 def _unknown_argument(expectation: str, name: str, known: Mapping[str, Any]) -> ArgumentFault:
-    """Return the fault of an argument that the expectation does not have."""
+    """Return the fault of an unknown argument."""
     return ArgumentFault(
         argument=name,
         rule="unknown-argument",
@@ -133,7 +132,6 @@ def _unknown_argument(expectation: str, name: str, known: Mapping[str, Any]) -> 
 
 
 def _typed(found: Iterator[tuple[str, str]]) -> list[ArgumentFault]:
-    """Return the faults of values that do not fit."""
     return [
         ArgumentFault(argument=path, rule="argument-type", message=message)
         for path, message in found
@@ -143,7 +141,7 @@ def _typed(found: Iterator[tuple[str, str]]) -> list[ArgumentFault]:
 def _faults_together(
     known: Mapping[str, Any], arguments: Mapping[str, object]
 ) -> list[ArgumentFault]:
-    """Return what is wrong with arguments that are each right."""
+    """Return the faults of arguments that are valid only separately."""
     faults: list[ArgumentFault] = []
     if known.keys() >= set(_BOUNDS):
         faults += _faults_of_bounds(arguments)
@@ -155,7 +153,7 @@ def _faults_together(
 
 
 def _faults_of_bounds(arguments: Mapping[str, object]) -> list[ArgumentFault]:
-    """Return what is wrong with a range: nothing can break it, or nothing can keep it."""
+    """Return the faults of a range that nothing can fail or nothing can pass."""
     low, high = (arguments.get(name) for name in _BOUNDS)
     if low is None and high is None:
         return [
@@ -176,7 +174,7 @@ def _faults_of_bounds(arguments: Mapping[str, object]) -> list[ArgumentFault]:
 
 
 def _kind_of_bound(value: object) -> str:
-    """Return the kind of a bound; only those of one kind can be compared."""
+    """Return the kind of a bound; only bounds of one kind can be compared."""
     read = moment(value) if isinstance(value, str) else None
     if read is None:
         return "number"
@@ -186,12 +184,12 @@ def _kind_of_bound(value: object) -> str:
 
 
 def _bound(value: Any) -> Any:
-    """Return a bound as what it means."""
+    """Return a bound as a comparable value."""
     return moment(value) if isinstance(value, str) else value
 
 
 def _faults_of_format(text: str) -> list[ArgumentFault]:
-    """Return the fault of a format that Python cannot read back."""
+    """Return the fault of a format that Python cannot parse back."""
     try:
         datetime.strptime(_SOME_DAY.strftime(text), text).replace(tzinfo=UTC)
     except ValueError:
@@ -201,7 +199,7 @@ def _faults_of_format(text: str) -> list[ArgumentFault]:
 
 
 def _faults_of_quantiles(ranges: Any) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with quantiles and their ranges."""
+    """Yield the faults of quantiles and their ranges."""
     quantiles, pairs = ranges["quantiles"], ranges["value_ranges"]
     if len(quantiles) != len(pairs):
         yield "quantile_ranges", "`quantiles` and `value_ranges` must be of the same length"

@@ -1,7 +1,7 @@
-"""What a spec takes in from other files: a column contract, and the profiles of the project.
+"""Parts of a spec from other files: a column contract, and the profiles of the project.
 
-Nodes are put into the spec's own tree and keep their own places, so that a fault in them is shown
-where it is written.
+Nodes are inserted into the spec's own tree and keep their positions, so that a fault in them is
+shown where it is written.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ PROFILES = "profiles"
 
 
 def with_profiles(root: MapNode, profiles: Entry | None) -> MapNode:
-    """The spec with the project's profiles, unless it has a field of that name, which is a fault.
+    """Return the spec with the project's profiles added, unless it has such a field itself.
 
-    They are there for positions and references alone: a spec's model has no such field.
+    The profiles serve positions and references only: a spec's model has no such field, so one that
+    the spec writes is a fault.
     """
     if profiles is None or root.get(PROFILES) is not None:
         return root
@@ -38,10 +39,10 @@ def with_profiles(root: MapNode, profiles: Entry | None) -> MapNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnsFile:
-    """Reads the file that `table.columns` names, of the spec at `spec`.
+    """Reader of the file that `table.columns` of the spec at `spec` names.
 
-    It may lie anywhere, but only a file whose name ends in `.columns.yml`, links followed, is read:
-    so a spec that somebody else wrote cannot have any other file of the machine shown.
+    It may be anywhere, but its name must end in `.columns.yml` after following links. So a foreign
+    spec cannot display any other file of the machine.
     """
 
     spec: Path
@@ -49,7 +50,7 @@ class ColumnsFile:
     findings: FindingList
 
     def put_into(self, root: MapNode) -> MapNode:
-        """The spec with the file's mapping in the place of its path; a fault leaves the path."""
+        """Return the spec with the file's mapping in place of its path, which a fault keeps."""
         table = root.get("table")
         columns = table.value.get("columns") if table and isinstance(table.value, MapNode) else None
         if table is None or columns is None or not isinstance(columns.value, ScalarNode):
@@ -63,15 +64,15 @@ class ColumnsFile:
         return replace(root, entries=tuple(changed if e is table else e for e in root.entries))
 
     def _mapping(self, node: ScalarNode) -> MapNode | None:
-        """The contract in the file that is named."""
+        """Return the contract in the named file."""
         resolved = Resolver(scope=self.scope, findings=(quiet := FindingList())).resolve(node)
         if quiet.errors or not isinstance(resolved.value, str):
-            return None  # the checks of references and fields report it
+            return None  # reported by the checks of references and fields
         file = self._file(resolved.value, node.span)
         return self._read(file, resolved.value, node.span) if file else None
 
     def _file(self, written: str, span: Span) -> Path | None:
-        """The file that is meant; None, with a finding, where it may not be read."""
+        """Return the named file; None, with a finding, if it may not be read."""
         try:
             file = Path(resolve_location(written, self.spec.absolute().parent))
         except PydanticCustomError as error:
@@ -85,7 +86,7 @@ class ColumnsFile:
         return file
 
     def _read(self, file: Path, written: str, span: Span) -> MapNode | None:
-        """The file's mapping; None, with a finding, where it has none."""
+        """Return the file's mapping; None, with a finding, if it has none."""
         try:
             source = read_source(self._as_typed(file))
         except SpecError as error:
@@ -101,23 +102,22 @@ class ColumnsFile:
         if isinstance(root, MapNode):
             return root
         if not inner.errors:
-            message = f"{written} holds no mapping of column to what it is"
+            message = f"{written} is not a mapping of columns"
             self._add("spec/columns-file", span, message)
         return None
 
     def _as_typed(self, file: Path) -> Path:
-        """The path from the current folder where the spec's was given so and it lies below it."""
+        """Return the path, relative to the current folder if the spec's is and that contains it."""
         here = Path.cwd()
         below = not self.spec.is_absolute() and file.is_relative_to(here)
         return file.relative_to(here) if below else file
 
     def _add(self, rule: str, span: Span, message: str, suggestion: str | None = None) -> None:
-        """Add one fault of the field `columns`."""
         self.findings.add(rule, span, message, key_path=COLUMNS_PATH, suggestion=suggestion)
 
 
 def _neighbour(file: Path, written: str) -> str | None:
-    """The path with the name of a file that lies there and is nearly the same."""
+    """Return the path with a similar name of an existing file beside it, or None."""
     try:
         names = [each.name for each in file.parent.iterdir() if each.name.endswith(COLUMNS_SUFFIX)]
     except OSError:

@@ -1,4 +1,4 @@
-"""Looking into a document as it was written, before it is a model."""
+"""Lookups in a document as written, before it becomes a model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Lookup"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookup:
-    """What checks across fields share; `folder` is where relative locations start."""
+    """Base of checks across fields; relative locations start at `folder`."""
 
     data: Mapping[str, object]
     positions: Positions
@@ -26,7 +26,6 @@ class Lookup:
     folder: Path
 
     def _note(self, rule: str, path: str, message: str, suggestion: str | None = None) -> None:
-        """Add a fault at the path."""
         span = self.positions.span(path, of_key=rule == "unknown-partition-column")
         self.findings.add(f"spec/{rule}", span, message, key_path=path, suggestion=suggestion)
 
@@ -38,26 +37,26 @@ class Lookup:
         place: tuple[int, int],
         suggestion: str | None = None,
     ) -> None:
-        """Add a fault at a place, offset and length, within the text at the path."""
+        """Report a fault at a place, offset and length, within the text at the path."""
         span = self.positions.part(path, *place)
         self.findings.add(f"spec/{rule}", span, message, key_path=path, suggestion=suggestion)
 
     def _is_told(self, path: str) -> bool:
-        """Whether there is a fault at exactly this path already."""
+        """Return whether a fault is already reported at exactly this path."""
         return any(finding.key_path == path for finding in self.findings.errors)
 
     def _has(self, path: str) -> bool:
-        """Whether something is written at the path, be it without a value."""
+        """Return whether the document has the path, even without a value."""
         return self.positions.has(path)
 
     def _number(self, *names: str) -> int | None:
-        """The whole number at the path, or None."""
+        """Return the whole number at the path, or None."""
         value = self._at(*names)
         typed = value.typed() if isinstance(value, LooseText) else value
         return typed if isinstance(typed, int) else None
 
     def _place(self, *names: str) -> str | None:
-        """The resolved location, or None where it is faulty."""
+        """Return the resolved location, or None if it is faulty."""
         text = self._at(*names)
         try:
             return resolve_location(text, self.folder) if isinstance(text, str) else None
@@ -65,7 +64,7 @@ class Lookup:
             return None
 
     def _at(self, *names: str) -> object:
-        """The value at the path, or None where there is none."""
+        """Return the value at the path, or None if there is none."""
         value: object = self.data
         for name in names:
             value = value.get(name) if isinstance(value, Mapping) else None

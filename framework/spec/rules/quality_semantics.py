@@ -1,4 +1,4 @@
-"""Faults between the checks of a spec, its table and what a run does."""
+"""Faults between the checks of a spec, its table and the operation of its run."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _UNKNOWN = "unknown-column"
 _KINDS = tuple(kind.value for kind in CheckKind)
 _PREDICATES = ("expect", "where", "expect_aggregate")
 Placed = tuple[str, str, Mapping[str, object]]
-"""Where a check is named in the spec, where it stands, and its fields."""
+"""Where the spec names a check, where the check is written, and its fields."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractSemantics(Lookup):
-    """Checks `table.columns`."""
+    """Validator of `table.columns`."""
 
     def check(self) -> None:
         """Add every fault to the findings."""
@@ -52,9 +52,9 @@ class ContractSemantics(Lookup):
                 self._check_column(child_path(COLUMNS_PATH, name), column)
 
     def _check_column(self, path: str, column: Mapping[str, object]) -> None:
-        """What a column says fits together."""
+        """Report fields of a column that contradict each other."""
         if "on_fail" in column and "allowed" not in column and column.get("nullable") is not False:
-            message = "`on_fail` says what `nullable: false` and `allowed` do; here is neither"
+            message = "`on_fail` needs `nullable: false` or `allowed`; this column has neither"
             self._note("idle-field", f"{path}.on_fail", message)
         allowed = column.get("allowed")
         if not isinstance(allowed, list):
@@ -69,11 +69,11 @@ class ContractSemantics(Lookup):
         elif kind is not None:
             self._check_allowed(f"{path}.allowed", allowed, kind)
         elif len({_family(value) for value in allowed}) > 1:
-            message = "the values are of several types; say which one the column has"
+            message = "the values are of several types; add the column's type"
             self._note("bad-literal", f"{path}.allowed", message, "type: string")
 
     def _check_allowed(self, path: str, allowed: list[object], kind: str) -> None:
-        """Each value that is allowed is one of the type."""
+        """Report each allowed value that is not of the column's type."""
         for index, value in enumerate(allowed):
             typed = value.typed() if isinstance(value, LooseText) else value
             if not isinstance(typed, str | int | float):
@@ -82,27 +82,27 @@ class ContractSemantics(Lookup):
             node = self.positions.node(at)
             written = node.text if isinstance(node, ScalarNode) else scalar_text(typed)
             if kind == "string" and not isinstance(typed, str):
-                message = f"must be text, as the column is: `{written[:60]}` is none"
+                message = f"must be text, like the column: `{written[:60]}` is not text"
                 self._note("bad-literal", at, message, quoted(written))
             elif not predicates.reads_as(scalar_text(typed), kind):
-                self._note("bad-literal", at, f"`{written[:60]}` is no {kind}")
+                self._note("bad-literal", at, f"`{written[:60]}` is not a valid {kind}")
 
 
 def _family(value: object) -> type:
-    """The kind of a value: text, boolean or number."""
+    """Return the type of a value; all numbers count as float."""
     typed = value.typed() if isinstance(value, LooseText) else value
     return float if type(typed) is int else type(typed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualitySemantics(Lookup):
-    """Checks what the checks that run have to do with one another and with the table."""
+    """Validator of the checks that run, against one another and against the table."""
 
     def check(self) -> None:
         """Add every fault to the findings."""
         if self._at("quality") == {}:
             span = self.positions.span("quality", of_key=True)
-            message = "the section has nothing in it"
+            message = "the section is empty"
             self.findings.add("spec/empty-value", span, message, key_path="quality")
         self._check_profiles()
         checks = list(running(self.data))
@@ -112,12 +112,12 @@ class QualitySemantics(Lookup):
         self._check_quarantine(checks)
 
     def _named_profiles(self) -> list[object]:
-        """The names of profiles as they are written."""
+        """Return the profile names as written."""
         named = self._at("quality", PROFILES)
         return named if isinstance(named, list) else []
 
     def _check_profiles(self) -> None:
-        """Each profile is in the project file, and named once."""
+        """Report profiles that the project file does not have or that are named twice."""
         known = self._at(PROFILES)
         names = list(known) if isinstance(known, Mapping) else []
         seen: set[str] = set()
@@ -127,14 +127,14 @@ class QualitySemantics(Lookup):
                 continue
             if name not in names:
                 there = ", ".join(names) or "none"
-                message = f"{PROJECT_FILE} has no profile `{name[:60]}`; there are: {there}"
+                message = f"{PROJECT_FILE} has no profile `{name[:60]}`; it has: {there}"
                 self._note("unknown-profile", path, message, nearest(name, names))
             elif name in seen:
                 self._note("duplicate-check", path, f"the profile `{name}` is named twice")
             seen.add(name)
 
     def _check_names(self, checks: list[Placed]) -> None:
-        """No two checks have one name; a profile by itself has none twice either."""
+        """Report checks of the same name, within a profile as well."""
         seen: dict[str, str] = {}
         for named, path, check in checks:
             name = check.get("name")
@@ -143,11 +143,11 @@ class QualitySemantics(Lookup):
                 continue
             same_list = first.rpartition("[")[0] == path.rpartition("[")[0]
             at = f"{path}.name" if same_list or named == path else named
-            message = f"`{name}` is the name of {first} already; case makes no difference"
+            message = f"`{name}` is already the name of {first}; case is ignored"
             self._note("duplicate-check", at, message)
 
     def _check_vacuous(self, checks: list[Placed]) -> None:
-        """A run that only deletes writes no rows that could be checked."""
+        """Report checks of written rows if the run only deletes."""
         operation = self._at("write", "operation")
         if operation not in _DELETES or self._has("bootstrap"):
             return
@@ -157,16 +157,16 @@ class QualitySemantics(Lookup):
             if over != CheckedRows.WRITTEN.value or sum(k in check for k in _KINDS) != 1:
                 continue
             if check.get("on_fail") in splits:
-                continue  # it takes out rows that would delete others
+                continue  # it removes rows that would delete others
             at = f"{path}.over" if named == path and self._has(f"{path}.over") else named
             who = "the check" if named == path else f"the check `{check.get('name')}`"
-            message = f"`{operation}` writes no rows, so {who} looks at nothing"
+            message = f"`{operation}` writes no rows, so {who} checks nothing"
             self._note("vacuous-check", at, message, f"over: {CheckedRows.TABLE.value}")
 
     def _check_columns(self, checks: list[Placed]) -> None:
-        """Names that are nearly those of declared columns, and texts that are none of theirs.
+        """Warn of names close to declared columns; report texts that do not fit a column's type.
 
-        A contract need not name every column, so whether others exist is found with the plan.
+        A contract need not name every column, so other unknown names are found when planning.
         """
         contract = self._at("table", "columns")
         if not isinstance(contract, Mapping):
@@ -187,7 +187,7 @@ class QualitySemantics(Lookup):
             self._check_column(f"quality.redact[{index}]", name, known)
 
     def _note_all(self, path: str, faults: Iterator[predicates.PredicateFault]) -> None:
-        """Add what is wrong with the predicate at the path, as long as there is room."""
+        """Report the faults of the predicate at the path, up to the limit."""
         for fault in faults:
             if self.findings.full:
                 return
@@ -201,7 +201,7 @@ class QualitySemantics(Lookup):
     def _known_columns(
         self, contract: Mapping[str, object]
     ) -> tuple[dict[str, str], dict[str, str]]:
-        """All columns that the spec names, by name in small letters, and the types of some."""
+        """Return the columns that the spec names, by lower-case name, and their types if known."""
         partitions = self._at("table", "partition_by")
         partitions = partitions if isinstance(partitions, Mapping) else {}
         named = (self._at("table", section, "columns") for section in ("record_key", "ordering"))
@@ -224,25 +224,25 @@ class QualitySemantics(Lookup):
     def _check_arguments(
         self, path: str, check: Mapping[str, object], known: Mapping[str, str]
     ) -> None:
-        """The columns that an expectation is about."""
+        """Check the column arguments of an expectation."""
         name, arguments = check.get("gx"), check.get("arguments")
         if isinstance(name, str) and isinstance(arguments, Mapping):
             for argument, column in expectations().column_arguments(name, arguments):
                 self._check_column(child_path(f"{path}.arguments", argument), column, known)
 
     def _check_column(self, path: str, name: object, known: Mapping[str, str]) -> None:
-        """The column is one of the table's."""
+        """Warn if the column is not declared."""
         if isinstance(name, str) and name.lower() not in known and not self.findings.warned:
             message, near = f"`{name[:60]}` is not among {_DECLARED}", nearest(name, known.values())
             self._warn_of_column(path, self.positions.span(path), message, near)
 
     def _warn_of_column(self, path: str, span: Span, message: str, near: str | None) -> None:
-        """Warn of a name that a declared column nearly has; another may well be in the data."""
+        """Warn of a name close to a declared column; any other name may be in the data."""
         if near is not None:
             self.findings.warn(f"spec/{_UNKNOWN}", span, message, key_path=path, suggestion=near)
 
     def _check_quarantine(self, checks: list[Placed]) -> None:
-        """Rows are quarantined where neither table nor source lies."""
+        """Report a quarantine location that overlaps the table or a source."""
         place, path = (
             self._place("quality", "quarantine", "location"),
             "quality.quarantine.location",
@@ -256,12 +256,12 @@ class QualitySemantics(Lookup):
             other = self._place(section, field)
             overlap = nested(place, other) if place and other else None
             if overlap:
-                how = {"same": "is", "inside": "lies inside", "around": "contains"}[overlap]
-                message = f"the place of quarantined rows, {place}, {how} the {section} {field}"
+                how = {"same": "is", "inside": "is inside", "around": "contains"}[overlap]
+                message = f"the quarantine location, {place}, {how} the {section} {field}"
                 self._note("path-overlap", path, f"{message}; keep them apart")
 
     def _quarantines(self, checks: list[Placed]) -> bool:
-        """Whether some check or column can quarantine rows."""
+        """Return whether a check or a column can quarantine rows."""
         contract = self._at("table", "columns")
         columns = contract.values() if isinstance(contract, Mapping) else ()
         found = (*(check for *_, check in checks), *columns)

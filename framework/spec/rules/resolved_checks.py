@@ -1,4 +1,4 @@
-"""Checks of a spec and of the profiles that it names -> checks as they run, or their faults."""
+"""Checks of a spec and its profiles -> checks as they run, or their faults."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from framework.spec.sql.statement import words_of
 __all__ = ["CHECKED_VIEW", "CheckFinisher", "models_by_name", "placed", "running"]
 
 CHECKED_VIEW = "this"
-"""The view that holds the rows which a query looks at."""
+"""The view of the checked rows, for queries."""
 
 
 class ProfilesDocument(SpecModel):
-    """The section `profiles` of a project file, once references are put in."""
+    """The section `profiles` of a project file, with references resolved."""
 
     profiles: Mapping[str, quality_spec.Checks]
 
 
 def models_by_name(data: Mapping[str, object]) -> dict[str, type[SpecModel]]:
-    """The model of each mapping that lies below a free name, by its path."""
+    """Return the model of each mapping below a free name, by its path."""
     columns = _mapping(_mapping(data.get("table")).get("columns"))
     found: dict[str, type[SpecModel]] = {
         child_path(COLUMNS_PATH, name): quality_spec.ColumnSpec for name in columns
@@ -41,16 +41,16 @@ def models_by_name(data: Mapping[str, object]) -> dict[str, type[SpecModel]]:
 
 
 def placed(data: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Path and fields of each check of the document, those of all profiles first."""
+    """Yield path and fields of each check of the document, those of all profiles first."""
     for name, checks in _mapping(data.get(PROFILES)).items():
         yield from _listed(child_path(PROFILES, name), checks)
     yield from _listed("quality.checks", _mapping(data.get("quality")).get("checks"))
 
 
 def running(data: Mapping[str, object]) -> Iterator[tuple[str, str, Mapping[str, object]]]:
-    """Of each check that runs the path where the spec names it, its own path and its fields.
+    """Yield, for each check that runs, the path where the spec names it, its own path and fields.
 
-    They are those of each profile that is named, once, and then the spec's own.
+    First the checks of each named profile, once each, then the spec's own.
     """
     quality, profiles = _mapping(data.get("quality")), _mapping(data.get(PROFILES))
     named = quality.get(PROFILES)
@@ -65,23 +65,22 @@ def running(data: Mapping[str, object]) -> Iterator[tuple[str, str, Mapping[str,
 
 
 def _listed(path: str, checks: object) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """The items of a list that are mappings."""
+    """Yield path and value of the list items that are mappings."""
     for index, check in enumerate(checks if isinstance(checks, list) else []):
         if isinstance(check, Mapping):
             yield f"{path}[{index}]", check
 
 
 def _mapping(value: object) -> Mapping[str, object]:
-    """The value if it is a mapping, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckFinisher:
-    """Finishes the checks of one document.
+    """Builder of one document's final checks.
 
     Attributes:
-        judge: reports what is wrong with a profile's fields.
+        judge: reports faults of a profile's fields.
         finisher: finishes the SQL of queries.
     """
 
@@ -92,10 +91,10 @@ class CheckFinisher:
     def finished(
         self, resolved: Variable, quality: quality_spec.QualitySpec | None
     ) -> tuple[quality_spec.PlacedCheck, ...]:
-        """The checks that run: those of the profiles that are named, then the spec's own.
+        """Return the checks that run: those of the named profiles, then the spec's own.
 
-        Faults in profiles and in queries are noted, also of what does not run; with them, and
-        without `quality`, checks are missing.
+        Faults in profiles and queries are reported, also in those that do not run. A faulty check
+        is missing from the result; without `quality` all are.
         """
         data, stored = _mapping(resolved.value), _mapping(resolved.stored)
         profiles = self._profiles(data)
@@ -110,27 +109,27 @@ class CheckFinisher:
         return (*found, *self._run((quality and quality.checks) or (), "quality.checks", written))
 
     def _profiles(self, data: Mapping[str, object]) -> Mapping[str, quality_spec.Checks]:
-        """The profiles of the project; none where one has a fault, which is noted."""
+        """Return the profiles of the project; none, with findings, if one is faulty."""
         if not self.judge.positions.is_foreign(PROFILES):
             return {}
         document = self.judge.validate(ProfilesDocument, {PROFILES: data[PROFILES]})
         return document.profiles if document else {}
 
     def _finish(self, path: str, name: str, written: object) -> None:
-        """Finish one query, and doubt one that looks at no row of the run."""
+        """Finish one query; warn if it never reads the checked rows."""
         query = self.finisher.one(name, written, path, (CHECKED_VIEW,))
         if query is None:
             return
         self._queries[path] = query
         if CHECKED_VIEW.upper() not in words_of(query.sql):
-            message = f"the query never names `{CHECKED_VIEW}`, the rows that are checked"
+            message = f"the query never reads `{CHECKED_VIEW}`, the rows that are checked"
             span = self.judge.positions.span(path)
             self.judge.findings.warn("spec/query-without-this", span, message, key_path=path)
 
     def _run(
         self, checks: quality_spec.Checks, path: str, written: Mapping[str, Mapping[str, object]]
     ) -> Iterator[quality_spec.PlacedCheck]:
-        """Each check of a list with its query finished."""
+        """Yield each check of a list with its query finished."""
         for index, check in enumerate(checks):
             at = f"{path}[{index}]"
             twin, query = dict(written.get(at, {})), self._queries.get(f"{at}.query")

@@ -1,7 +1,7 @@
 """Faults between fields and between sections, which no single field shows.
 
-The checks read the data as it was written, before it is a model, so that a fault in one field
-does not hide those between others. A part that is itself at fault is skipped.
+The checks read the data as written, before it becomes a model, so that a fault in one field does
+not hide those between others. Parts that are faulty themselves are skipped.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TYPES = {kind.value: kind for kind in vocabulary.PartitionType}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Semantics(Lookup):
-    """Checks what the table is, and how it begins, across fields."""
+    """Validator of the table, and of how it starts, across fields."""
 
     def check(self) -> None:
         """Add every fault to the findings."""
@@ -48,16 +48,16 @@ class Semantics(Lookup):
             self.findings.warn("spec/nothing-to-run", span, message, key_path="table")
 
     def _runs(self) -> bool:
-        """Whether a run has something to do besides a bootstrap."""
+        """Return whether a run has something to do besides a bootstrap."""
         deletes = self._at("write", "operation") == vocabulary.WriteOperation.DELETE_PARTITION.value
         return self._has("source") or deletes
 
     def _check_record_key(self) -> None:
-        """Rows that a source brings may be numbered unasked; those of a bootstrap never are."""
+        """Require `record_key`; without one a load numbers its rows, with a warning."""
         if self._has("table.record_key") or not isinstance(self._at("table"), Mapping):
             return
         if self._has("source") and not self._has("bootstrap"):
-            message = "`record_key` is left out, so that the rows are numbered"
+            message = "without `record_key` the rows are numbered"
             span = self.positions.span("table", of_key=True)
             self.findings.warn(
                 "spec/record-key-left-out",
@@ -72,7 +72,7 @@ class Semantics(Lookup):
         self._note("missing-field", "table.record_key", message, f"record_key: {examples[0]}")
 
     def _check_ordering(self) -> None:
-        """Versions of a record are distinguished by an order that nobody can guess."""
+        """Require `ordering` where versions of a record are compared; it has no safe default."""
         if self._has("table.ordering"):
             return
         upserts = self._at("write", "operation") == vocabulary.WriteOperation.UPSERT.value
@@ -82,7 +82,7 @@ class Semantics(Lookup):
             self._note_ordering("write.operation", vocabulary.WriteOperation.UPSERT.value)
 
     def _note_ordering(self, path: str, who: str) -> None:
-        """Ask for the order where its need is written."""
+        """Report missing `ordering` at the field that requires it."""
         message = f"{who} needs `ordering`: the column whose greater value wins, or `commit_time`"
         self.findings.add(
             "spec/ordering-required",
@@ -93,7 +93,7 @@ class Semantics(Lookup):
         )
 
     def _check_bloom(self) -> None:
-        """A dynamic filter cannot grow to less than it starts with."""
+        """Report a dynamic filter whose maximum is below its initial size."""
         expected = self._number("table", "bloom", "expected_keys")
         most = self._number("table", "bloom", "max_keys") or BLOOM_MAX_KEYS
         if expected is not None and most < expected:
@@ -103,7 +103,7 @@ class Semantics(Lookup):
             self._note("out-of-range", path, message, f"max_keys: {expected}")
 
     def _check_layout(self) -> None:
-        """Folders name partitions exactly where the table has them."""
+        """Report a layout that does not match the table's partitioning."""
         layout = self._at("bootstrap", "layout")
         partitioned = bool(self._at("table", "partition_by"))
         if layout == vocabulary.SourceLayout.NONE.value and partitioned:
@@ -117,16 +117,16 @@ class Semantics(Lookup):
             self._note("layout-mismatch", "bootstrap.layout", message, "none")
 
     def _check_overlap(self, section: str) -> None:
-        """Table and data that comes in may not lie in one another."""
+        """Report a table location that overlaps its source."""
         table, source = self._place("table", "location"), self._place(section, "path")
         overlap = nested(table, source) if table and source else None
         if overlap:
-            how = {"same": "is", "inside": "lies inside", "around": "contains"}[overlap]
+            how = {"same": "is", "inside": "is inside", "around": "contains"}[overlap]
             message = f"the table's location {how} the {section} path; keep them apart"
             self._note("path-overlap", "table.location", message)
 
     def _check_rules(self) -> None:
-        """Each rule has a condition that fits the table and that an earlier one leaves open."""
+        """Report rules without a valid condition, and rules that an earlier one shadows."""
         rules = self._at("bootstrap", "rules")
         seen: set[str] = set()
         for index, rule in enumerate(rules if isinstance(rules, list) else []):
@@ -136,7 +136,7 @@ class Semantics(Lookup):
             condition = (rule.get("partition"), rule.get("where"), rule.get("having"))
             if repr(condition) in seen or repr((".*", None, None)) in seen:
                 span = self.positions.span(path)
-                message = "an earlier rule matches whatever this one does"
+                message = "an earlier rule matches everything that this one matches"
                 self.findings.warn("spec/unreachable-rule", span, message, key_path=path)
             seen.add(repr(condition))
             if not any(condition):
@@ -145,7 +145,7 @@ class Semantics(Lookup):
             self._check_where(condition[1], f"{path}.where")
 
     def _check_where(self, where: object, path: str) -> None:
-        """Conditions name partition columns and compare with values of their type."""
+        """Report conditions on other columns, and values that are not of the column's type."""
         columns = self._at("table", "partition_by")
         types = columns if isinstance(columns, Mapping) else {}
         for name, text in where.items() if isinstance(where, Mapping) else ():
@@ -160,7 +160,7 @@ class Semantics(Lookup):
     def _check_comparison(
         self, name: str, text: str, kind: vocabulary.PartitionType, path: str
     ) -> None:
-        """The condition can be read."""
+        """Report a condition that cannot be parsed."""
         try:
             parse_comparisons(name, text, kind)
         except PydanticCustomError as error:
@@ -174,7 +174,7 @@ _DELETES = vocabulary.WriteOperation.DELETE_PARTITION.value
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadSemantics(Lookup):
-    """Checks `source`, `transforms` and `write` across fields."""
+    """Validator of `source`, `transforms` and `write` across fields."""
 
     def check(self) -> None:
         """Add every fault to the findings."""
@@ -185,26 +185,26 @@ class LoadSemantics(Lookup):
         self._check_transforms()
 
     def _check_presence(self) -> None:
-        """The three sections belong together, but for the deletion of partitions."""
+        """Require the three sections together, except to delete partitions."""
         operation = self._at("write", "operation")
         if operation == _DELETES:
             for section in ("source", "transforms"):
                 if self._has(section):
-                    message = f"`{_DELETES}` loads nothing, so there can be no `{section}`"
+                    message = f"`{_DELETES}` loads nothing, so `{section}` is not allowed"
                     self._note("source-not-allowed", section, message)
             return
         if self._has("source") and not self._has("write"):
-            message = "a `source` needs `write`, which says what happens with its rows"
+            message = "a `source` needs `write`, which defines how its rows are written"
             self._note("source-without-write", "source", message, "write: {operation: upsert}")
         if not self._has("source") and operation in _OPERATIONS:
-            message = f"`{operation}` needs a `source`, which says what is loaded"
+            message = f"`{operation}` needs a `source`, which defines the rows to load"
             self._note("write-without-source", "write.operation", message)
         if not self._has("source") and self._has("transforms"):
-            message = "`transforms` need a `source`, whose rows they work on"
+            message = "`transforms` need a `source`, whose rows they transform"
             self._note("transforms-without-source", "transforms", message)
 
     def _check_partitions(self) -> None:
-        """Partitions are named exactly where they are deleted."""
+        """Require `partitions` for `delete_partition`, and only for it."""
         operation = self._at("write", "operation")
         named = self._at("write", "partitions")
         if operation == _DELETES:
@@ -218,7 +218,7 @@ class LoadSemantics(Lookup):
             self._note("partitions-not-allowed", "write.partitions", message)
 
     def _note_missing_partitions(self) -> None:
-        """Ask for the partitions where the operation is written."""
+        """Report missing partitions at the operation."""
         self.findings.add(
             "spec/partitions-required",
             self.positions.span("write.operation"),
@@ -228,7 +228,7 @@ class LoadSemantics(Lookup):
         )
 
     def _check_sizes(self) -> None:
-        """Files that are filled up cannot be greater than files may become."""
+        """Report a small-file limit above the target file size."""
         target = self._size("target_file_size") or source_spec.TARGET_FILE_SIZE
         small = self._size("small_file_limit")
         if small is not None and source_spec.MIN_TARGET_FILE_SIZE <= target < small:
@@ -240,7 +240,7 @@ class LoadSemantics(Lookup):
             self._note("out-of-range", "write.small_file_limit", message, suggestion)
 
     def _size(self, name: str) -> int | None:
-        """The size in bytes, or None where it is not written or faulty."""
+        """Return the size in bytes, or None if it is missing or faulty."""
         value = self._at("write", name)
         typed = value.typed() if isinstance(value, LooseText) else value
         try:
@@ -249,7 +249,7 @@ class LoadSemantics(Lookup):
             return None
 
     def _check_source(self) -> None:
-        """Files have a place, and only of files is it known which are new."""
+        """Require a path for file formats; allow `new_files` only for them."""
         source = self._at("source")
         if not isinstance(source, Mapping):
             return
@@ -259,11 +259,11 @@ class LoadSemantics(Lookup):
             message = f"`path` must be written for the format `{name}`"
             self._note("missing-field", "source.path", message, "path: lake/landing")
         if not of_files and self._at("source", "load") == source_spec.SourceLoad.NEW_FILES.value:
-            message = f"what is new in a source of format `{name}` cannot be known; it loads all"
+            message = f"a source of format `{name}` cannot load new files only; it loads all"
             self._note("load-mismatch", "source.load", message, source_spec.SourceLoad.ALL.value)
 
     def _check_transforms(self) -> None:
-        """Each transform has one SQL and a name of its own."""
+        """Report transforms without exactly one SQL, and duplicate names."""
         transforms = self._at("transforms")
         seen: dict[str, str] = {}
         for index, transform in enumerate(transforms if isinstance(transforms, list) else []):
@@ -271,10 +271,10 @@ class LoadSemantics(Lookup):
             if not isinstance(transform, Mapping):
                 continue
             if ("sql" in transform) == ("sql_file" in transform):
-                message = "a transform has either `sql` or `sql_file`"
+                message = "a transform needs either `sql` or `sql_file`"
                 self._note("one-sql", path, message)
             name = transform.get("name")
             first = seen.setdefault(str(name).lower(), path)
             if first != path and isinstance(name, str):
-                message = f"`{name}` is the name of {first} already; case makes no difference"
+                message = f"`{name}` is already the name of {first}; case is ignored"
                 self._note("duplicate-transform", f"{path}.name", message)

@@ -1,4 +1,4 @@
-"""Specs that speak of one table: a run of one would undo, or refuse, what another did."""
+"""Specs that share a table: a run of one would undo or refuse the work of another."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["shared_tables"]
 
-_HOW: Final = {"same": "is", "inside": "lies inside", "around": "contains"}
+_HOW: Final = {"same": "is", "inside": "is inside", "around": "contains"}
 
 
 def shared_tables(specs: Sequence[PipelineSpec]) -> tuple[Finding, ...]:
-    """Return what is wrong between sound specs, at both places each time.
+    """Return the faults between valid specs, each at both places.
 
     One location for two tables, or one table inside another, is an error. One name for two tables
     is a warning: reports, lineage and queries could not distinguish them.
@@ -27,7 +27,6 @@ def shared_tables(specs: Sequence[PipelineSpec]) -> tuple[Finding, ...]:
 
 
 def _between(first: PipelineSpec, second: PipelineSpec) -> Iterator[Finding]:
-    """Yield the faults of a pair."""
     for one, other in ((first, second), (second, first)):
         overlap = nested(one.table.location, other.table.location)
         if overlap:
@@ -40,7 +39,7 @@ def _between(first: PipelineSpec, second: PipelineSpec) -> Iterator[Finding]:
 
 
 def _fault(one: PipelineSpec, other: PipelineSpec, field: str, rule: str, what: str) -> Finding:
-    """Return a fault at a field of one spec that names the place in the other."""
+    """Return a fault at a field of one spec that points to the same field of the other."""
     path = f"table.{field}"
     there = other.positions.span(path).where
     message = f"{what} {there}; each table has one spec"

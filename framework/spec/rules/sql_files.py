@@ -18,13 +18,13 @@ __all__ = ["SqlFiles"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlFiles:
-    """Reads the SQL files of one spec.
+    """Reader of the SQL files of one spec.
 
     Attributes:
-        folder: where the spec file lies, and relative paths start.
-        root: the folder outside of which no file may lie, once links are followed: that of the
-            project file, or the spec file's own. So a spec that somebody else wrote cannot have
-            any other file of the machine shown.
+        folder: the folder of the spec file, where relative paths start.
+        root: the folder that must contain every file after following links: that of the project
+            file, or else the spec file's own. So a foreign spec cannot display any other file
+            of the machine.
     """
 
     positions: Positions
@@ -36,7 +36,7 @@ class SqlFiles:
     def of(
         cls, spec: Path, project: Path | None, *, positions: Positions, findings: FindingList
     ) -> SqlFiles:
-        """The files of a spec file, of whose project there may be a file."""
+        """Return the reader for a spec file; `project` is the path of its project file or None."""
         return cls(
             positions=positions,
             findings=findings,
@@ -45,7 +45,7 @@ class SqlFiles:
         )
 
     def content(self, written: str, path: str) -> str | None:
-        """The text of the file that is named at the path; None, with a finding, if it has none."""
+        """Return the text of the file named at the path; None, with a finding, if unreadable."""
         file = self._file(written, path)
         if file is None:
             return None
@@ -62,7 +62,7 @@ class SqlFiles:
         return None
 
     def _file(self, written: str, path: str) -> Path | None:
-        """The file that is meant; None, with a finding, where it may not be read."""
+        """Return the named file; None, with a finding, if it may not be read."""
         if written.startswith("/") or "://" in written:
             message = "`sql_file` is a path that starts at the spec file's folder"
             self._add("spec/bad-path", path, message)
@@ -76,17 +76,16 @@ class SqlFiles:
         root = self.root.resolve()
         if file.resolve().is_relative_to(root):
             return file
-        self._add("spec/file-outside", path, f"`{written}` lies outside of the folder {root}")
+        self._add("spec/file-outside", path, f"`{written}` is outside of the folder {root}")
         return None
 
     def _add(self, rule: str, path: str, message: str, suggestion: str | None = None) -> None:
-        """Add one fault at the path."""
         span = self.positions.span(path)
         self.findings.add(rule, span, message, key_path=path, suggestion=suggestion)
 
 
 def _neighbour(file: Path, written: str) -> str | None:
-    """The path with the name of a file that lies there and is nearly the same."""
+    """Return the path with a similar name of an existing file beside it, or None."""
     try:
         close = nearest(file.name, [entry.name for entry in file.parent.iterdir()])
     except OSError:

@@ -1,8 +1,8 @@
-"""SQL of a spec, that of transforms and of checks -> finished SQL, or the faults in it.
+"""SQL of transforms and of checks -> finished SQL, or its faults.
 
-Two things are put into the author's text, each once and never looked at again: `${…}` references,
-as everywhere in a spec, and what Jinja makes of `{{ var.x }}`. To keep them apart, each reference
-is a mark of private characters while Jinja works, so that no value is ever read as Jinja.
+Two substitutions are made in the author's text, each once and never rescanned: `${…}` references,
+as everywhere in a spec, and Jinja's `{{ var.x }}`. To keep them apart, each reference is a mark of
+private characters while Jinja works, so that no value is ever read as Jinja.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _MARKED = re.compile(rf"{MARK}([0-9]+){_END}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlFinisher:
-    """Finishes the SQL of one document, whose references `scope` resolves."""
+    """Renderer of one document's SQL; `scope` resolves its references."""
 
     scope: Scope
     files: SqlFiles
 
     def finished(self, transforms: object) -> tuple[TransformSpec, ...]:
-        """The transforms whose SQL has no fault, in order; the faults of the others are noted.
+        """Return the transforms without faults, in order; report the faults of the others.
 
-        `transforms` is the section's data. What is no transform at all is passed over, as the
-        checks of fields report it.
+        `transforms` is the section's data. Items that are not transforms at all are skipped; the
+        checks of fields report them.
         """
         found = []
         views = [SOURCE_VIEW]
@@ -60,9 +60,10 @@ class SqlFinisher:
     def one(
         self, name: str, written: object, path: str, views: Sequence[str]
     ) -> TransformSpec | None:
-        """The SQL at the path, or None, with findings, where it has faults.
+        """Return the SQL at the path, or None, with findings, if it has faults.
 
-        At a path that ends in `sql_file` it is the name of a file. `views` are what it may read.
+        At a path that ends in `sql_file`, `written` names a file. `views` are the views that the
+        SQL may read.
         """
         template = self._template(written, path)
         found = self._one(name, template, path)
@@ -74,9 +75,10 @@ class SqlFinisher:
         return None if faults else found
 
     def _note_sql(self, fault: SqlFault, path: str, template: str, sql: str) -> None:
-        """Add a fault of finished SQL, at the author's own words where these are in the template.
+        """Report a fault of finished SQL, at the author's own words if the template has them.
 
-        In the text of a field the place is exact; of a file, and of what Jinja made, it is said.
+        In the text of a field the position is exact. For a file, and for Jinja's output, the
+        message states line and column.
         """
         positions, findings = self.files.positions, self.files.findings
         message, at = fault.message, _in_template(fault, template, sql)
@@ -93,7 +95,7 @@ class SqlFinisher:
         )
 
     def _template(self, value: object, path: str) -> str | None:
-        """The author's text, here or in the file, if its references are sound."""
+        """Return the author's text, inline or from the file, if its references are valid."""
         node, findings = self.files.positions.node(path), self.files.findings
         at_fault = any(finding.key_path == path for finding in findings.errors)
         is_reported = at_fault or findings.full
@@ -108,12 +110,12 @@ class SqlFinisher:
         text = ScalarNode(text=content, value=content, plain=False, span=node.span)
         resolved = Resolver(scope=self.scope, findings=findings).resolve(text, path)
         if isinstance(resolved.value, Secret):
-            message = "a secret may not stand in SQL, since SQL is stored and shown"
+            message = "a secret is not allowed in SQL, because SQL is stored and shown"
             self._note("secret-not-allowed", path, message)
         return None if findings.full or len(findings.errors) > before else content
 
     def _one(self, name: str, template: str | None, path: str) -> TransformSpec | None:
-        """The transform of a template, or None, with findings, where it has faults."""
+        """Return the finished transform of a template, or None, with findings, if it has faults."""
         if template is None:
             return None
         marked, values = self._marked(template)
@@ -129,10 +131,10 @@ class SqlFinisher:
         return TransformSpec(name=name, sql=sql, stored=stored, uses=rendered.uses)
 
     def _rendered(self, marked: str, *, mark_itself: int) -> Rendered:
-        """What Jinja makes of the marked text.
+        """Return Jinja's result for the marked text.
 
-        A mark's first character that a variable should hold becomes the mark that stands for it,
-        so that no value is taken for a reference.
+        If a variable's value contains a mark's first character, that character becomes the mark
+        which stands for it, so that no value is mistaken for a reference.
         """
         itself = f"{MARK}{mark_itself}{_END}"
         values = {name: variable.value for name, variable in self.scope.variables.items()}
@@ -145,11 +147,11 @@ class SqlFinisher:
         return render(marked, open_values, closed=closed)
 
     def _statement(self, rendered: str, values: list[Variable], path: str) -> str | None:
-        """The finished SQL, or None, with a finding, where it is none."""
+        """Return the finished SQL, or None, with a finding, if it is not a statement."""
         texts = [text_within(variable.value) for variable in values]
         numbers = [int(number) for number in _MARKED.findall(rendered)]
         if sum(len(texts[number]) for number in numbers) + len(rendered) > MAX_RENDERED:
-            message = f"more than {MAX_RENDERED:,} characters come out"
+            message = f"the result is longer than {MAX_RENDERED:,} characters"
             self._note("template-limit", path, message)
             return None
         try:
@@ -159,9 +161,9 @@ class SqlFinisher:
         return None
 
     def _marked(self, template: str) -> tuple[str, list[Variable]]:
-        """The text with a mark for each reference, and what the marks stand for.
+        """Return the text with a mark for each reference, and the values of the marks.
 
-        The last of these is the mark's own first character.
+        The last value is the mark's own first character.
         """
         text: list[str] = []
         values: list[Variable] = []
@@ -174,24 +176,24 @@ class SqlFinisher:
         return "".join(text), [*values, Variable(value=MARK, stored=MARK)]
 
     def _named(self, reference: Reference) -> Variable:
-        """What the reference, which is known to be sound, stands for."""
+        """Return the value of a reference that is known to be valid."""
         if reference.kind == "var":
             return self.scope.variables[reference.name]
         return Variable(value=os.environ[reference.name], stored=str(reference))
 
     def _is_from_environment(self, name: str) -> bool:
-        """Whether the variable's value comes from the environment, at least in part."""
+        """Return whether the variable's value comes from the environment, at least in part."""
         variable = self.scope.variables.get(name)
         return variable is not None and any(isinstance(p, Reference) for p in _stored(variable))
 
     def _note(self, rule: str, path: str, message: str, suggestion: str | None = None) -> None:
-        """Add one fault at the path; `rule` comes without `spec/`."""
+        """Report a fault at the path; `rule` has no `spec/` prefix."""
         span = self.files.positions.span(path)
         self.files.findings.add(f"spec/{rule}", span, message, key_path=path, suggestion=suggestion)
 
 
 def _in_template(fault: SqlFault, template: str, sql: str) -> int | None:
-    """Where the template has what is at fault; None where Jinja made it, or it is there twice."""
+    """Return the fault's offset in the template; None if Jinja made it, or it occurs twice."""
     start = template.find(sql)
     if start >= 0:
         return start + fault.offset
@@ -200,10 +202,10 @@ def _in_template(fault: SqlFault, template: str, sql: str) -> int | None:
 
 
 def _typed(value: object) -> ScalarValue:
-    """A variable as Jinja sees it.
+    """Return a variable as Jinja sees it.
 
-    Text from the command line is a boolean or a number where it looks like one; a number only
-    where it is written back the same, so that `010` and `1e3` reach the SQL unchanged.
+    Text from the command line becomes a boolean or a number if it looks like one; a number only if
+    it prints the same, so that `010` and `1e3` reach the SQL unchanged.
     """
     if not isinstance(value, LooseText):
         return value if isinstance(value, str | int | float) else None
@@ -213,16 +215,16 @@ def _typed(value: object) -> ScalarValue:
 
 
 def _stored(variable: Variable) -> Iterator[str | Reference]:
-    """The storable twin: its own text, and the references that stay as they are."""
+    """Yield the storable form: its own text, and the references that stay as they are."""
     for piece in split_references(text_within(variable.stored), {}):
         yield piece if isinstance(piece, Reference) else str(piece)
 
 
 def _storable(rendered: str, values: list[Variable]) -> str:
-    """A template that gives the rendered text again, with references to the environment kept."""
+    """Return a template that renders to the same text, with references to the environment kept."""
     stored, text = "", ""
     for index, part in enumerate(_MARKED.split(rendered)):
-        # split by a pattern with one group: what lies between the marks, and their numbers
+        # a split by a pattern with one group yields the text between marks, and their numbers
         for piece in _stored(values[int(part)]) if index % 2 else (part,):
             if isinstance(piece, Reference):
                 stored, text = f"{stored}{_escaped(text)}{piece}", ""
@@ -232,7 +234,7 @@ def _storable(rendered: str, values: list[Variable]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Literal text as a spec writes it in a template."""
+    """Return literal text escaped for a template."""
     template = as_template(text.replace("${", "$${"))
     # a `$` before a reference would make it literal
     return template[:-1] + "{{ '$' }}" if template.endswith("$") else template

@@ -1,4 +1,4 @@
-"""The section `bootstrap`: how the table begins."""
+"""The section `bootstrap`: how the table is created from existing files."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from framework.vocabulary import BootstrapMode, OnDuplicate, SourceLayout, Sourc
 __all__ = ["MAX_PATTERN", "BootstrapSpec", "RuleSpec"]
 
 MAX_PATTERN = 200
-"""Characters that a rule's pattern may have."""
+"""Maximum length of a rule's pattern, in characters."""
 
 
 def _pattern(text: str) -> str:
-    """The regular expression, if RE2 takes it."""
+    """Return the regular expression, if RE2 accepts it."""
     if len(text) > MAX_PATTERN:
         raise fields.fault("bad-pattern", f"the pattern is longer than {MAX_PATTERN} characters")
     try:
         fields.compile_pattern(text)
     except fields.PatternError as error:
-        message = f"not a regular expression of RE2, which runs it: {error}"
+        message = f"not a valid RE2 regular expression: {error}"
         raise fields.fault("bad-pattern", message) from error
     return text
 
 
 def _comparison_text(value: object) -> object:
-    """A bare number or boolean as the text that it was written as."""
+    """Return a bare number or boolean as the text that was written."""
     return scalar_text(value) if isinstance(value, int | float) else value
 
 
@@ -46,7 +46,7 @@ ComparisonText = Annotated[
 
 
 class RuleSpec(fields.SpecModel):
-    """Which partitions get which mode; all conditions that are given must hold."""
+    """A bootstrap mode for some partitions; all its conditions must hold."""
 
     partition: Pattern | None = Field(
         default=None,
@@ -60,19 +60,19 @@ class RuleSpec(fields.SpecModel):
     )
     having: Annotated[tuple[SourceTrait, ...], Field(min_length=1)] | None = Field(
         default=None,
-        description="Properties of source files: some file of the partition has one of them.",
+        description="Properties of source files; a file of the partition must have one of them.",
         examples=[["brotli", "byte_stream_split"]],
     )
     mode: BootstrapMode = Field(
-        description="What happens to these partitions.", examples=["full_record"]
+        description="The mode of these partitions.", examples=["full_record"]
     )
-    reason: fields.Text | None = Field(default=None, description="Why, for the plan's reader.")
+    reason: fields.Text | None = Field(default=None, description="The reason, shown in the plan.")
     may_match_nothing: fields.Flag = Field(
-        default=False, description="Otherwise a rule that matches no partition is an error."
+        default=False, description="Whether the rule may match no partition without an error."
     )
 
     def comparisons(self, columns: Sequence[PartitionColumn]) -> tuple[Comparison, ...]:
-        """The typed conditions of `where`, all of which must hold; empty without `where`.
+        """Return the typed conditions of `where`, all of which must hold; empty without `where`.
 
         `columns` are the table's partition columns.
         """
@@ -85,14 +85,14 @@ class RuleSpec(fields.SpecModel):
 
 
 class BootstrapSpec(fields.SpecModel):
-    """How the table begins: from Parquet files that stay where they are."""
+    """How the table is created: from Parquet files that stay in place."""
 
     path: Location = Field(
         description="The folder of Parquet files; a relative one starts at the spec file's folder.",
         examples=["lake/raw/table"],
     )
     layout: SourceLayout = Field(
-        description="How folders name their partition: `month=1`, `1`, or not at all.",
+        description="How folders name their partition: as `month=1`, as `1`, or not at all.",
         examples=["hive"],
     )
     mode: BootstrapMode = Field(
@@ -103,10 +103,10 @@ class BootstrapSpec(fields.SpecModel):
         default=(), description="Modes for some partitions, in order; the first match wins."
     )
     parallelism: fields.PositiveNumber | None = Field(
-        default=None, description="Tasks at once; left out, what the engine has cores for."
+        default=None, description="Concurrent tasks; by default one per core of the engine."
     )
     partitions_per_batch: fields.PositiveNumber | None = Field(
-        default=None, description="Partitions worked on at once; left out, all of them."
+        default=None, description="Partitions processed at once; by default all."
     )
     on_duplicate: OnDuplicate = Field(
         default=OnDuplicate.ABORT, description="What happens when a record key occurs twice."

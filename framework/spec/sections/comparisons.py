@@ -1,4 +1,4 @@
-"""Conditions on a partition's value, as rules write them: `'>= 2026-10-01 and < 2027-01-01'`."""
+"""Conditions on a partition's value, as in rules: `'>= 2026-10-01 and < 2027-01-01'`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-"""What may stand before a value."""
+"""The operators that may precede a value."""
 
 _AND = re.compile(r"\s+and\s+(?=[=!<>])", re.IGNORECASE)
 _OPERATOR = re.compile(r"[=!<>]+")
@@ -44,14 +44,14 @@ class Comparison:
     value: PartitionValue
 
     def holds(self, value: PartitionValue | None) -> bool:
-        """Whether a partition's value meets the condition; a missing value never does."""
+        """Return whether a partition's value meets the condition; a missing value never does."""
         return value is not None and OPERATORS[self.operator](value, self.value)
 
 
 def parse_comparisons(column: str, text: str, kind: PartitionType) -> tuple[Comparison, ...]:
-    """The conditions that the text joins by `and`; a value without operator means `=`.
+    """Return the conditions that the text joins by `and`; a value without operator means `=`.
 
-    Text values compare by code point; quotes around them are dropped.
+    Text values compare by code point; surrounding quotes are dropped.
 
     Raises:
         PydanticCustomError: `bad-comparison`; an unknown operator, or a value not of the type.
@@ -60,28 +60,27 @@ def parse_comparisons(column: str, text: str, kind: PartitionType) -> tuple[Comp
 
 
 def _one(column: str, text: str, kind: PartitionType) -> Comparison:
-    """One operator and one value."""
+    """Return the comparison of one operator and one value."""
     found = _OPERATOR.match(text)
     sign = found.group() if found else "="
     rest = text[found.end() :].strip() if found else text
     if sign not in OPERATORS:
         right = _OTHER_SPELLINGS.get(sign)
-        message = f"`{sign}` is no comparison; there are {' '.join(OPERATORS)}"
+        message = f"`{sign}` is not a comparison; use one of {' '.join(OPERATORS)}"
         raise fault("bad-comparison", message, f"'{right} {rest}'" if right else None)
     if kind is PartitionType.BOOLEAN and sign not in ("=", "!="):
-        raise fault("bad-comparison", "a boolean is compared by = or != only")
+        raise fault("bad-comparison", "a boolean can be compared with = or != only")
     return Comparison(column=column, operator=sign, value=_value(_unquoted(rest), kind))
 
 
 def _unquoted(text: str) -> str:
-    """The text without one pair of quotes around it."""
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         return text[1:-1]
     return text
 
 
 def _value(text: str, kind: PartitionType) -> PartitionValue:
-    """The text in the partition's type."""
+    """Return the text in the partition's type."""
     value: PartitionValue | None
     match kind:
         case PartitionType.STRING:
@@ -93,18 +92,18 @@ def _value(text: str, kind: PartitionType) -> PartitionValue:
         case PartitionType.BOOLEAN:
             value = {"true": True, "false": False}.get(text)
     if value is None:
-        raise fault("bad-comparison", f"`{text[:60]}` is no {kind} to compare with")
+        raise fault("bad-comparison", f"`{text[:60]}` is not a valid {kind}")
     return value
 
 
 def _integer(text: str, bits: int) -> int | None:
-    """The integer, or None where it is none of so many bits."""
+    """Return the integer, or None if it is not one that fits into `bits` bits and a sign."""
     number = int(text) if _INTEGER.fullmatch(text) else None
     return number if number is not None and -(2**bits) <= number < 2**bits else None
 
 
 def _date(text: str) -> date | None:
-    """The date, or None where it is none."""
+    """Return the date, or None if the text is not one."""
     try:
         return date.fromisoformat(text) if _DATE.fullmatch(text) else None
     except ValueError:

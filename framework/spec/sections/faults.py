@@ -1,4 +1,4 @@
-"""What pydantic found, in the words of a spec's author and with its place."""
+"""Pydantic's errors as findings: reworded for a spec's author, with their positions."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ _SHOWN = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:
-    """Validates the data of one document and notes what is wrong with it.
+    """Validator of one document's data that reports its faults.
 
     Attributes:
-        positions: where the document's paths stand.
+        positions: the positions of the document's paths.
         models: the model of each mapping with fixed fields, by path (`rules[]` for an item).
-        also_known: further names at the top, for suggestions.
+        also_known: further names at the top level, for suggestions.
     """
 
     positions: Positions
@@ -67,9 +67,9 @@ class Judge:
     def validate(
         self, model: type[Document], data: object, context: Mapping[str, object] | None = None
     ) -> Document | None:
-        """The document, or None after adding each fault to the findings.
+        """Return the document, or None after adding each fault to the findings.
 
-        What was already found at a path is not reported twice.
+        A fault that was already reported at its path is not reported twice.
         """
         try:
             return model.model_validate(data, context=dict(context or {}))
@@ -87,7 +87,6 @@ class Judge:
         return None
 
     def _note(self, detail: ErrorDetails, path: str) -> None:
-        """Add one fault."""
         rule, message, suggestion = self._verdict(detail, path)
         of_key = detail["type"] == "extra_forbidden" or _about_key(detail["loc"])
         self.findings.add(
@@ -99,7 +98,7 @@ class Judge:
         )
 
     def _verdict(self, detail: ErrorDetails, path: str) -> Verdict:
-        """What to say of one fault."""
+        """Return rule, message and suggestion for one fault."""
         kind, context = detail["type"], detail.get("ctx", {})
         if isinstance(detail["input"], Secret):
             return "secret-not-allowed", NOT_ALLOWED_HERE, None
@@ -112,7 +111,7 @@ class Judge:
         return _limit(kind, context) or self._wrong_type(kind, path, detail["msg"])
 
     def _missing(self, path: str) -> Verdict:
-        """A field that must be written, with an example of it."""
+        """Return the verdict on a missing field, with an example as suggestion."""
         parent, name = path.rpartition(".")[0], _last(path)
         model = self.models.get(_INDEX.sub("[]", parent))
         examples = written_fields(model)[name].examples if model else None
@@ -120,7 +119,7 @@ class Judge:
         return "missing-field", f"`{name}` must be written", suggestion
 
     def _unknown_field(self, path: str) -> Verdict:
-        """A field that the mapping does not have, with the one that was meant."""
+        """Return the verdict on an unknown field, with the closest known one as suggestion."""
         parent, name = path.rpartition(".")[0], _last(path)
         model = self.models[_INDEX.sub("[]", parent)]
         known = (*written_fields(model), *(() if parent else self.also_known))
@@ -131,11 +130,11 @@ class Judge:
             place = f"{elsewhere}.{name}" if elsewhere else name
             return "unknown-field", f"{message}; it belongs to `{place}`", place
         if close is None:
-            message += f"; there are {', '.join(sorted(known))}"
+            message += f"; known fields: {', '.join(sorted(known))}"
         return "unknown-field", message, close
 
     def _unknown_value(self, path: str, expected: str) -> Verdict:
-        """A word that is not one of the few."""
+        """Return the verdict on a value that is not one of the allowed words."""
         words = re.findall(r"'([^']*)'", expected)
         written = self._written(path)
         close = nearest(written, words)
@@ -143,7 +142,7 @@ class Judge:
         return "unknown-value", message, close
 
     def _wrong_type(self, kind: str, path: str, message: str) -> Verdict:
-        """A value of another type than the field's."""
+        """Return the verdict on a value of the wrong type."""
         wanted = _WANTED.get(kind)
         if wanted is None:
             return "invalid-value", message[:1].lower() + message[1:], None
@@ -152,15 +151,15 @@ class Judge:
         return "wrong-type", f"must be {wanted}, not {shown}", _retyped(kind, node)
 
     def _written(self, path: str) -> str:
-        """What stands at the path, cut short."""
+        """Return the value as written at the path, shortened."""
         node = self.positions.node(path)
         return node.text[:_SHOWN] if isinstance(node, ScalarNode) else _shown(node)
 
 
 def _told(finding: Finding, path: str, kind: str) -> bool:
-    """Whether the finding already says what is wrong at the path.
+    """Return whether the finding already reports the fault at the path.
 
-    What seems empty may be so because entries below it were refused.
+    A value may seem empty only because entries below it were refused.
     """
     if finding.rule in _LEAVES_THE_VALUE:
         return False
@@ -169,29 +168,28 @@ def _told(finding: Finding, path: str, kind: str) -> bool:
 
 
 def _limit(kind: str, context: Mapping[str, Any]) -> Verdict | None:
-    """What to say of a value beyond a limit; None where the fault is another."""
+    """Return the verdict on a value beyond a limit; None for any other fault."""
     if kind in _LIMITS:
         words, limit = _LIMITS[kind]
         return "out-of-range", f"must be {words} {context[limit]}", None
     if kind in ("too_short", "string_too_short"):
         return "empty-value", "must not be empty", None
     if kind == "too_long":
-        return "too-many", f"has room for {context['max_length']} only", None
+        return "too-many", f"has at most {context['max_length']} entries", None
     return None
 
 
 def _about_key(loc: tuple[int | str, ...]) -> bool:
-    """Whether the fault is in a mapping's key: of free names, or of a partition column."""
+    """Return whether the fault is in a mapping's key: a free name, or a partition column."""
     return loc[-1] == "[key]" or (loc[-1] == "name" and loc[-3:-2] == ("partition_by",))
 
 
 def _last(path: str) -> str:
-    """The name after the last dot."""
     return path.rpartition(".")[2]
 
 
 def _shown(node: Node | None) -> str:
-    """The written value for a message."""
+    """Return the written value for a message."""
     if isinstance(node, MapNode):
         return "a mapping"
     if isinstance(node, ListNode):
@@ -203,7 +201,7 @@ def _shown(node: Node | None) -> str:
 
 
 def _retyped(kind: str, node: Node | None) -> str | None:
-    """The same value as the field wants it, where that is plain."""
+    """Return the value as the field's type needs it, if the conversion is obvious."""
     if not isinstance(node, ScalarNode) or "${" in node.text or len(node.text) > _SHOWN:
         return None
     text = node.text
@@ -217,7 +215,7 @@ def _retyped(kind: str, node: Node | None) -> str | None:
 
 
 def _if_type(text: str, wanted: type[Any]) -> str | None:
-    """The text, if unquoted it would be read as that type."""
+    """Return the text if it parses, unquoted, as that type."""
     try:
         return text if type(core_scalar(text)) is wanted else None
     except OverflowError:

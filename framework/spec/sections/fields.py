@@ -1,9 +1,10 @@
 """Field types that several sections share.
 
-Sequences are read in pydantic's lax mode, because strict mode refuses a YAML list where a tuple
-is wanted; scalars are strict, because lax mode would read `true` as 1 and `"3"` as 3.
-A fault that pydantic has no type for is raised as `PydanticCustomError`, whose type is the rule
-id without `spec/` and whose context may hold a `suggestion`.
+Sequences are validated in pydantic's lax mode, because strict mode refuses a YAML list for a tuple;
+scalars are strict, because lax mode would read `true` as 1 and `"3"` as 3.
+
+A fault that pydantic has no type for is raised as `PydanticCustomError`, whose type is the rule id
+without `spec/` and whose context may hold a `suggestion`.
 """
 
 from __future__ import annotations
@@ -53,41 +54,41 @@ __all__ = [
 ]
 
 MAX_NUMBER = 2**31 - 1
-"""Counts in a spec fit Java's int, since Hudi reads some of them."""
+"""Counts in a spec fit into Java's int, since Hudi reads some of them."""
 
 _TABLE_NAME = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)?")
 
 
 class SpecModel(BaseModel):
-    """A mapping of the spec: unknown fields are faults, values never change."""
+    """A mapping of the spec: unknown fields are faults, values are frozen."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def written_fields(model: type[SpecModel]) -> dict[str, FieldInfo]:
-    """The model's fields by the name that a spec writes."""
+    """Return the model's fields by the name used in a spec."""
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def fault(rule: str, message: str, suggestion: str | None = None) -> PydanticCustomError:
-    """A fault for a validator to raise; `rule` comes without `spec/`."""
+    """Return a fault for a validator to raise; `rule` has no `spec/` prefix."""
     context = {"rule": rule, "message": message, "suggestion": suggestion}
     return PydanticCustomError("spec-rule", "{message}", context)
 
 
 def typed(value: object) -> object:
-    """Text of unknown type as a scalar is read; anything else as it is."""
+    """Parse text of unknown type as a scalar; return anything else unchanged."""
     return value.typed() if isinstance(value, LooseText) else value
 
 
 def decimal(value: object) -> object:
-    """A whole number as the decimal that is wanted; text of unknown type as a scalar is read."""
+    """Return a whole number as a float; parse text of unknown type as a scalar first."""
     found = typed(value)
     return float(found) if isinstance(found, int) and not isinstance(found, bool) else found
 
 
 def _table_name(name: str) -> str:
-    """The name, if it is `[database.]table`."""
+    """Return the name, if it is `[database.]table`."""
     if _TABLE_NAME.fullmatch(name):
         return name
     parts = [re.sub(r"[^A-Za-z0-9_-]+", "_", part) for part in name.split(".") if part]
@@ -97,28 +98,28 @@ def _table_name(name: str) -> str:
 
 
 def _column_name(name: str) -> str:
-    """The name, unless it is empty or one of Hudi's own."""
+    """Return the name, unless it is empty or reserved."""
     if not name.strip():
         raise fault("empty-value", "a column needs a name")
     lowered = name.lower()
     for prefix in ReservedPrefix:
         if lowered.startswith(prefix):
             owner = prefix.name.capitalize()
-            raise fault("reserved-column", f"columns that begin with `{prefix}` belong to {owner}")
+            raise fault("reserved-column", f"columns starting with `{prefix}` belong to {owner}")
     if lowered in set(SparkColumn):
-        raise fault("reserved-column", f"`{lowered}` is a column that Spark makes itself")
+        raise fault("reserved-column", f"`{lowered}` is a column that Spark generates")
     return name
 
 
 def distinct(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names, if no two are the same to an engine that ignores case."""
+    """Return the names, if no two are equal when case is ignored."""
     seen: dict[str, str] = {}
     for name in names:
         first = seen.get(name.lower())
         if first == name:
             raise fault("duplicate-column", f"the column `{name}` is named twice")
         if first is not None:
-            raise fault("duplicate-column", f"`{first}` and `{name}` differ by case only")
+            raise fault("duplicate-column", f"`{first}` and `{name}` differ in case only")
         seen[name.lower()] = name
     return names
 
@@ -133,11 +134,11 @@ ColumnName = Annotated[StrictStr, AfterValidator(_column_name)]
 
 
 _OPTIONS = re2.Options()
-_OPTIONS.log_errors = False  # they are raised; RE2 would write them to stderr as well
+_OPTIONS.log_errors = False  # errors are raised; RE2 would also write them to stderr
 
 
 class PatternError(ValueError):
-    """The text is no pattern that RE2 knows; the message says why."""
+    """The text is not a valid RE2 pattern; the message explains why."""
 
 
 class Pattern(Protocol):
@@ -145,7 +146,7 @@ class Pattern(Protocol):
 
     @property
     def pattern(self) -> str:
-        """The text that it was made from."""
+        """The source text of the pattern."""
 
     def fullmatch(self, text: str) -> object | None:
         """Return a match of the whole text, or None."""
@@ -155,10 +156,10 @@ class Pattern(Protocol):
 
 
 def compile_pattern(text: str) -> Pattern:
-    r"""Return the pattern of a text in RE2's syntax; `\d`, `\w` and `\s` mean ASCII.
+    r"""Return the text compiled as an RE2 pattern; `\d`, `\w` and `\s` mean ASCII.
 
     Raises:
-        PatternError: it is none, or needs more than RE2's 8 MB to run.
+        PatternError: it is invalid, or needs more than RE2's 8 MB to run.
     """
     try:
         found: Pattern = re2.compile(text, _OPTIONS)
@@ -168,6 +169,6 @@ def compile_pattern(text: str) -> Pattern:
 
 
 def _reason(error: Exception) -> str:
-    """Return what RE2 says, which comes as bytes."""
+    """Return RE2's message, which comes as bytes."""
     said = error.args[0] if error.args else ""
     return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)

@@ -1,4 +1,4 @@
-"""Values of any shape that YAML has: of arguments, and of rows in tests."""
+"""Values of any YAML type: arguments, and rows of tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["FreeValue", "ScalarField"]
 
 
 def _free(value: object) -> object:
-    """The value with text of unknown type read as a scalar; a secret is refused."""
+    """Return the value with text of unknown type parsed as a scalar; refuse a secret."""
     if isinstance(value, Secret):
         raise fault("secret-not-allowed", NOT_ALLOWED_HERE)
     if isinstance(value, LooseText):
@@ -27,7 +27,7 @@ def _free(value: object) -> object:
 
 
 def _scalar(value: object) -> object:
-    """Text, a number or a boolean."""
+    """Return text, a number or a boolean; refuse anything else."""
     typed = value.typed() if isinstance(value, LooseText) else value
     if not isinstance(typed, str | int | float):
         raise PydanticCustomError("string_type", "Input should be a valid string")

@@ -1,4 +1,4 @@
-"""Where tables and sources lie: text of a spec -> absolute path text or URI."""
+"""Locations of tables and sources: text of a spec -> absolute path or URI."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCHEMES_NOT_BUILT = (
     *("s3", "s3a", "s3n", "gs", "hdfs", "viewfs", "abfs", "abfss", "wasb", "wasbs", "adl"),
     *("oss", "cosn", "obs", "dbfs", "http", "https"),
 )
-"""Schemes that are known by name and refused in this version."""
+"""Schemes that are known by name but refused in this version."""
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _SHORT_FILE = re.compile(r"file:/(?!/)(.*)", re.DOTALL)
@@ -24,16 +24,16 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def resolve_location(text: str, folder: Path | None) -> str:
-    """The location without `.`, `..` and trailing slash; relative ones start at `folder`.
+    """Return the location without `.`, `..` and trailing slash; relative ones start at `folder`.
 
-    `..` is taken from the text: no symbolic link is followed. Without a folder a relative
-    location stays relative.
+    `..` is resolved in the text: no symbolic link is followed. Without a folder a relative location
+    stays relative.
 
     Raises:
-        PydanticCustomError: the scheme is not built, or the text is no location.
+        PydanticCustomError: the scheme is not built, or the text is not a location.
     """
     if _UNPRINTABLE.search(text) or not text.strip():
-        raise fault("bad-path", "a path may not be blank or hold control characters")
+        raise fault("bad-path", "a path may not be blank or contain control characters")
     if text == "~" or text.startswith("~/"):
         message = "`~` is not expanded in a spec"
         raise fault("bad-path", message, f"${{env.HOME}}{text[1:]}")
@@ -42,27 +42,27 @@ def resolve_location(text: str, folder: Path | None) -> str:
         return _uri(scheme.group(1).lower(), scheme.group(2))
     short = _SHORT_FILE.fullmatch(text)
     if short:
-        raise fault("bad-path", "a file URI begins with `file:///`", f"file:///{short.group(1)}")
+        raise fault("bad-path", "a file URI starts with `file:///`", f"file:///{short.group(1)}")
     start = "" if text.startswith("/") or folder is None else f"{folder.absolute()}/"
     return _collapsed(start + text)
 
 
 def _uri(scheme: str, rest: str) -> str:
-    """The URI of a built scheme."""
+    """Return the URI of a built scheme."""
     if scheme == "memory" and rest.strip("/"):
         return f"memory://{rest.rstrip('/')}"
     if scheme == "file":
         if not rest.startswith("/"):
-            raise fault("bad-path", "a file URI names no host", f"file:///{rest}")
+            raise fault("bad-path", "a file URI may not name a host", f"file:///{rest}")
         return f"file://{_collapsed(rest)}"
     if scheme in SCHEMES_NOT_BUILT:
-        message = f"`{scheme}://` is not built yet in this version; local paths are"
+        message = f"`{scheme}://` is not built yet in this version; use a local path"
         raise fault("scheme-not-built", message)
     raise fault("unknown-scheme", f"the scheme `{scheme[:20]}://` is not known")
 
 
 def _collapsed(path: str) -> str:
-    """The path with its dots resolved by text."""
+    """Return the path with its dots resolved in the text."""
     steps: list[str] = []
     for step in path.split("/"):
         if step == ".." and steps and steps[-1] != "..":
@@ -77,7 +77,7 @@ def _collapsed(path: str) -> str:
 
 
 def nested(one: str, other: str) -> str | None:
-    """How two resolved locations overlap: `same`, `inside` (one in other), `around`, or None."""
+    """Return how two locations overlap: `same`, `inside` (one in other), `around`, or None."""
     a, b = one.removeprefix("file://"), other.removeprefix("file://")
     if a == b:
         return "same"
@@ -87,7 +87,7 @@ def nested(one: str, other: str) -> str | None:
 
 
 def _located(text: str, info: ValidationInfo) -> str:
-    """The location, relative to the folder that the validation was started with."""
+    """Return the location, relative to the `folder` of the validation context."""
     folder = (info.context or {}).get("folder")
     return resolve_location(text, folder)
 

@@ -1,4 +1,4 @@
-"""A whole spec: the document as written, and the checked value that the other rooms see."""
+"""A whole spec: the document as written, and the checked value that other packages use."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _SECTIONS = ("table", "bootstrap", "source", "quality", "write", "timeline_servi
 _NO_CONTENT = ("timeline_service", "spark", "quality")
 _NOT_CONTENT = {
     "table": ("readers", "columns"),
-    "source": ("schema",),  # it is hashed as text, since a mapping would be without its order
+    "source": ("schema",),  # hashed as text instead, since a mapping would lose its order
     "write": ("parallelism", "target_file_size", "small_file_limit"),
 }
 
 
 def _conf_key(key: str) -> str:
-    """The key, if it is one of Spark's."""
+    """Return the key, if it is a Spark setting."""
     if not key.startswith("spark."):
-        raise fault("spark-conf-key", "Spark's settings begin with `spark.`", f"spark.{key}")
+        raise fault("spark-conf-key", "Spark's settings start with `spark.`", f"spark.{key}")
     return key
 
 
@@ -50,15 +50,15 @@ ConfKey = Annotated[str, AfterValidator(_conf_key)]
 
 
 class SparkSpec(SpecModel):
-    """The Spark session that a run starts where there is none."""
+    """The Spark session that a run starts if there is none."""
 
-    master: Text | None = Field(default=None, description="Spark's master URL; --master beats it.")
+    master: Text | None = Field(default=None, description="Spark master; --master overrides it.")
     conf: Mapping[ConfKey, SettingValue] = Field(
-        default={}, description="Spark settings; a secret may stand here."
+        default={}, description="Spark settings; secrets are allowed."
     )
 
     def revealed_conf(self) -> dict[str, str]:
-        """The settings with secrets put in, for the session alone: never log or store it.
+        """Return the settings with secrets put in, for the session alone: never log or store them.
 
         Raises:
             PlanError: `spec/undefined-secret`.
@@ -67,7 +67,7 @@ class SparkSpec(SpecModel):
 
 
 def _version(number: int) -> int:
-    """The version, if it is one that this release reads."""
+    """Return the version, if this release reads it."""
     if number != SPEC_VERSION:
         raise fault("unsupported-version", "this release reads version 1", str(SPEC_VERSION))
     return number
@@ -84,25 +84,23 @@ class PipelineDocument(SpecModel):
     version: SpecVersion = Field(
         description="The version of the spec language.", examples=[SPEC_VERSION]
     )
-    table: table_spec.TableSpec = Field(description="What the table is.")
-    bootstrap: BootstrapSpec | None = Field(default=None, description="How the table begins.")
+    table: table_spec.TableSpec = Field(description="The table.")
+    bootstrap: BootstrapSpec | None = Field(default=None, description="How the table is created.")
     source: SourceSpec | None = Field(default=None, description="What each later run loads.")
     transforms: Transforms = Field(
         default=(),
         description="SQL between source and table, in order; the rows of the last one are loaded.",
     )
     quality: quality_spec.QualitySpec | None = Field(
-        default=None, description="What the gate checks before anything is published."
+        default=None, description="What the audit gate checks before a run publishes."
     )
     write: WriteSpec | None = Field(default=None, description="How later runs write.")
-    tests: Tests | None = Field(
-        default=None, description="Rows that go in, and what must become of them."
-    )
+    tests: Tests | None = Field(default=None, description="Input rows and the expected results.")
     timeline_service: TimelineServiceSpec | None = Field(
-        default=None, description="How tasks learn which files make up the table."
+        default=None, description="How tasks look up the files of the table."
     )
     spark: SparkSpec | None = Field(
-        default=None, description="The Spark session that a run starts where there is none."
+        default=None, description="The Spark session that a run starts if there is none."
     )
 
 
@@ -133,22 +131,22 @@ class PipelineSpec:
     """A spec without faults.
 
     Attributes:
-        table: what the table is.
-        bootstrap: how it begins, or None where the spec does not say.
-        source: what each later run loads, or None where it loads nothing.
+        table: the table.
+        bootstrap: how it is created, or None if the spec has no such section.
+        source: what each later run loads, or None if it loads nothing.
         transforms: the views between source and table, in order; the rows of the last one are
             loaded, without any those of the source.
-        quality: the section as it is written, or None; whatever runs is in `checks`.
+        quality: the section as written, or None; the checks that run are in `checks`.
         checks: those of the profiles that the spec names, then its own, in order.
-        write: how later runs write; None exactly where they do not. It stands without a source
-            where the operation is `delete_partition`.
-        tests: rows that go in, and what must become of them.
-        timeline_service: how tasks learn which files make up the table, None for the defaults.
+        write: how later runs write; None exactly if they do not. Without a source it exists
+            only for the operation `delete_partition`.
+        tests: input rows and the expected results.
+        timeline_service: how tasks look up the files of the table, None for the defaults.
         spark: the session to start, or None for the defaults.
-        source_path: the file that it was read from, as the user typed it.
-        positions: where each key path stands, for errors that are found later.
+        source_path: the path of the spec file, as the user typed it.
+        positions: the position of each key path, for errors that are found later.
         warnings: findings that do not stop a run, sorted.
-        written: the document as it may be stored: variables put in, `${env.X}` and
+        written: the document in its storable form: variables resolved, `${env.X}` and
             `${secret.x}` as written, without defaults.
     """
 
@@ -168,12 +166,12 @@ class PipelineSpec:
     written: Mapping[str, object] = field(default_factory=dict, repr=False)
 
     def stored(self) -> dict[str, object]:
-        """The spec with its defaults as JSON-ready data that holds no secret.
+        """Return the spec with its defaults as JSON-ready data without secrets.
 
-        It can be written as YAML and loaded again; no file of SQL or of columns and no profile is
-        needed for that, a variable only where SQL reads one that is built from the environment.
-        The section `tests` is left out. Checks and columns come without their defaults, since
-        not every field has a meaning beside every other one.
+        It can be written as YAML and loaded again. That needs no SQL file, columns file or profile,
+        and a variable only where SQL reads one that is built from the environment. The section
+        `tests` is excluded. Checks and columns come without their defaults, since not all fields
+        are allowed together.
         """
         sections = {name: getattr(self, name) for name in _SECTIONS if getattr(self, name)}
         document = {
@@ -202,13 +200,13 @@ class PipelineSpec:
 
     @property
     def content_hash(self) -> str:
-        """SHA-256, in hex, of what decides the table's content.
+        """SHA-256, in hex, of everything that determines the table's content.
 
-        Spelling, order of fields, comments and defaults written out do not change it, nor do
-        the section `spark`, the list of readers, and what only decides into how many files and by
-        how many tasks is written; the order of partition columns does, and so does the finished
-        SQL of each transform, whatever file, variable or part of the environment it comes from.
-        Of checks and columns only those count that take rows out before anything is written.
+        It ignores spelling, order of fields, comments, explicit defaults, the section `spark`, the
+        list of readers, and settings that only determine the number of files and tasks. It includes
+        the order of partition columns and the finished SQL of each transform, whatever file,
+        variable or part of the environment it comes from. Of checks and columns it includes only
+        those that remove rows before anything is written.
         """
         content = {n: section for n, section in self.stored().items() if n not in _NO_CONTENT}
         for section, fields in _NOT_CONTENT.items():
@@ -227,7 +225,10 @@ class PipelineSpec:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _splitting(self) -> list[object]:
-        """What takes rows out, and where they are quarantined; empty where nothing does."""
+        """Return the checks and columns that remove rows, and the quarantine location.
+
+        Empty if no rows are removed.
+        """
         found: list[object] = [
             [c.fields.expect, c.fields.where, c.fields.allow_null, c.fields.on_fail.value]
             for c in self.checks
@@ -242,18 +243,17 @@ class PipelineSpec:
 
 
 def _mapping(value: object) -> dict[str, object]:
-    """The value if it is a mapping, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def _as_written(model: SpecModel, written: Mapping[str, object]) -> dict[str, object]:
-    """The mapping's fields that are written, in the values of the model."""
+    """Return the fields of the mapping that are written, with the values of the model."""
     plain = _plain_fields(model)
     return {name: _overlaid(plain.get(name), value) for name, value in written.items()}
 
 
 def _plain(value: object) -> object:
-    """A model's values in the spelling of the spec; fields that are None are left out."""
+    """Return a model's values in the spelling of the spec, without fields that are None."""
     if isinstance(value, SpecModel):
         return _word_for(value) or _plain_fields(value)
     if isinstance(value, Mapping):
@@ -266,7 +266,7 @@ def _plain(value: object) -> object:
 
 
 def _word_for(model: SpecModel) -> str | None:
-    """The word that a spec writes for the whole mapping, or None where there is none."""
+    """Return the word that stands for the whole mapping in a spec, or None."""
     if not isinstance(model, table_spec.RecordKeySpec | table_spec.OrderingSpec) or model.columns:
         return None
     return (
@@ -275,7 +275,7 @@ def _word_for(model: SpecModel) -> str | None:
 
 
 def _plain_fields(model: SpecModel) -> dict[str, object]:
-    """A mapping's fields."""
+    """Return the fields of a model as data."""
     names = zip(written_fields(type(model)), type(model).model_fields, strict=True)
     fields = ((written, getattr(model, name)) for written, name in names)
     return {
@@ -286,14 +286,14 @@ def _plain_fields(model: SpecModel) -> dict[str, object]:
 
 
 def _column_types(columns: tuple[table_spec.PartitionColumn, ...]) -> dict[str, str]:
-    """Partition columns as the mapping that a spec writes."""
+    """Return partition columns as the mapping that a spec writes."""
     return {column.name: column.type.value for column in columns}
 
 
 def _overlaid(default: object, written: object) -> object:
-    """The default with what was written put over it, mapping by mapping and item by item.
+    """Return the default overlaid with the written value, per mapping entry and list item.
 
-    Text from the command line in a field of numbers is left to the field's own value.
+    In a numeric field, text from the command line does not replace the field's own value.
     """
     if isinstance(default, dict) and isinstance(written, Mapping):
         names = dict.fromkeys((*default, *written))

@@ -1,4 +1,4 @@
-"""The project file `run-pipeline.yml`: what the specs of a folder share.
+"""The project file `run-pipeline.yml`: settings that the specs of a folder share.
 
     version: 1
     variables: {lake: /data/lake}
@@ -12,9 +12,9 @@
     profiles:
       money: [{name: amount_positive, expect: amount > 0}]
 
-A value on the command line beats the target's, which beats the variable's own. A field that a
-spec writes replaces the default's whole field; only `spark.conf` is merged setting by setting.
-Defaults of `table` and `bootstrap` fill sections that the spec has, those of `spark` any spec.
+A value from the command line overrides the target's, which overrides the variable's own. A field in
+a spec replaces the default's whole field; only `spark.conf` is merged setting by setting. Defaults
+of `table` and `bootstrap` fill sections that the spec has, those of `spark` any spec.
 """
 
 from __future__ import annotations
@@ -57,20 +57,20 @@ _SECTIONS = ("table", "bootstrap", "spark")
 
 
 def _name(text: object) -> object:
-    """The name, if a reference can spell it."""
+    """Return the name, if it is valid in a reference."""
     if isinstance(text, str) and not _NAME.fullmatch(text):
-        raise fault("bad-name", "names are made of letters, digits and `_`", _near_name(text))
+        raise fault("bad-name", "names consist of letters, digits and `_`", _near_name(text))
     return text
 
 
 def _near_name(text: str) -> str:
-    """A sound name close to the text."""
+    """Return a valid name close to the text."""
     name = re.sub(r"[^A-Za-z0-9_]+", "_", text)
     return name if _NAME.fullmatch(name) else f"_{name}"
 
 
 def _variable_value(value: object) -> object:
-    """The value, if it is one scalar."""
+    """Return the value, if it is one scalar."""
     if not isinstance(value, str | int | float | Secret | None):
         raise PydanticCustomError("string_type", "Input should be a valid string")
     return value
@@ -84,7 +84,7 @@ VariableValue = Annotated[
 ]
 Variables = Annotated[
     Mapping[Name, VariableValue],
-    Field(default={}, description="Name to value; `${var.name}` stands for it."),
+    Field(default={}, description="Name to value; `${var.name}` refers to it."),
 ]
 
 
@@ -92,13 +92,13 @@ Section = Mapping[str, Any] | None
 
 
 class TargetModel(SpecModel):
-    """What one target changes."""
+    """The values that one target changes."""
 
     variables: Variables
 
 
 class DefaultsModel(SpecModel):
-    """Sections whose fields fill what a spec leaves out; they are checked within the spec."""
+    """Sections that fill missing fields of specs; they are checked within each spec."""
 
     table: Section = Field(default=None, description="Fields for the section `table`.")
     bootstrap: Section = Field(default=None, description="Fields for the section `bootstrap`.")
@@ -106,22 +106,20 @@ class DefaultsModel(SpecModel):
 
 
 class ProjectDocument(SpecModel):
-    """What the specs below the project file's folder share."""
+    """Settings that the specs below the project file's folder share."""
 
     version: SpecVersion = Field(description="The version of the spec language.", examples=[1])
     variables: Variables
     targets: Mapping[Name, TargetModel] = Field(
-        default={}, description="Places to run for, such as dev and prod; --target chooses one."
+        default={}, description="Environments such as dev and prod; --target chooses one."
     )
-    default_target: str | None = Field(
-        default=None, description="The target where --target is not given."
-    )
+    default_target: str | None = Field(default=None, description="The target without --target.")
     defaults: DefaultsModel | None = Field(
-        default=None, description="Sections whose fields fill what a spec leaves out."
+        default=None, description="Sections whose fields fill missing ones of specs."
     )
     profiles: Mapping[Name, Any] = Field(
         default={},
-        description="Lists of checks by name; a spec's `quality.profiles` takes them in.",
+        description="Lists of checks by name; a spec's `quality.profiles` includes them.",
     )
 
 
@@ -133,16 +131,16 @@ MODELS: Mapping[str, type[SpecModel]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """A project file, as far as it could be read.
+    """A project file, with everything in it that could be read.
 
     Attributes:
-        positions: where its paths stand; None where there is no project file.
-        variables: those for every target.
-        targets: what each target changes.
+        positions: the positions of its paths; None if there is no project file.
+        variables: the variables of every target.
+        targets: the variables that each target changes.
         default_target: its name, or None.
         defaults: the nodes of the section, or None.
-        profiles: the entry of that section, or None; specs check what is in it.
-        findings: what is wrong with the file.
+        profiles: the entry of that section, or None; specs check its content.
+        findings: the faults of the file.
     """
 
     positions: Positions | None = None
@@ -154,7 +152,7 @@ class Project:
     findings: FindingList = field(default_factory=FindingList)
 
     def scope(self, target: str | None, given: Mapping[str, str]) -> Scope:
-        """The variables for the target, with those of the command line over them.
+        """Return the target's variables, overridden by those of the command line.
 
         Faults in target and names are added to the findings.
         """
@@ -173,9 +171,9 @@ class Project:
         return Scope(variables=variables, other_targets=elsewhere)
 
     def _unknown_target(self, name: str) -> Finding:
-        """No target has this name."""
+        """Return the finding that no target has this name."""
         known = ", ".join(self.targets) or "none"
-        message = f"the target `{name}` is not defined; there are: {known}"
+        message = f"the target `{name}` is not defined; known targets: {known}"
         close = nearest(name, self.targets)
         if self.positions is None:
             message = f"the target `{name}` is not defined: there is no {PROJECT_FILE}"
@@ -185,28 +183,27 @@ class Project:
 
 
 def _bad_option(name: str) -> Finding:
-    """A `--var` whose name no reference can spell."""
-    message = f"`{name}` cannot be a variable's name"
+    """Return the finding of a `--var` whose name is not valid in a reference."""
+    message = f"`{name}` is not a valid variable name"
     found = _whole("spec/bad-name", message, f"--var {name}")
     return replace(found, suggestion=_near_name(name))
 
 
 def _whole(rule: str, message: str, place: str) -> Finding:
-    """A finding about an option of the command line."""
     return Finding(rule=rule, key_path="", where=Where(file=place), message=message)
 
 
 def _given(text: str, declared: Variable | None) -> Variable:
-    """A value of the command line; it is text where the declared value is."""
+    """Return a command-line value; it is text if the declared value is."""
     is_text = declared is not None and type(declared.value) is str
     return Variable(value=text if is_text else LooseText(text), stored=text.replace("${", "$${"))
 
 
 def find_project_file(spec: Path) -> Path | None:
-    """The nearest `run-pipeline.yml` at or above the spec's folder.
+    """Return the nearest `run-pipeline.yml` at or above the spec's folder.
 
-    The search ends at the first folder that holds `.git`, or at the root. The path is relative to
-    the current folder where the spec's is and it lies below it.
+    The search ends at the first folder that contains `.git`, or at the root. The path is relative
+    to the current folder if the spec's is and the current folder contains it.
     """
     here = Path.cwd()
     for folder in spec.absolute().parents:
@@ -220,7 +217,7 @@ def find_project_file(spec: Path) -> Path | None:
 
 
 def load_project(path: Path | None) -> Project:
-    """The project file with its faults noted; an empty project where there is none."""
+    """Return the project file with its faults reported; an empty project for None."""
     findings = FindingList()
     if path is None:
         return Project(findings=findings)
@@ -233,14 +230,14 @@ def load_project(path: Path | None) -> Project:
     positions = Positions.of(source, root)
     if not isinstance(root, MapNode):
         if not findings.errors:
-            message = "a project file is a mapping that begins with `version: 1`"
+            message = "a project file is a mapping that starts with `version: 1`"
             findings.append(positions.finding("spec/wrong-type", "", message))
         return Project(positions=positions, findings=findings)
     return _project(root, positions, findings)
 
 
 def _project(root: MapNode, positions: Positions, findings: FindingList) -> Project:
-    """The project of a readable file."""
+    """Return the project from a parsed file."""
     plain = replace(root, entries=tuple(_hollow(entry) for entry in root.entries))
     data = Resolver(scope=Scope(variables={}, in_project=True), findings=findings).resolve(plain)
     checked = _mapping(data.value)
@@ -269,7 +266,7 @@ def _project(root: MapNode, positions: Positions, findings: FindingList) -> Proj
 
 
 def _hollow(entry: Entry) -> Entry:
-    """The entry; of `defaults` and `profiles` without what is in them, which specs will check."""
+    """Return the entry; empty the sections of `defaults` and `profiles`, which specs check."""
     if entry.name not in ("defaults", "profiles") or not isinstance(entry.value, MapNode):
         return entry
     sections = tuple(replace(each, value=_empty(each.value)) for each in entry.value.entries)
@@ -277,14 +274,14 @@ def _hollow(entry: Entry) -> Entry:
 
 
 def _empty(node: Node) -> Node:
-    """The mapping or list with nothing in it; a scalar as it is."""
+    """Return the mapping or list without its content; a scalar unchanged."""
     if isinstance(node, MapNode):
         return replace(node, entries=())
     return replace(node, items=()) if isinstance(node, ListNode) else node
 
 
 def _variables(values: object, stored: object) -> dict[str, Variable]:
-    """Each variable with its storable twin; faulty ones are kept, their fault is noted."""
+    """Return each variable with its storable form; faulty ones are kept and reported."""
     twins = _mapping(stored)
     return {
         name: Variable(value=value, stored=twins[name]) for name, value in _mapping(values).items()
@@ -292,18 +289,16 @@ def _variables(values: object, stored: object) -> dict[str, Variable]:
 
 
 def _mapping(value: object) -> dict[str, Any]:
-    """The value if it is a mapping, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def _map_at(node: MapNode, name: str) -> MapNode | None:
-    """The mapping under the name, or None."""
     entry = node.get(name)
     return entry.value if entry and isinstance(entry.value, MapNode) else None
 
 
 def with_defaults(root: MapNode, defaults: MapNode | None) -> MapNode:
-    """The spec with the project's defaults where it is silent; nodes keep their own places."""
+    """Return the spec with the project's defaults added; nodes keep their positions."""
     for entry in defaults.entries if defaults else ():
         if not isinstance(entry.value, MapNode) or entry.name not in _SECTIONS:
             continue
@@ -317,7 +312,7 @@ def with_defaults(root: MapNode, defaults: MapNode | None) -> MapNode:
 
 
 def _filled(own: MapNode, default: MapNode) -> MapNode:
-    """The section with the default's other fields; `conf` is merged within."""
+    """Return the section with the default's other fields added; `conf` is merged."""
     entries = {entry.name: entry for entry in own.entries}
     for entry in default.entries:
         mine = entries.setdefault(entry.name, entry)
@@ -327,7 +322,7 @@ def _filled(own: MapNode, default: MapNode) -> MapNode:
 
 
 def _merged(own: Node, default: Node) -> Node:
-    """Both mappings in one, the spec's entries first and stronger."""
+    """Return both mappings merged; the spec's entries come first and win."""
     if not isinstance(own, MapNode) or not isinstance(default, MapNode):
         return own
     names = {entry.name for entry in own.entries}

@@ -52,16 +52,16 @@ __all__ = [
 ]
 
 COLUMNS_SUFFIX = ".columns.yml"
-"""How the name of a file with a column contract ends."""
+"""Suffix of the name of a file with a column contract."""
 
 MAX_COLUMNS = 10_000
-"""More columns than any file of Parquet that Spark reads in one piece."""
+"""More columns than any Parquet file that Spark reads in one piece."""
 
 _MAX_ALLOWED = 1_000
 
 
 def _type(text: str) -> str:
-    """The type in its normal text."""
+    """Return the type in its normalized spelling."""
     try:
         return normal_type(text)
     except TypeTextError as error:
@@ -69,7 +69,7 @@ def _type(text: str) -> str:
 
 
 def _distinct_names(columns: Mapping[str, ColumnSpec]) -> Mapping[str, ColumnSpec]:
-    """The contract, if its names are distinct."""
+    """Return the contract, if its names are distinct."""
     distinct(tuple(columns))
     return columns
 
@@ -78,7 +78,7 @@ TypeText = Annotated[Text, AfterValidator(_type)]
 
 
 class ColumnSpec(SpecModel):
-    """What one column is and may hold. A column in the contract must be in the table."""
+    """Type and allowed values of one column. A column in the contract must be in the table."""
 
     type: TypeText | None = Field(
         default=None, description="Spark SQL type, such as decimal(10,2)."
@@ -89,7 +89,7 @@ class ColumnSpec(SpecModel):
     ) = Field(default=None, description="The only values that the column may have.")
     on_fail: OnFail = Field(
         default=OnFail.ABORT,
-        description="What rows do that are null or have another value.",
+        description="What happens to rows that are null or have another value.",
     )
 
 
@@ -101,16 +101,16 @@ Columns = Annotated[
 
 
 MAX_CHECKS = 1_000
-"""Checks in one list."""
+"""Maximum number of checks in one list."""
 
 MAX_SAMPLES = 1_000
-"""Bad rows that a report may show for each check."""
+"""Maximum number of bad rows that a report shows for each check."""
 
 SPLITS = (OnFail.QUARANTINE, OnFail.DROP)
-"""What takes bad rows out before anything is written."""
+"""The outcomes that remove bad rows before anything is written."""
 
 QUARANTINE_SUFFIX = ".quarantine"
-"""Follows the table's location where a spec does not say where rows are quarantined."""
+"""Suffix of the table's location, the default for the quarantine location."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MAX_NAME = 100
@@ -120,10 +120,10 @@ _PERCENT = 100
 
 
 def _check_name(name: str) -> str:
-    """The name, if it can stand in reports, file names and SQL without quotes."""
+    """Return the name, if it is valid in reports, file names and SQL without quotes."""
     if not _NAME.fullmatch(name):
         near = re.sub(r"[^A-Za-z0-9_]+", "_", name[:_MAX_NAME])
-        message = "a check's name is made of letters, digits and `_`, and begins with no digit"
+        message = "a check's name has letters, digits and `_`, and does not start with a digit"
         raise fault("check-name", message, near if _NAME.fullmatch(near) else f"_{near}")
     if len(name) > _MAX_NAME:
         raise fault("check-name", f"a check's name has at most {_MAX_NAME} characters")
@@ -131,10 +131,10 @@ def _check_name(name: str) -> str:
 
 
 def parse_share(text: str) -> float:
-    """The share that a text such as `0.5%` means, above 0 and below 1.
+    """Return the share that a text such as `0.5%` means, above 0 and below 1.
 
     Raises:
-        PydanticCustomError: `bad-budget`; the text is no such share.
+        PydanticCustomError: `bad-budget`; the text is not such a share.
     """
     found = _SHARE.fullmatch(text.strip())
     if found is None:
@@ -143,14 +143,14 @@ def parse_share(text: str) -> float:
         raise fault("bad-budget", message, likely)
     share = float(found.group(1)) / _PERCENT
     if share == 0:
-        raise fault("bad-budget", "no share at all is 0 rows", "0")
+        raise fault("bad-budget", "write a share of zero as 0 rows", "0")
     if share >= 1:
         raise fault("bad-budget", "a check that allows all rows to fail checks nothing")
     return share
 
 
 def _budget(value: object) -> object:
-    """Rows, or the text of a share."""
+    """Return a number of rows, or the text of a share."""
     allowed = typed(value)
     if isinstance(allowed, str):
         parse_share(allowed)
@@ -182,24 +182,24 @@ class CheckSpec(SpecModel):
     model_config = ConfigDict(json_schema_extra=_KINDS)
 
     name: CheckName = Field(
-        description="Unique among all checks of the spec, whatever the case.",
+        description="Unique among all checks of the spec, ignoring case.",
         examples=["distance_positive"],
     )
     expect: Text | None = Field(
         default=None, description="Spark SQL predicate that every row must meet."
     )
     where: Text | None = Field(
-        default=None, description="With `expect`: predicate of the rows that it is about."
+        default=None, description="With `expect`: predicate that selects the rows to check."
     )
     allow_null: Flag = Field(
         default=False,
-        description="With `expect`: whether a predicate that is null counts as met.",
+        description="With `expect`: whether a row passes if the predicate is null.",
     )
     expect_aggregate: Text | None = Field(
         default=None, description="Predicate over aggregates of all rows: count(*) >= 1000."
     )
     query: Text | None = Field(
-        default=None, description="One SELECT over `this`, whose rows are the bad ones."
+        default=None, description="One SELECT over `this` that returns the bad rows."
     )
     gx: Text | None = Field(default=None, description="Name of a Great Expectations expectation.")
     arguments: Mapping[str, FreeValue] = Field(
@@ -207,19 +207,19 @@ class CheckSpec(SpecModel):
     )
     on_fail: OnFail = Field(
         default=OnFail.ABORT,
-        description="What bad rows do; only those of `expect` can be quarantined or dropped.",
+        description="What happens to bad rows; only `expect` can quarantine or drop them.",
     )
     over: CheckedRows = Field(
         default=CheckedRows.WRITTEN,
-        description="The rows that this run writes, or all that the table has after it.",
+        description="The rows that this run writes, or all rows of the table after it.",
     )
     max_failed: MaxFailed = Field(
-        default=0, description="Bad rows that are allowed: so many, or a share such as '0.5%'."
+        default=0, description="Bad rows that are allowed: a number, or a share such as '0.5%'."
     )
 
     @property
     def kind(self) -> CheckKind:
-        """Which of the four it is; a loaded spec has exactly one."""
+        """The one of the four fields that is set; a loaded spec has exactly one."""
         return next(kind for kind in CheckKind if getattr(self, kind.value) is not None)
 
     @property
@@ -233,11 +233,11 @@ class PlacedCheck:
     """A check as it runs, of the spec or of a profile that the spec names.
 
     Attributes:
-        fields: what it is; its query is finished SQL, one statement.
-        key_path: where it stands: `quality.checks[0]`, or `profiles.money[0]`, which is in the
+        fields: its fields; its query is finished SQL, one statement.
+        key_path: its path: `quality.checks[0]`, or `profiles.money[0]`, which is in the
             project file.
-        written: what may be stored of it: its own fields alone, `${env.X}` as written.
-        uses: the variables that the Jinja of its query names.
+        written: its storable form: its own fields alone, `${env.X}` as written.
+        uses: the variables that the Jinja of its query uses.
     """
 
     fields: CheckSpec
@@ -250,22 +250,22 @@ Checks = Annotated[tuple[CheckSpec, ...], Field(min_length=1, max_length=MAX_CHE
 
 
 class QuarantineSpec(SpecModel):
-    """Where rows are quarantined, and how many may be."""
+    """Where rows are quarantined, and the maximum share."""
 
     location: Location | None = Field(
         default=None,
-        description="Data set of the quarantined rows; left out, the table's location and "
+        description="Data set of the quarantined rows; by default the table's location plus "
         "`.quarantine`. A relative one starts at the spec file's folder.",
         examples=["lake/quarantine/table"],
     )
     max_ratio: Ratio = Field(
         default=1.0,
-        description="Share of the input that may be quarantined and dropped; more refuses the run.",
+        description="Share of the input that may be quarantined and dropped; above it a run fails.",
     )
 
 
 class QualitySpec(SpecModel):
-    """What the gate checks beside keys, before anything is published."""
+    """What the audit gate checks besides keys before a run publishes."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
@@ -277,7 +277,7 @@ class QualitySpec(SpecModel):
     )
     checks: Checks | None = Field(default=None, description="Checks of this spec, in order.")
     quarantine: QuarantineSpec | None = Field(
-        default=None, description="Where rows are quarantined, and how many may be."
+        default=None, description="Where rows are quarantined, and the maximum share."
     )
     samples: Samples = Field(default=5, description="Bad rows shown for each check.")
     redact: Redacted = Field(default=(), description="Columns whose values are never shown.")

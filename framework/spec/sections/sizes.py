@@ -1,4 +1,4 @@
-"""Sizes of files as a spec writes them: bytes as a whole number, or text such as `120MB`."""
+"""Sizes of files as a spec writes them: a whole number of bytes, or text such as `120MB`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from framework.spec.sections.fields import fault
 __all__ = ["MAX_SIZE", "UNITS", "Size", "parse_size", "size_schema", "size_text"]
 
 UNITS = {"KB": 2**10, "MB": 2**20, "GB": 2**30}
-"""What a unit multiplies by: powers of 1024, as Hudi's own defaults are counted."""
+"""Bytes per unit: powers of 1024, as in Hudi's own defaults."""
 
 MAX_SIZE = 2**40
-"""More than any one file: a greater number is a slip of the unit."""
+"""Larger than any single file: a greater number has the wrong unit."""
 
 _SIZE = re.compile(r"([0-9]{1,13}) ?(KB|MB|GB)")
 _LOOSE = re.compile(r"\s*([0-9]{1,13}(?:\.[0-9]{1,6})?)\s*(?:([kmgt])i?)?b?\s*", re.IGNORECASE)
@@ -24,7 +24,7 @@ _LETTERS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 def parse_size(value: str | int) -> int:
-    """The size in bytes; a number is one already.
+    """Return the size in bytes; a number is returned unchanged.
 
     Raises:
         PydanticCustomError: `bad-size`; the text is not a whole number and a unit.
@@ -33,13 +33,13 @@ def parse_size(value: str | int) -> int:
         return value
     sized = _SIZE.fullmatch(value)
     if sized is None:
-        message = f"`{value[:40]}` is no size: write bytes as a number, or a number with KB, MB, GB"
+        message = f"`{value[:40]}` is not a size: write bytes, or a number with KB, MB or GB"
         raise fault("bad-size", message, _likely(value))
     return int(sized.group(1)) * UNITS[sized.group(2)]
 
 
 def size_text(size_bytes: int) -> str:
-    """The size as a spec would write it, in the greatest unit that leaves a whole number."""
+    """Return the size as a spec writes it, in the largest unit that gives a whole number."""
     for unit, factor in reversed(UNITS.items()):
         if size_bytes and size_bytes % factor == 0:
             return f"{size_bytes // factor}{unit}"
@@ -47,7 +47,7 @@ def size_text(size_bytes: int) -> str:
 
 
 def _likely(text: str) -> str | None:
-    """The size that another spelling means, such as `120 mb`, `1.5GB` or `120MiB`."""
+    """Return the size that another spelling means, such as `120 mb`, `1.5GB` or `120MiB`."""
     loose = _LOOSE.fullmatch(text)
     if loose is None:
         return None
@@ -55,13 +55,13 @@ def _likely(text: str) -> str | None:
 
 
 def _bytes(value: object) -> object:
-    """Text as bytes; whatever is neither text nor a number is left to the number's own check."""
+    """Convert text to bytes; other values are left to the number's own validation."""
     typed = value.typed() if isinstance(value, LooseText) else value
     return parse_size(typed) if isinstance(typed, str) else typed
 
 
 def size_schema(least_bytes: int) -> dict[str, Any]:
-    """What editors may know of a size: its form, and of plain numbers the bounds."""
+    """Return the JSON Schema of a size: its form, and the bounds of plain numbers."""
     return {
         "anyOf": [
             {"type": "integer", "minimum": least_bytes, "maximum": MAX_SIZE},

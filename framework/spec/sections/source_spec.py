@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 FILE_FORMATS = ("parquet", "csv", "json", "orc")
-"""Formats whose source is a folder of files, so that new files are known from loaded ones."""
+"""Formats whose source is a folder of files, so that new files can be detected."""
 
 _FORMAT = re.compile(r"[A-Za-z][A-Za-z0-9_.$-]*")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -42,9 +42,9 @@ _RESERVED_OPTION = "path"
 
 @unique
 class SourceLoad(StrEnum):
-    """Which part of the source a run loads.
+    """The part of the source that a run loads.
 
-    `NEW_FILES` are the files that no earlier run has loaded, `ALL` is whatever is there.
+    `NEW_FILES` are the files that no earlier run has loaded, `ALL` is everything.
     """
 
     NEW_FILES = "new_files"
@@ -52,26 +52,26 @@ class SourceLoad(StrEnum):
 
 
 def _format(name: str) -> str:
-    """The name, if Spark could know a format by it."""
+    """Return the name, if it can be the name of a Spark format."""
     lower = name.lower()
     if lower in FILE_FORMATS and lower != name:
-        raise fault("unknown-value", f"formats are in small letters: `{lower}`", lower)
+        raise fault("unknown-value", f"formats are lower-case: `{lower}`", lower)
     if not _FORMAT.fullmatch(name):
-        raise fault("unknown-value", f"`{name[:60]}` cannot be the name of a Spark format")
+        raise fault("unknown-value", f"`{name[:60]}` is not a valid name of a Spark format")
     return name
 
 
 def _option_key(key: str) -> str:
-    """The key, unless it says what a field of the spec says."""
+    """Return the key, unless a field of the spec already expresses it."""
     if not key.strip():
         raise fault("empty-value", "an option needs a name")
     if key.lower() == _RESERVED_OPTION:
-        raise fault("reserved-option", "the place of the data is the field `path`", "path")
+        raise fault("reserved-option", "the location of the data is the field `path`", "path")
     return key
 
 
 def _ddl(value: object) -> object:
-    """`{id: BIGINT}` as Spark's `id BIGINT`, in order; text as it is."""
+    """Return `{id: BIGINT}` as Spark's `id BIGINT`, in order; text unchanged."""
     if not isinstance(value, Mapping):
         return value
     if not value:
@@ -87,21 +87,22 @@ def _ddl(value: object) -> object:
 
 
 def _quoted_name(name: str) -> str:
-    """The column's name as Spark SQL takes it."""
+    """Return the column's name as Spark SQL takes it."""
     return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
 def _ddl_text(value: str) -> str:
-    """The text without the space around it, if there is any."""
+    """Return the text without surrounding space, unless it is empty."""
     if not value.strip():
         raise fault("empty-value", "must not be empty")
     return value.strip()
 
 
 def _loadable(load: SourceLoad, info: ValidationInfo) -> SourceLoad:
-    """The same; of what is no folder of files, everything, as there nothing says what is new.
+    """Return `load`; for formats that are not a folder of files, `ALL`.
 
-    That turns the default round; where `new_files` is written, the loader has a fault for it.
+    For those the default changes, as nothing tracks their new rows; an explicit `new_files` is a
+    fault that the loader reports.
     """
     return load if info.data.get("format", "parquet") in FILE_FORMATS else SourceLoad.ALL
 
@@ -129,7 +130,7 @@ SchemaText = Annotated[
 
 
 class SourceSpec(SpecModel):
-    """What each later run loads: rows that Spark reads from a place."""
+    """What each later run loads: rows that Spark reads from a location."""
 
     format: SourceFormat = Field(
         default="parquet",
@@ -137,28 +138,28 @@ class SourceSpec(SpecModel):
     )
     path: Location | None = Field(
         default=None,
-        description="The place of the data; must for parquet, csv, json and orc. A relative one "
-        "starts at the spec file's folder.",
+        description="The location of the data; required for parquet, csv, json and orc. A relative "
+        "one starts at the spec file's folder.",
         examples=["lake/landing"],
     )
     options: Mapping[OptionKey, SettingValue] = Field(
-        default={}, description="Options for Spark's reader, as text; a secret may stand here."
+        default={}, description="Options for Spark's reader, as text; secrets are allowed."
     )
     schema_text: SchemaText | None = Field(
         default=None,
         alias="schema",
-        description="Spark's DDL of the columns, or a mapping of column to type in order.",
+        description="Spark DDL of the columns, or an ordered mapping of column to type.",
         examples=["id BIGINT, ts TIMESTAMP"],
     )
     load: Load = Field(
         default=SourceLoad.NEW_FILES,
         validate_default=True,
-        description="`new_files` that no earlier run has loaded, or `all`, which is the only "
+        description="`new_files`, those that no earlier run has loaded, or `all`, the only "
         "choice for formats other than parquet, csv, json and orc.",
     )
 
     def revealed_options(self) -> dict[str, str]:
-        """The options with secrets put in, for Spark's reader alone: never log or store them.
+        """Return the options with secrets put in, for Spark's reader: never log or store them.
 
         Raises:
             PlanError: `spec/undefined-secret`.
@@ -171,23 +172,23 @@ TARGET_FILE_SIZE = 120 * 2**20
 SMALL_FILE_LIMIT = 100 * 2**20
 
 MIN_TARGET_FILE_SIZE = 2**20
-"""A smaller target would make more files than anybody can list."""
+"""A smaller target would make too many files to list."""
 
 
 def _small_enough(limit: int, info: ValidationInfo) -> int:
-    """The limit, but no more than the target.
+    """Return the limit, at most the target.
 
-    That lowers the default beside a small target; a greater limit that is written has a fault.
+    This lowers the default for a small target; an explicit greater limit is reported as a fault.
     """
     target = info.data.get("target_file_size", TARGET_FILE_SIZE)
     return min(limit, target) if isinstance(target, int) else limit
 
 
 def _partition(pattern: str) -> str:
-    """The path or glob, if it can lie below the table."""
+    """Return the path or glob, if it can be below the table."""
     steps = pattern.strip("/").split("/")
     if not all(step.strip() for step in steps) or {".", ".."} & set(steps):
-        message = f"`{pattern[:60]}` is no partition path, such as `month=1`, and no glob of one"
+        message = f"`{pattern[:60]}` is not a partition path such as `month=1`, nor a glob"
         raise fault("bad-partition", message)
     return pattern
 
@@ -203,30 +204,30 @@ class WriteSpec(SpecModel):
     """How later runs write. Sizes are in bytes."""
 
     operation: WriteOperation = Field(
-        description="What happens with the rows of the source.", examples=["upsert"]
+        description="How the rows of the source are written.", examples=["upsert"]
     )
     parallelism: PositiveNumber | None = Field(
-        default=None, description="Tasks at once; left out, what the engine has cores for."
+        default=None, description="Concurrent tasks; by default one per core of the engine."
     )
     target_file_size: TargetSize = Field(
         default=TARGET_FILE_SIZE,
-        description="Size that base files grow to: bytes, or text with KB, MB or GB.",
+        description="Target size of base files: bytes, or text with KB, MB or GB.",
     )
     small_file_limit: SmallSize = Field(
         default=SMALL_FILE_LIMIT,
         validate_default=True,
-        description="Base files below this size are filled before new ones open; 0 fills none.",
+        description="Base files below this size are filled before new ones start; 0 fills none.",
     )
     schema_evolution: SchemaEvolution = Field(
         default=SchemaEvolution.FREEZE,
-        description="How far the table's schema follows that of what is written.",
+        description="How far the table's schema follows that of written rows.",
     )
     missing_columns: MissingColumns = Field(
         default=MissingColumns.REFUSE,
-        description="What a column of the table means that a file of the source lacks.",
+        description="How to treat a column of the table that a source file lacks.",
     )
     partitions: tuple[PartitionPattern, ...] = Field(
         default=(),
-        description="With delete_partition: paths of partitions, or globs of them.",
+        description="With delete_partition: paths of partitions, or globs.",
         examples=["['month=1']"],
     )

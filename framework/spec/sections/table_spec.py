@@ -1,4 +1,4 @@
-"""The section `table`: what the table is."""
+"""The section `table`: identity and layout of the table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
     "TableSpec",
 ]
 
-# Chosen by what they cost and save: docs/adr/0008-size-bloom-filters-by-the-file.md
+# Chosen by cost and benefit: docs/adr/0008-size-bloom-filters-by-the-file.md
 BLOOM_KIND = BloomKind.DYNAMIC
 BLOOM_FALSE_POSITIVE_RATE = 1e-7
 BLOOM_MAX_KEYS = 4_000_000
@@ -52,7 +52,7 @@ class PartitionColumn(fields.SpecModel):
 
 
 def _columns_of_mapping(value: object) -> object:
-    """`{month: int}` as a list of partition columns, in order."""
+    """Convert `{month: int}` to a list of partition columns, in order."""
     if isinstance(value, Mapping):
         return [{"name": name, "type": kind} for name, kind in value.items()]
     if isinstance(value, list):
@@ -64,7 +64,7 @@ def _columns_of_mapping(value: object) -> object:
 
 
 def _distinct_columns(columns: tuple[PartitionColumn, ...]) -> tuple[PartitionColumn, ...]:
-    """The columns, if their names are distinct."""
+    """Return the columns, if their names are distinct."""
     fields.distinct(tuple(column.name for column in columns))
     return columns
 
@@ -84,7 +84,7 @@ PartitionColumns = Annotated[
 
 
 class RecordKeySpec(fields.SpecModel):
-    """What identifies a record, and within what."""
+    """The columns that identify a record, and the scope of their uniqueness."""
 
     columns: KeyColumns = Field(
         description="The key columns, in order; none of them may be null.", examples=["[id]"]
@@ -96,12 +96,12 @@ class RecordKeySpec(fields.SpecModel):
 
     @classmethod
     def automatic(cls) -> RecordKeySpec:
-        """Return the key of rows that are numbered; it names no columns."""
+        """Return the key of automatically numbered rows; it has no columns."""
         return cls.model_construct(columns=(), unique_within=KeyScope.TABLE)
 
 
 def _automatic(value: object) -> object:
-    """`auto` as the key of numbered rows."""
+    """Return the key of numbered rows for `auto`."""
     word = value.typed() if isinstance(value, LooseText) else value
     if word == AUTO:
         return RecordKeySpec.automatic()
@@ -115,26 +115,26 @@ RecordKey = Annotated[RecordKeySpec, BeforeValidator(_automatic)]
 
 
 class OrderingSpec(fields.SpecModel):
-    """What decides between two versions of a record."""
+    """The order of two versions of a record."""
 
     columns: OneColumn = Field(
-        description="The column whose greater value wins. Table version 6 has room for one.",
+        description="The column whose greater value wins. Table version 6 supports one.",
         examples=["[updated_at]"],
     )
 
     @classmethod
     def by_commit_time(cls) -> OrderingSpec:
-        """Return the order in which the later commit wins; it names no columns."""
+        """Return the order in which the later commit wins; it has no columns."""
         return cls.model_construct(columns=())
 
 
 def _by_commit_time(value: object) -> object:
-    """`commit_time` as the order of commits."""
+    """Return the order of commits for `commit_time`."""
     word = value.typed() if isinstance(value, LooseText) else value
     if word == COMMIT_TIME:
         return OrderingSpec.by_commit_time()
     if isinstance(word, str):
-        message = "`ordering` is `commit_time`, or a mapping with the column that decides"
+        message = "`ordering` is `commit_time`, or a mapping with the ordering column"
         raise fields.fault("wrong-type", message, f"{{columns: [{word}]}}")
     return value
 
@@ -147,23 +147,23 @@ class BloomSpecModel(fields.SpecModel):
 
     kind: BloomKind = Field(
         default=BLOOM_KIND,
-        description="`dynamic` grows with the keys, `simple` has a fixed size, `none` writes none.",
+        description="`dynamic` grows with the keys, `simple` has a fixed size, `none` omits it.",
     )
     expected_keys: fields.PositiveNumber | None = Field(
         default=None,
-        description="Keys per file that the filter is sized for; left out, the rows of each file.",
+        description="Keys per file that the filter is sized for; by default the rows of each file.",
     )
     false_positive_rate: fields.Share = Field(
         default=BLOOM_FALSE_POSITIVE_RATE,
-        description="Share of foreign keys for which a file is read in vain.",
+        description="Rate of false positives: keys of other files for which a file is read.",
     )
     max_keys: fields.PositiveNumber = Field(
-        default=BLOOM_MAX_KEYS, description="Keys per file up to which the filter keeps its rate."
+        default=BLOOM_MAX_KEYS, description="Keys per file up to which the filter keeps that rate."
     )
 
 
 class TableSpec(fields.SpecModel):
-    """What the table is.
+    """Identity and layout of the table.
 
     Once a table exists, only `bloom`, `ordering`, `readers` and `columns` may change.
     """
@@ -176,21 +176,21 @@ class TableSpec(fields.SpecModel):
         examples=["lake/table"],
     )
     type: TableType = Field(
-        default=TableType.COPY_ON_WRITE, description="How the table keeps updates."
+        default=TableType.COPY_ON_WRITE, description="How the table stores updates."
     )
     partition_by: PartitionColumns = Field(
         default=(),
-        description="Partition columns in order, each with its type; leave it out for none.",
+        description="Partition columns in order, each with its type; by default none.",
     )
     record_key: RecordKey = Field(
         default=RecordKeySpec.automatic(),
-        description="What identifies a record; `auto` numbers the rows. Must, but for tables that "
-        "have a `source` and no `bootstrap`.",
+        description="The key of a record; `auto` numbers the rows. Required, except for tables "
+        "that have a `source` and no `bootstrap`.",
         examples=["{columns: [id], unique_within: table}", "auto"],
     )
     ordering: Ordering | None = Field(
         default=None,
-        description="What decides between two versions of a record; merge_on_read and upserts "
+        description="Which of two versions of a record wins; merge_on_read and upserts "
         "need it. `commit_time`: the later commit wins.",
     )
     bloom: BloomSpecModel = Field(
@@ -198,12 +198,12 @@ class TableSpec(fields.SpecModel):
     )
     readers: Readers = Field(
         default=(),
-        description="Who must be able to read the table; a plan that shuts one out is refused.",
+        description="Engines that must be able to read the table; other plans are refused.",
         examples=["[spark-hudi-1.2, trino]"],
     )
     columns: Columns | None = Field(
         default=None,
-        description="What the columns are and may hold: a mapping, or the path of a `.columns.yml` "
-        "file that is one.",
+        description="Types and allowed values of columns: a mapping, or the path of a "
+        "`.columns.yml` file.",
         examples=["{id: {type: bigint, nullable: false}}"],
     )

@@ -1,4 +1,4 @@
-"""The section `tests`: rows that go in, and what must become of them."""
+"""The section `tests`: input rows and the expected results."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ Rows = Annotated[tuple[Row, ...], Field(max_length=_MAX_ROWS)]
 
 
 class ExpectedSpec(SpecModel):
-    """What must become of the rows; what is left out is not looked at.
+    """The expected results; fields that are omitted are not checked.
 
-    Lists of rows are compared whole, in any order, in the columns that one of their rows names.
+    Lists of rows are compared whole, in any order, in the columns that at least one of their rows
+    has.
     """
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
@@ -31,11 +32,11 @@ class ExpectedSpec(SpecModel):
         default=None, description="The rows that the run adds or changes, and no others."
     )
     table_after: Rows | None = Field(
-        default=None, description="All rows that the table has after the run."
+        default=None, description="All rows of the table after the run."
     )
     quarantined: Rows | None = Field(default=None, description="The rows that are quarantined.")
     rejected: Rows | None = Field(
-        default=None, description="The rows for which the run is refused; nothing is written then."
+        default=None, description="The rows that cause the run to be refused; it writes nothing."
     )
     refused_by: Annotated[tuple[Text, ...], Field(min_length=1)] | None = Field(
         default=None,
@@ -50,18 +51,16 @@ class ExpectedSpec(SpecModel):
 
 
 class TestSpec(SpecModel):
-    """One test: the rows of a table, those that come in, and what is expected."""
+    """One test: the rows of a table, the input rows, and the expected results."""
 
     name: Text = Field(description="What the test shows.", examples=["negative distance"])
     table: Rows | None = Field(
-        default=None, description="Rows that the table has before; left out, there is no table."
+        default=None, description="Rows of the table before the run; by default there is no table."
     )
     given: Rows = Field(
         description="Rows of the source.", examples=["[{origin: JFK, distance: 100}]"]
     )
-    expect: ExpectedSpec = Field(
-        description="What must become of them.", examples=["{written: []}"]
-    )
+    expect: ExpectedSpec = Field(description="The expected results.", examples=["{written: []}"])
 
 
 Tests = Annotated[tuple[TestSpec, ...], Field(min_length=1, max_length=MAX_TESTS)]

@@ -23,36 +23,36 @@ Port = Annotated[WholeNumber, Field(ge=0, le=_LAST_PORT)]
 
 
 class TimelineServiceSpec(SpecModel):
-    """The view that the driver keeps of the table, and serves to its tasks."""
+    """The view of the table that the driver holds and serves to its tasks."""
 
     enabled: Flag = Field(
         default=True,
-        description="Whether the driver keeps and serves a view; if not, folders are listed.",
+        description="Whether the driver holds and serves a view; otherwise folders are listed.",
     )
     incremental: Flag = Field(
         default=True,
-        description="Whether the view follows the timeline; if not, a commit makes it list anew.",
+        description="Whether the view follows the timeline; otherwise a commit causes a listing.",
     )
     store: ViewStore = Field(
         default=ViewStore.MEMORY,
-        description="Where it keeps file groups: `memory`, `spillable` or `embedded_kv`.",
+        description="Where the view stores file groups: `memory`, `spillable` or `embedded_kv`.",
     )
     memory: Annotated[Size, Field(ge=_LEAST_MEMORY)] = Field(
-        default=256 << 20, description="How much memory its store may take.", examples=["256MB"]
+        default=256 << 20, description="Memory limit of the view's store.", examples=["256MB"]
     )
     auth: ServiceAuth = Field(
         default=ServiceAuth.TOKEN,
-        description="What callers show: a `token`, or nothing on a `loopback` address.",
+        description="Authentication of callers: a `token`, or none on a `loopback` address.",
     )
     host: Text | None = Field(
         default=None,
-        description="The address to listen on; by default loopback, or the driver's of a cluster.",
+        description="The address to listen on; by default loopback, or the driver's in a cluster.",
     )
-    port: Port = Field(default=0, description="The port to listen on; 0 takes a free one.")
+    port: Port = Field(default=0, description="The port to listen on; 0 picks a free one.")
 
 
 def _setting(value: object) -> str | Secret:
-    """The value as Spark's text; secrets stay closed."""
+    """Return the value as Spark's text; a secret is not revealed."""
     if isinstance(value, Secret):
         return value
     if isinstance(value, str | int | float):
@@ -68,7 +68,7 @@ SettingValue = Annotated[
 
 
 def revealed(settings: Mapping[str, object]) -> dict[str, str]:
-    """The settings with secrets put in, for Spark alone: never log or store them.
+    """Return the settings with secrets put in, for Spark alone: never log or store them.
 
     Raises:
         PlanError: `spec/undefined-secret`.

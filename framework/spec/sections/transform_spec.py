@@ -13,19 +13,19 @@ from framework.spec.sections.fields import SpecModel, Text, fault
 __all__ = ["MAX_TRANSFORMS", "SOURCE_VIEW", "TransformFields", "TransformSpec", "Transforms"]
 
 SOURCE_VIEW = "source"
-"""The view that holds the rows of the source; no transform may take its name."""
+"""The view that holds the rows of the source; no transform may use its name."""
 
 MAX_TRANSFORMS = 100
-"""Each has its bounds; so together they have one too."""
+"""Each transform is bounded in size, so this bounds all of them together."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def _view_name(name: str) -> str:
-    """The name, if SQL can say it without quotes and it is not taken."""
+    """Return the name, if it is an SQL identifier without quotes and not taken."""
     if not _IDENTIFIER.fullmatch(name):
         near = re.sub(r"[^A-Za-z0-9_]+", "_", name[:60])
-        message = "a transform's name is made of letters, digits and `_`, and begins with no digit"
+        message = "a transform's name has letters, digits and `_`, and does not start with a digit"
         raise fault("transform-name", message, near if _IDENTIFIER.fullmatch(near) else f"_{near}")
     if name.lower() == SOURCE_VIEW:
         raise fault("transform-name", "`source` is the view that holds the rows of the source")
@@ -36,17 +36,17 @@ ViewName = Annotated[StrictStr, AfterValidator(_view_name)]
 
 
 class TransformFields(SpecModel):
-    """A transform as a spec writes it: a name, and SQL here or in a file."""
+    """A transform as a spec writes it: a name, and SQL inline or in a file."""
 
     name: ViewName = Field(
-        description="The view's name, by which later transforms call it.", examples=["cleaned"]
+        description="The view's name, for use in later transforms.", examples=["cleaned"]
     )
     sql: Text | None = Field(
-        default=None, description="One SELECT over `source` and the views before; Jinja inside."
+        default=None, description="One SELECT over `source` and previous views; may use Jinja."
     )
     sql_file: Text | None = Field(
         default=None,
-        description="A file that holds the SQL; relative, it starts at the spec file's folder.",
+        description="A file with the SQL; a relative path starts at the spec file's folder.",
     )
 
 
@@ -59,11 +59,11 @@ class TransformSpec:
 
     Attributes:
         name: the view's name, an SQL identifier.
-        sql: one finished statement that begins with SELECT or WITH, after comments if any; it
-            ends in no `;`. It may hold the values of environment variables.
-        stored: the SQL as a spec may store and show it: finished, but with `${env.X}` as written;
-            the author's own template where that reads a variable that is built from one.
-        uses: the variables that its Jinja names.
+        sql: one finished statement that starts with SELECT or WITH, after comments if any,
+            without a final `;`. It may contain the values of environment variables.
+        stored: the SQL in its storable form: finished, but with `${env.X}` as written; the
+            author's own template if that reads a variable that is built from one.
+        uses: the variables that its Jinja uses.
     """
 
     name: str

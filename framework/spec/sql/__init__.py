@@ -1,1 +1,1 @@
-"""Spark SQL of specs, scanned without Spark."""
+"""The Spark SQL of specs, scanned without Spark."""

@@ -1,8 +1,8 @@
-"""Whether SQL of a spec calls allowed functions and reads declared views only (ADR 0021).
+"""Check that SQL of a spec calls allowed functions and reads declared views only (ADR 0021).
 
-This is the check of `validate`, without Spark: by Spark's lexical rules for calls, and by sqlglot's
-parser for what is read. What cannot be read is refused. The session asks Spark's own parser again
-before anything is analysed, so that a text which the two read differently does not run.
+This is the check of `validate`, without Spark: calls are found by Spark's lexical rules, reads by
+sqlglot's parser. SQL that cannot be parsed is refused. The session repeats the check with Spark's
+own parser before any analysis, so that SQL which the two parse differently does not run.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _BEFORE_BRACKETS = frozenset(
     MINUS NATURAL NOT OFFSET ON OR ORDER OUTER OVER PARTITION PIVOT QUALIFY REGEXP RLIKE ROLLUP
     SELECT SEMI SETS SOME TABLESAMPLE THEN UNION UNPIVOT USING VALUES WHEN WHERE WITH WITHIN XOR
     CHARACTER DEC NUMERIC VARCHAR
-    """.split()  # noqa: SIM905 - a list of this length is read more easily as text
+    """.split()  # noqa: SIM905 - a list of this length is easier to read as text
 )
-"""Words that a bracket may follow and that are no functions: keywords, and types with a length."""
+"""Words before a bracket that are not functions: keywords, and types with a length."""
 
 _SHOWN = 10
 _SUBQUERY = ("SELECT", "WITH", "FROM", "TABLE", "VALUES", "MAP", "REDUCE")
@@ -36,7 +36,7 @@ _SUBQUERY = ("SELECT", "WITH", "FROM", "TABLE", "VALUES", "MAP", "REDUCE")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlFault:
-    """One fault; `rule` comes without `spec/`, `offset` and `length` count characters."""
+    """One fault; `rule` has no `spec/` prefix, `offset` and `length` count characters."""
 
     rule: str
     message: str
@@ -46,9 +46,9 @@ class SqlFault:
 
 
 def query_faults(sql: str, views: Collection[str]) -> list[SqlFault]:
-    """What a finished statement may not do, in its order; `views` are the names that it may read.
+    """Return the faults of a finished statement, in order; it may read `views` only.
 
-    Loads sqlglot, which takes 0.13 s of the first query of a process.
+    Loads sqlglot, which adds 0.13 s to the first query of a process.
 
     Raises:
         StatementError: as of `tokens_of`.
@@ -65,7 +65,7 @@ def query_faults(sql: str, views: Collection[str]) -> list[SqlFault]:
 
 
 def expression_faults(sql: str, views: Collection[str]) -> list[SqlFault]:
-    """What an expression may not do; queries inside it read `views` only.
+    """Return the faults of an expression; queries inside it may read `views` only.
 
     Raises:
         StatementError: as of `tokens_of`.
@@ -88,12 +88,12 @@ def expression_faults(sql: str, views: Collection[str]) -> list[SqlFault]:
 
 
 def _begins_query(tokens: Sequence[Token], index: int) -> bool:
-    """Whether a query may begin at the token: a word after an opening bracket."""
+    """Return whether a query may start at the token: a word after an opening bracket."""
     return index > 0 and tokens[index - 1].text == "(" and tokens[index].text in _SUBQUERY
 
 
 def _calls(tokens: Sequence[Token], aliases: frozenset[int]) -> Iterator[SqlFault]:
-    """Calls of what is on no list; `aliases` are offsets of names with a list of columns."""
+    """Yield calls that are not allowed; `aliases` are offsets of names with a list of columns."""
     for index, token in enumerate(tokens):
         if token.text == "(" and index > 0:
             yield from _call(tokens, index - 1, aliases)
@@ -105,7 +105,7 @@ def _calls(tokens: Sequence[Token], aliases: frozenset[int]) -> Iterator[SqlFaul
 
 
 def _call(tokens: Sequence[Token], last: int, aliases: frozenset[int]) -> Iterator[SqlFault]:
-    """The call whose name ends at the index, if it is one and not allowed."""
+    """Yield the call whose name ends at the index, if it is a call that is not allowed."""
     token, first = tokens[last], last
     if is_string(token) and token.raw[0] == '"':
         message = "a text in double quotes cannot be called"
@@ -116,7 +116,7 @@ def _call(tokens: Sequence[Token], last: int, aliases: frozenset[int]) -> Iterat
         first -= 2
     before = tokens[first - 1].text if first else ""
     if tokens[first].offset in aliases or before in ("AS", "::"):
-        return  # a type of a cast, or the name of what has columns
+        return  # the type of a cast, or an alias with columns
     if first == last and token.kind == "word" and token.text in _BEFORE_BRACKETS:
         return
     name = ".".join(name_of(part) for part in tokens[first : last + 1 : 2])
@@ -125,7 +125,7 @@ def _call(tokens: Sequence[Token], last: int, aliases: frozenset[int]) -> Iterat
 
 
 def _refused(name: str, offset: int, length: int) -> SqlFault:
-    """The fault of a function that is not allowed."""
+    """Return the fault of a function that is not allowed."""
     known = name.lower() in refused_functions()
     return SqlFault(
         rule="function-not-allowed",
@@ -137,7 +137,7 @@ def _refused(name: str, offset: int, length: int) -> SqlFault:
 
 
 def _stands_alone(tokens: Sequence[Token], index: int) -> bool:
-    """Whether a function that is not allowed is called without brackets, as `current_user`."""
+    """Return whether a forbidden function is called without brackets, such as `current_user`."""
     token = tokens[index]
     if token.kind != "word" or not token.text.startswith(("CURRENT_", "SESSION_")):
         return False
@@ -146,10 +146,10 @@ def _stands_alone(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _tree(sql: str) -> Any:
-    """The syntax tree of one query.
+    """Return the syntax tree of one query.
 
     Raises:
-        StatementError: sqlglot cannot read it, or reads something else than a query.
+        StatementError: sqlglot cannot parse it, or it is not a single query.
     """
     sqlglot, errors = (importlib.import_module(f"sqlglot{part}") for part in ("", ".errors"))
     try:
@@ -157,14 +157,14 @@ def _tree(sql: str) -> Any:
     except errors.ParseError as error:
         raise StatementError(sql, _offset(sql, error.errors), _reason(error.errors)) from error
     except (errors.SqlglotError, RecursionError) as error:
-        raise StatementError(sql, 0, "it cannot be read as Spark SQL") from error
+        raise StatementError(sql, 0, "it cannot be parsed as Spark SQL") from error
     if len(trees) != 1 or not isinstance(trees[0], sqlglot.exp.Query):
-        raise StatementError(sql, 0, "it cannot be read as one query")
+        raise StatementError(sql, 0, "it is not a single query")
     return trees[0]
 
 
 def _offset(sql: str, errors: Sequence[dict[str, Any]]) -> int:
-    """Where the first error is; sqlglot's column is that of a token's last character."""
+    """Return the first error's offset; sqlglot gives the column of a token's last character."""
     if not errors or not errors[0].get("line"):
         return 0
     lines = sql.splitlines(keepends=True)[: errors[0]["line"] - 1]
@@ -174,20 +174,19 @@ def _offset(sql: str, errors: Sequence[dict[str, Any]]) -> int:
 
 
 def _reason(errors: Sequence[dict[str, Any]]) -> str:
-    """What sqlglot says of the first error, in a line."""
+    """Return sqlglot's message for the first error, on one line."""
     said = str(errors[0].get("description") or "") if errors else ""
     shown = said.splitlines()[0][:100].rstrip(".") if said else ""
-    plain = shown if shown and "<class" not in shown else "a word or sign is missing or too much"
-    return f"it cannot be read as Spark SQL: {plain}"
+    plain = shown if shown and "<class" not in shown else "a word or sign is missing or superfluous"
+    return f"it cannot be parsed as Spark SQL: {plain}"
 
 
 def _unread(error: StatementError) -> SqlFault:
-    """The fault of what cannot be read."""
     return SqlFault(rule="bad-sql", message=error.message, offset=error.offset)
 
 
 def _aliases(tree: Any) -> Iterator[int]:
-    """Offsets of names that tables and common table expressions get."""
+    """Yield the offsets of aliases of tables and common table expressions."""
     exp = importlib.import_module("sqlglot").exp
     for alias in tree.find_all(exp.TableAlias):
         start = alias.this.meta.get("start") if alias.this is not None else None
@@ -196,7 +195,7 @@ def _aliases(tree: Any) -> Iterator[int]:
 
 
 def _reads(tree: Any, views: Collection[str]) -> Iterator[SqlFault]:
-    """What is read and is no declared view, and what is no reading."""
+    """Yield the faults of reads: undeclared views, and statements that do more than read."""
     exp = importlib.import_module("sqlglot").exp
     for kind in (exp.DDL, exp.DML, exp.Command, exp.QueryTransform, exp.Into):
         if any(not isinstance(node, exp.Query) for node in tree.find_all(kind)):
@@ -209,7 +208,7 @@ def _reads(tree: Any, views: Collection[str]) -> Iterator[SqlFault]:
 
 
 def _table(table: Any, views: Collection[str], inner: Collection[str]) -> Iterator[SqlFault]:
-    """The fault of a table that is neither a declared view nor one that the query names itself."""
+    """Yield the fault of a table that is neither a declared view nor defined in the query."""
     name = ".".join(str(part.name) for part in table.parts)
     alone = len(table.parts) == 1 and name.lower() in {*map(str.lower, views), *inner}
     if alone:
@@ -220,7 +219,7 @@ def _table(table: Any, views: Collection[str], inner: Collection[str]) -> Iterat
     end = max((at for at in ends if isinstance(at, int)), default=offset)
     yield SqlFault(
         rule="view-not-declared",
-        message=f"`{name[:60]}` is no view here; SQL of a spec reads {_listed(views)}",
+        message=f"`{name[:60]}` is not a view here; SQL of a spec may read {_listed(views)}",
         offset=offset,
         length=end - offset + 1,
         suggestion=nearest(name, [*views, *inner]),
@@ -228,6 +227,6 @@ def _table(table: Any, views: Collection[str], inner: Collection[str]) -> Iterat
 
 
 def _listed(views: Collection[str]) -> str:
-    """The names, shortened where there are many."""
+    """Return the names as text, truncated if there are many."""
     names = [f"`{view}`" for view in views]
     return ", ".join(names[:_SHOWN]) + (" and others" if len(names) > _SHOWN else "")

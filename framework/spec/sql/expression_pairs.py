@@ -21,9 +21,9 @@ _AFTER = ("", ")", "]", ",", "AND", "OR", "WHEN", "THEN", "ELSE", "END")
 def pairs(
     tokens: Sequence[Token], operands: Sequence[Operand], closing: Mapping[int, int]
 ) -> tuple[list[int], list[TextComparison]]:
-    """Offsets of comparisons with NULL that can never be true, and columns beside texts.
+    """Return offsets of comparisons with NULL that are never true, and comparisons with texts.
 
-    Only what stands alone on its side counts: `a` in `a = 'x'`, not in `a + 1 = 'x'`.
+    An operand counts only if it is alone on its side: `a` in `a = 'x'`, not in `a + 1 = 'x'`.
     """
     found = _Pairs(tokens, closing)
     for operand in operands:
@@ -40,7 +40,7 @@ def pairs(
 
 @dataclass(slots=True)
 class _Pairs:
-    """What is found; operands by the index of their first and of their last token."""
+    """The findings so far; operands by the index of their first and of their last token."""
 
     tokens: Sequence[Token]
     closing: Mapping[int, int]
@@ -50,7 +50,7 @@ class _Pairs:
     texts: list[TextComparison] = field(default_factory=list)
 
     def compare(self, index: int) -> None:
-        """A comparison by a sign."""
+        """Record a comparison by an operator."""
         left, right = self._left(index - 1), self._right(index + 1)
         beside_null = any(side is not None and side.value is NULL for side in (left, right))
         if beside_null and self.tokens[index].text != "<=>":
@@ -60,7 +60,7 @@ class _Pairs:
             self._note(right, left)
 
     def among(self, index: int) -> None:
-        """`a IN (…)`; with NULL in the list, `NOT IN` is never true."""
+        """Record `a IN (…)`; with NULL in the list, `NOT IN` is never true."""
         negated = self._text(index - 1) == "NOT"
         left = self._left(index - 2 if negated else index - 1)
         if self._text(index + 1) != "(":
@@ -73,7 +73,7 @@ class _Pairs:
             self._note(left, item)
 
     def between(self, index: int) -> None:
-        """`a BETWEEN 'x' AND 'y'`."""
+        """Record `a BETWEEN 'x' AND 'y'`."""
         left = self._left(index - 2 if self._text(index - 1) == "NOT" else index - 1)
         first = self.begins.get(index + 1)
         if left is None or first is None or self._text(first.last + 1) != "AND":
@@ -84,7 +84,7 @@ class _Pairs:
             self._note(left, second)
 
     def _items(self, bracket: int) -> Iterator[Operand]:
-        """The plain items of a list; none where one is not plain."""
+        """Yield the plain items of a list; none if any is not plain."""
         items, at = [], bracket + 1
         while at < self.closing[bracket]:
             item = self.begins.get(at)
@@ -95,17 +95,17 @@ class _Pairs:
         yield from items
 
     def _left(self, last: int) -> Operand | None:
-        """The operand that ends at the index, if nothing else belongs to its side."""
+        """Return the operand that ends at the index, if it is alone on its side."""
         found = self.ends.get(last)
         return found if found and self._text(found.first - 1) in _BEFORE else None
 
     def _right(self, first: int) -> Operand | None:
-        """The operand that begins at the index, if nothing else belongs to its side."""
+        """Return the operand that starts at the index, if it is alone on its side."""
         found = self.begins.get(first)
         return found if found and self._text(found.last + 1) in _AFTER else None
 
     def _note(self, column: Operand | None, text: Operand) -> None:
-        """Note a column beside a text."""
+        """Record a comparison of a column with a text."""
         if column and isinstance(column.value, tuple) and isinstance(text.value, str):
             token = self.tokens[text.first]
             found = TextComparison(
@@ -114,5 +114,5 @@ class _Pairs:
             self.texts.append(found)
 
     def _text(self, index: int) -> str:
-        """The token at the index, in capital letters; empty past either end."""
+        """Return the token at the index, in upper case; empty past either end."""
         return self.tokens[index].text if 0 <= index < len(self.tokens) else ""

@@ -1,4 +1,4 @@
-"""What the scan of an expression finds, and what it asks of single tokens."""
+"""The results of the scan of an expression, and predicates on single tokens."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 NULL: Final = False
-"""The value of an operand that is written NULL; None stands for every value of no interest."""
+"""The value of an operand that is written NULL; None means any other value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class ColumnReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A function that is called; the name in small letters, `over` where it has a window."""
+    """A function call; the name in lower case, `over` if it has a window."""
 
     name: str
     offset: int
@@ -48,7 +48,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiteralCast:
-    """A text that becomes a value of a type; the type as written."""
+    """A text that is cast to a type; the type as written."""
 
     text: str
     type: str
@@ -58,7 +58,7 @@ class LiteralCast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextComparison:
-    """A column beside a text that it is compared with, or that it may be one of."""
+    """A text that a column is compared with, or one of several."""
 
     names: tuple[str, ...]
     text: str
@@ -68,7 +68,7 @@ class TextComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operand:
-    """A value of one token or of a column's name, from the first to the last token, inclusive.
+    """A value of one token or a column's name, from the first to the last token, inclusive.
 
     `value` is a column's names, a plain text, `NULL`, or None.
     """
@@ -79,27 +79,22 @@ class Operand:
 
 
 def is_name(token: Token) -> bool:
-    """Whether the token is a word or a quoted name."""
+    """Return whether the token is a word or a quoted name."""
     return token.kind == "word" or token.raw[0] == "`"
 
 
 def is_string(token: Token) -> bool:
-    """Whether the token is a quoted text."""
+    """Return whether the token is a quoted text."""
     return token.kind == "quoted" and token.raw[0] != "`"
 
 
-def isname_of(token: Token) -> bool:
-    """Whether the token is a word or a quoted name."""
-    return token.kind == "word" or token.raw[0] == "`"
-
-
 def name_of(token: Token) -> str:
-    """The name without its quotes."""
+    """Return the name without its quotes."""
     return token.raw[1:-1].replace("``", "`") if token.raw[0] == "`" else token.raw
 
 
 def plain_text(tokens: Sequence[Token], index: int) -> str | None:
-    """The text at the index; None where it is none, or one that is not plain to read."""
+    """Return the text at the index; None if there is none or it is not a plain literal."""
     token = tokens[index]
     beside = (*tokens[max(index - 1, 0) : index], *tokens[index + 1 : index + 2])
     if not is_string(token) or any(is_string(each) for each in beside):
@@ -110,15 +105,15 @@ def plain_text(tokens: Sequence[Token], index: int) -> str | None:
 
 
 def angles(text: str) -> int:
-    """How many angle brackets the sign opens more than it closes."""
+    """Return the number of opening minus closing angle brackets of the sign."""
     return text.count("<") - text.count(">") if set(text) <= {"<", ">"} else 0
 
 
 def closing_brackets(sql: str, tokens: Sequence[Token]) -> dict[int, int]:
-    """The index of the bracket that closes each one that opens.
+    """Return the index of the closing bracket by that of the opening one.
 
     Raises:
-        StatementError: a bracket is left open, or closes nothing.
+        StatementError: a bracket is not closed, or closes nothing.
     """
     found: dict[int, int] = {}
     waiting: list[int] = []
@@ -140,20 +135,20 @@ def closing_brackets(sql: str, tokens: Sequence[Token]) -> dict[int, int]:
 def lambdas(
     tokens: Sequence[Token], closing: dict[int, int]
 ) -> list[tuple[int, int, frozenset[str]]]:
-    """Of each lambda where its body begins and ends, as indexes, and its parameters' names."""
+    """Return start and end of each lambda's body, as indexes, and its parameters' names."""
     found = []
     opening = {last: first for first, last in closing.items()}
     for index, token in enumerate(tokens):
         if token.text != "->" or index == 0:
             continue
         first = opening.get(index - 1, index - 1)
-        names = frozenset(name_of(t).lower() for t in tokens[first:index] if isname_of(t))
+        names = frozenset(name_of(t).lower() for t in tokens[first:index] if is_name(t))
         found.append((index, _body_end(tokens, index), names))
     return found
 
 
 def _body_end(tokens: Sequence[Token], arrow: int) -> int:
-    """The index after a lambda's body: of the comma or bracket that ends it."""
+    """Return the index after a lambda's body: that of the comma or bracket that ends it."""
     depth = 0
     for index in range(arrow + 1, len(tokens)):
         text = tokens[index].text

@@ -2,7 +2,7 @@
 
 At each token either a value is expected or an operator. That alone distinguishes most keywords from
 columns, since Spark reserves none: `end` is a column in `end > start`, and a keyword after a value.
-What has a syntax of its own (CASE, INTERVAL, EXTRACT, TRIM, casts, lambdas, windows) is known here.
+Special syntax (CASE, INTERVAL, EXTRACT, TRIM, casts, lambdas, windows) is handled here.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _TYPED_LITERALS = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
 
 @dataclass(slots=True)
 class Walk:
-    """The pass: `at` is the next token, `wants_value` whether a value can begin there."""
+    """The pass: `at` is the next token, `wants_value` whether a value can start there."""
 
     sql: str
     tokens: Sequence[Token]
@@ -70,7 +70,7 @@ class Walk:
 
     @classmethod
     def over(cls, sql: str, tokens: Sequence[Token]) -> Walk:
-        """The pass, done."""
+        """Return the completed pass."""
         closing = expression_parts.closing_brackets(sql, tokens)
         walk = cls(sql, tokens, closing, expression_parts.lambdas(tokens, closing))
         while walk.at < len(tokens):
@@ -82,32 +82,30 @@ class Walk:
         return walk
 
     def _text(self, ahead: int = 0) -> str:
-        """The token so far ahead, in capital letters; empty past either end."""
+        """Return the token `ahead` tokens ahead, in upper case; empty past either end."""
         index = self.at + ahead
         return self.tokens[index].text if 0 <= index < len(self.tokens) else ""
 
     def _is_string(self, ahead: int = 0) -> bool:
-        """Whether the token so far ahead is a quoted text."""
         index = self.at + ahead
         return index < len(self.tokens) and expression_parts.is_string(self.tokens[index])
 
     def _is_name(self, ahead: int = 0) -> bool:
-        """Whether the token so far ahead is a word or a quoted name."""
         index = self.at + ahead
         return index < len(self.tokens) and expression_parts.is_name(self.tokens[index])
 
     def _go(self, by: int, *, wants_value: bool) -> None:
-        """Go on by so many tokens."""
+        """Advance by `by` tokens."""
         self.at, self.wants_value = self.at + by, wants_value
 
     def _past(self, bracket: int) -> None:
-        """Go on after the bracket that closes the one at the index."""
+        """Advance past the bracket that closes the one at the index."""
         self.at, self.wants_value = self.closing[bracket] + 1, False
 
-    # Where a value can stand.
+    # Where a value is expected.
 
     def _value(self) -> None:
-        """A token where a value is expected."""
+        """Process a token where a value is expected."""
         token = self.tokens[self.at]
         if expression_parts.is_string(token) or token.kind == "number":
             self._literal(value=expression_parts.plain_text(self.tokens, self.at))
@@ -119,14 +117,14 @@ class Walk:
             self._go(1, wants_value=token.text not in (")", "]", "*"))
 
     def _literal(self, *, value: str | bool | None, length: int = 1) -> None:
-        """A value that is written out."""
+        """Process a literal."""
         self.operands.append(
             expression_parts.Operand(first=self.at, last=self.at + length - 1, value=value)
         )
         self._go(length, wants_value=False)
 
     def _bracket(self) -> None:
-        """A query, the parameters of a lambda, or a value in brackets."""
+        """Process a query, the parameters of a lambda, or a value in brackets."""
         if self._text(1) == "SELECT" or (self._text(1) in _QUERIES and self._begins_a_value(2)):
             self.subqueries.append(self.tokens[self.at].offset)
             self._past(self.at)
@@ -136,11 +134,10 @@ class Walk:
             self._go(1, wants_value=True)
 
     def _follows(self, index: int) -> str:
-        """The text of the token after the one at the index."""
         return self.tokens[index + 1].text if index + 1 < len(self.tokens) else ""
 
     def _named(self, token: Token) -> None:
-        """A word or quoted name: a keyword, a literal, a function or a column."""
+        """Process a word or quoted name: a keyword, a literal, a function or a column."""
         word = token.text if token.kind == "word" else ""
         following = self._text(1)
         if word in _LITERALS and following not in (".", "("):
@@ -161,21 +158,20 @@ class Walk:
             self._reference(word)
 
     def _begins_a_value(self, ahead: int) -> bool:
-        """Whether a value begins so far ahead, so that what stands before is no value."""
+        """Return whether a value starts `ahead` tokens ahead, so the word before is not one."""
         return self._is_name(ahead) or self._is_string(ahead) or self._is_number(ahead)
 
     def _is_number(self, ahead: int) -> bool:
-        """Whether the token so far ahead is a number."""
         index = self.at + ahead
         return index < len(self.tokens) and self.tokens[index].kind == "number"
 
     def _is_amount(self, ahead: int) -> bool:
-        """Whether a number or a text, with a sign or without, stands so far ahead."""
+        """Return whether a number or a text, signed or not, is `ahead` tokens ahead."""
         ahead += self._text(ahead) in ("-", "+")
         return self._is_number(ahead) or self._is_string(ahead)
 
     def _interval(self) -> None:
-        """`INTERVAL '1' DAY`, `INTERVAL 1 YEAR 2 MONTHS`, `INTERVAL '1-2' YEAR TO MONTH`."""
+        """Process INTERVAL `'1' DAY`, `1 YEAR 2 MONTHS` or `'1-2' YEAR TO MONTH`."""
         self._go(1, wants_value=False)
         first = True
         while self._is_amount(0):
@@ -188,14 +184,14 @@ class Walk:
             first = False
 
     def _typed_literal(self, word: str) -> None:
-        """`DATE '2026-10-01'`, `X'1F'`."""
+        """Process `DATE '2026-10-01'`, `X'1F'`."""
         text = expression_parts.plain_text(self.tokens, self.at + 1)
         if word in _TYPED_LITERALS and isinstance(text, str):
             self._note_cast(text, word, self.tokens[self.at].offset, self.at + 1)
         self._go(2, wants_value=False)
 
     def _reference(self, word: str) -> None:
-        """A column with the fields after it, or a function."""
+        """Process a column with the fields after it, or a function."""
         first, names = self.at, [expression_parts.name_of(self.tokens[self.at])]
         last = first
         while self._at(last + 1) == "." and self._is_name(last + 2 - first):
@@ -220,16 +216,16 @@ class Walk:
         self._go(last + 1 - first, wants_value=False)
 
     def _at(self, index: int) -> str:
-        """The text of the token at the index; empty past the end."""
+        """Return the text of the token at the index; empty past the end."""
         return self.tokens[index].text if index < len(self.tokens) else ""
 
     def _is_parameter(self, index: int, name: str) -> bool:
-        """Whether the name is that of a lambda's parameter there."""
+        """Return whether the name is a lambda's parameter at the index."""
         lower = name.lower()
         return any(first <= index < end and lower in own for first, end, own in self.parameters)
 
     def _call(self, names: list[str], bracket: int) -> None:
-        """A function; its arguments are read next, but for words of its own syntax."""
+        """Process a function; its arguments come next, except for words of its own syntax."""
         name, begin = ".".join(names).lower(), self.tokens[self.at].offset
         over = self._follows(self.closing[bracket]) == "OVER"
         self.calls.append(expression_parts.Call(name=name, offset=begin, over=over))
@@ -250,28 +246,28 @@ class Walk:
             self._cast(bracket + 1, upper)
 
     def _trim(self) -> None:
-        """`trim(BOTH FROM x)`, `trim(LEADING 'x' FROM y)`; else the word is a column."""
+        """Process `trim(BOTH FROM x)`, `trim(LEADING 'x' FROM y)`; else the word is a column."""
         if self._text(2) == "FROM" and self._text(3) not in (")", ","):
             self._go(3, wants_value=True)
         elif self._begins_a_value(2) or self._text(2) == "(":
             self._go(2, wants_value=True)
 
     def _cast(self, index: int, kind: str) -> None:
-        """Note the text at the index as one that becomes a value of the type."""
+        """Record the text at the index as cast to the type."""
         text = expression_parts.plain_text(self.tokens, index)
         if isinstance(text, str):
             self._note_cast(text, kind, self.tokens[index].offset, index)
 
     def _note_cast(self, text: str, kind: str, offset: int, last: int) -> None:
-        """Note a text that becomes a value of the type, from the offset to the end of a token."""
+        """Record a text that is cast to the type, from the offset to the end of a token."""
         length = self.tokens[last].end - offset
         found = expression_parts.LiteralCast(text=text, type=kind, offset=offset, length=length)
         self.casts.append(found)
 
-    # Where an operator can stand.
+    # Where an operator is expected.
 
     def _operator(self) -> None:
-        """A token after a value."""
+        """Process a token after a value."""
         token = self.tokens[self.at]
         if token.text == "::":
             self._cast_behind()
@@ -284,7 +280,7 @@ class Walk:
             self._go(1, wants_value=not ends)
 
     def _keyword(self, word: str) -> None:
-        """A word after a value."""
+        """Process a word after a value."""
         if word == "IS":
             self._is()
         elif word == "AS":
@@ -303,13 +299,13 @@ class Walk:
             self._go(1, wants_value=True)
 
     def _is(self) -> None:
-        """`IS [NOT] NULL`, `IS [NOT] TRUE`, `IS [NOT] DISTINCT FROM …`."""
+        """Process `IS [NOT] NULL`, `IS [NOT] TRUE`, `IS [NOT] DISTINCT FROM …`."""
         self.at += 2 if self._text(1) == "NOT" else 1
         distinct = self._text() == "DISTINCT"
         self._go(2 if distinct else 1, wants_value=distinct)
 
     def _as(self) -> None:
-        """The type of a cast, or another name of a value: nothing up to the comma or bracket."""
+        """Skip the type of a cast, or an alias, up to the comma or bracket."""
         first, depth = self.at + 1, self.tokens[self.at].depth
         is_cast = self._text(-3) == "CAST" and self._text(-2) == "(" and self._is_string(-1)
         angle = 0
@@ -327,7 +323,7 @@ class Walk:
             self._cast(first - 2, kind)
 
     def _cast_behind(self) -> None:
-        """`x::decimal(10,2)`."""
+        """Process `x::decimal(10,2)`."""
         first = last = self.at + 1
         if self._at(last + 1) == "(":
             last = self.closing[last + 1]
@@ -347,13 +343,13 @@ class Walk:
         self.at, self.wants_value = last + 1, False
 
     def _collate(self) -> None:
-        """`COLLATE UTF8_BINARY`, which may be a name of several parts."""
+        """Process `COLLATE UTF8_BINARY`, which may be a name of several parts."""
         self._go(2, wants_value=False)
         while self._text() == ".":
             self.at += 2
 
     def _over(self) -> None:
-        """A window; what is in its brackets has a syntax of its own and is passed over."""
+        """Process a window; its brackets have a syntax of their own and are skipped."""
         self.windows.append(self.tokens[self.at].offset)
         if self._text(1) == "(":
             self._past(self.at + 1)

@@ -1,4 +1,4 @@
-"""Spark SQL's own functions, as of 4.1, by what they do with rows; others are not known."""
+"""Spark SQL's own functions, as of 4.1, by how they treat rows; others are unknown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FILE: Final = Path(__file__).with_name("spark_functions.json")
 _SYNTAX: Final = frozenset(
     {"cast", "try_cast", "timestampadd", "timestampdiff", "timediff", "try_timestampadd"}
 )
-"""What Spark's grammar reads as a call, though no registry has it."""
+"""Functions of Spark's grammar that no registry lists."""
 
 _AGGREGATES = """
     any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate
@@ -86,37 +86,37 @@ _OF_THEIR_ROW = """
     zeroifnull zip_with
 """
 AGGREGATES = frozenset(_AGGREGATES.split())
-"""They make one value of many rows."""
+"""Functions that make one value of many rows."""
 OF_THEIR_ROW = frozenset(_OF_THEIR_ROW.split())
-"""They make one value of what they are given, and of nothing else of the row or the run."""
+"""Functions that depend on their arguments only, not on other rows or the run."""
 
 
 def function_fault(name: str) -> str | None:
-    """Why SQL of a spec may not call the function, whatever the case; None where it may.
+    """Return why SQL of a spec may not call the function, ignoring case; None if it may.
 
-    A name of several parts is a function of a catalog, which is never on the list.
+    A name of several parts is a function of a catalog, which is never allowed.
     """
     key = name.lower()
     allowed, refused = _lists()
     if key in allowed:
         return None
     if key in refused:
-        return f"`{name[:60]}` is not for specs: {refused[key]}"
+        return f"`{name[:60]}` is not allowed in specs: {refused[key]}"
     return f"`{name[:60]}` is not among the functions that specs may call"
 
 
 def nearest_function(name: str) -> str | None:
-    """The allowed function whose name is nearly the same, or None."""
+    """Return the allowed function with the closest name, or None."""
     return nearest(name.lower(), _lists()[0])
 
 
 def refused_functions() -> frozenset[str]:
-    """The functions of Spark that are not allowed."""
+    """Return the functions of Spark that are not allowed."""
     return frozenset(_lists()[1])
 
 
 @cache
 def _lists() -> tuple[frozenset[str], dict[str, str]]:
-    """What is allowed, and what is refused with its reason."""
+    """Return the allowed functions, and the refused ones with the reason."""
     found: dict[str, dict[str, str]] = json.loads(_FILE.read_text(encoding="utf-8"))
     return frozenset(found["allowed"]) | _SYNTAX, found["refused"]

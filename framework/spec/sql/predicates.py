@@ -1,4 +1,4 @@
-"""What is wrong with a predicate, of what can be known without Spark and without data."""
+"""Faults of a predicate that can be found without Spark and without data."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ _SHOWN = 60
 
 
 def reads_as(text: str, kind: str) -> bool:
-    """Whether the text may be a value of the type, which is in its normal text.
+    """Return whether the text may be a value of the type, which is normalized.
 
-    Every text is one of a type that is neither a number, a boolean nor a time.
+    Any text is a value of a type that is neither a number, a boolean nor a time.
     """
     text = text.strip()
     if kind in INTEGER_BITS:
@@ -69,27 +69,27 @@ def reads_as(text: str, kind: str) -> bool:
 
 
 def compared_type(kind: str) -> str:
-    """The type that a text becomes beside a column of the type, where Spark widens both."""
+    """Return the type of a text compared with a column of the type, where Spark widens both."""
     if kind in INTEGER_BITS:
         return "bigint"
     return "double" if kind.startswith("decimal") or kind == "float" else kind
 
 
 def _is_within(text: str, bits: int) -> bool:
-    """Whether the whole number has no more bits; digits are counted first."""
+    """Return whether the whole number fits into the bits; counts digits first."""
     digits = text.lstrip("+-").lstrip("0")
     return len(digits) < _MAX_DIGITS and -(2**bits) <= int(text) < 2**bits
 
 
 def _is_float(text: str) -> bool:
-    """Whether Java reads the text as a floating-point number."""
+    """Return whether Java parses the text as a floating-point number."""
     plain = text[:-1] if text[-1:] in "dDfF" and text[-2:-1].isdigit() else text
     patterns = ((_NUMBER, plain), (_HEX_FLOAT, text), (_NOT_FINITE, text))
     return any(pattern.fullmatch(each) for pattern, each in patterns)
 
 
 def _fits(text: str, digits: int) -> bool:
-    """Whether the number has at most this number of digits before its point."""
+    """Return whether the number has at most this number of digits before its point."""
     if not _NUMBER.fullmatch(text):
         return False
     try:
@@ -100,7 +100,7 @@ def _fits(text: str, digits: int) -> bool:
 
 
 def _is_date(text: str) -> bool:
-    """Whether the text begins with a day that there is, or is a word for one."""
+    """Return whether the text starts with an existing day, or is a word for one."""
     found = _DATE.fullmatch(text)
     if found is None:
         return bool(_DATE_WORDS.fullmatch(text))
@@ -110,7 +110,7 @@ def _is_date(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredicateFault:
-    """One fault; `rule` comes without `spec/`, `offset` and `length` count characters."""
+    """One fault; `rule` has no `spec/` prefix, `offset` and `length` count characters."""
 
     rule: str
     message: str
@@ -120,13 +120,13 @@ class PredicateFault:
 
 
 def row_faults(scanned: Scanned) -> Iterator[PredicateFault]:
-    """What no predicate over single rows can hold, or one that says nothing of the row."""
+    """Yield what is not allowed in a row predicate, and a predicate independent of the row."""
     for call in scanned.aggregates:
         yield PredicateFault(
             rule="not-a-row-predicate",
             offset=call.offset,
             length=len(call.name),
-            message=f"`{call.name}` makes one value of many rows, and `expect` judges each row",
+            message=f"`{call.name}` aggregates many rows, but `expect` judges each row",
             suggestion="expect_aggregate",
         )
     for what, length, offsets in (
@@ -134,7 +134,7 @@ def row_faults(scanned: Scanned) -> Iterator[PredicateFault]:
         ("a window", 4, scanned.windows),
     ):
         for offset in offsets:
-            message = f"{what} looks at other rows, and `expect` judges each row by itself"
+            message = f"{what} reads other rows, but `expect` judges each row by itself"
             yield PredicateFault(
                 rule="not-a-row-predicate",
                 offset=offset,
@@ -143,19 +143,19 @@ def row_faults(scanned: Scanned) -> Iterator[PredicateFault]:
                 suggestion="query",
             )
     if scanned.is_constant and not scanned.aggregates and not scanned.null_comparisons:
-        message = "the predicate names no column, so it says the same of every row"
+        message = "the predicate names no column, so it is the same for every row"
         yield PredicateFault(rule="vacuous-check", message=message)
 
 
 def aggregate_faults(scanned: Scanned) -> Iterator[PredicateFault]:
-    """A predicate over all rows that has no value of all rows."""
+    """Yield the fault of an aggregate predicate without an aggregate."""
     if not scanned.may_aggregate:
-        message = "no function in it makes one value of many rows, as count, sum or max do"
+        message = "it has no aggregate function, such as count, sum or max"
         yield PredicateFault(rule="no-aggregate", message=message, suggestion="expect")
 
 
 def literal_faults(scanned: Scanned, expression: str) -> Iterator[PredicateFault]:
-    """Comparisons with NULL, and texts that are no value of the type that they are cast to."""
+    """Yield comparisons with NULL, and texts that are not valid for the type they are cast to."""
     for offset in scanned.null_comparisons:
         differs = expression[offset : offset + 2] in ("<>", "!=")
         yield PredicateFault(
@@ -168,9 +168,9 @@ def literal_faults(scanned: Scanned, expression: str) -> Iterator[PredicateFault
         try:
             kind = normal_type(cast.type)
         except TypeTextError:
-            continue  # Spark knows types that tables do not have
+            continue  # Spark has types that tables do not have
         if not reads_as(cast.text, kind):
-            message = f"Spark fails here, since '{cast.text[:_SHOWN]}' is no {kind}"
+            message = f"Spark fails here: '{cast.text[:_SHOWN]}' is not a valid {kind}"
             yield PredicateFault(
                 rule="bad-literal", offset=cast.offset, length=cast.length, message=message
             )
@@ -179,9 +179,9 @@ def literal_faults(scanned: Scanned, expression: str) -> Iterator[PredicateFault
 def unknown_columns(
     scanned: Scanned, known: Mapping[str, str], known_as: str
 ) -> Iterator[PredicateFault]:
-    """Columns that are not among the known ones, which are given by name in small letters.
+    """Yield columns that are not among the known ones, given by lower-case name.
 
-    `known_as` says what the known ones are, such as "the table's columns".
+    `known_as` describes the known ones, such as "the table's columns".
     """
     for reference in scanned.columns:
         name = column_of(reference.names)
@@ -196,9 +196,9 @@ def unknown_columns(
 
 
 def text_faults(scanned: Scanned, types: Mapping[str, str]) -> Iterator[PredicateFault]:
-    """Texts that a column is compared with and that are no value of its type.
+    """Yield texts compared with a column that are not valid for its type.
 
-    `types` are normal texts by the columns' names in small letters.
+    `types` are normalized types by lower-case column name.
     """
     for found in scanned.text_comparisons:
         kind = types.get(column_of(found.names).lower())
@@ -208,11 +208,11 @@ def text_faults(scanned: Scanned, types: Mapping[str, str]) -> Iterator[Predicat
             rule="bad-literal",
             offset=found.offset,
             length=found.length,
-            message=f"`{found.names[0]}` is {kind}, and '{found.text[:_SHOWN]}' is none",
+            message=f"`{found.names[0]}` is {kind}, and '{found.text[:_SHOWN]}' is not",
         )
 
 
 def column_of(names: tuple[str, ...]) -> str:
-    """The column that a reference names; what follows are fields of it."""
+    """Return the column that a reference names; further names are fields of it."""
     qualified = len(names) > 1 and names[0].lower() == _QUALIFIER
     return names[1] if qualified else names[0]

@@ -1,7 +1,7 @@
-"""Types of columns as Spark SQL writes them: `decimal(10,2)`, `array<struct<a:int>>`.
+"""Types of columns as in Spark SQL: `decimal(10,2)`, `array<struct<a:int>>`.
 
-A type has one normal text: small letters, no space, no second name (`long` is `bigint`), decimals
-with precision and scale, names of fields that are no plain word in back quotes.
+A type has one normalized spelling: lower case, no space, no synonym (`long` is `bigint`), decimals
+with precision and scale, backquoted field names unless they are plain words.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from framework.spec.document.findings import nearest
 __all__ = ["INTEGER_BITS", "TypeTextError", "field_text", "normal_type"]
 
 INTEGER_BITS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
-"""Bits of each whole number, without its sign."""
+"""Bits of each integer type, without its sign."""
 
 _NORMAL = {
     **{name: name for name in INTEGER_BITS},
@@ -59,7 +59,7 @@ _WORD = re.compile(r"\w+")
 
 
 class TypeTextError(Exception):
-    """The text is no type; caught and reported as a finding within this room."""
+    """The text is not a type; caught and reported as a finding within this package."""
 
     def __init__(self, message: str, suggestion: str | None = None) -> None:
         super().__init__(message)
@@ -68,28 +68,28 @@ class TypeTextError(Exception):
 
 
 def normal_type(text: str) -> str:
-    """The type's normal text.
+    """Return the type in its normalized spelling.
 
     Raises:
-        TypeTextError: there is no such type, or the text is not well formed.
+        TypeTextError: there is no such type, or the text is malformed.
     """
     if len(text) > _MAX_LENGTH:
         raise TypeTextError(f"a type has at most {_MAX_LENGTH:,} characters")
     reader = _Reader(words=["".join(found) for found in _TOKEN.findall(text)])
     kind = reader.type(0)
     if reader.words:
-        raise TypeTextError(f"`{reader.words[0]}` follows where the type `{kind[:60]}` ends")
+        raise TypeTextError(f"`{reader.words[0]}` follows the end of the type `{kind[:60]}`")
     return kind
 
 
 @dataclass(slots=True)
 class _Reader:
-    """What is still to be read of a type."""
+    """The remaining words of a type."""
 
     words: list[str]
 
     def type(self, depth: int) -> str:
-        """The type that comes next."""
+        """Return the next type."""
         name = self._next("a type").lower()
         if depth > _MAX_DEPTH:
             raise TypeTextError(f"types are nested deeper than {_MAX_DEPTH}")
@@ -101,12 +101,12 @@ class _Reader:
             return f"struct<{self._fields(depth)}>"
         if name not in _NORMAL:
             close = _OTHER_SYSTEMS.get(name) or nearest(name, _KNOWN)
-            message = f"`{name[:60]}` is no type of Spark SQL that a table can have"
+            message = f"`{name[:60]}` is not a Spark SQL type that a table can have"
             raise TypeTextError(message, close)
         return _NORMAL[name]
 
     def _decimal(self) -> str:
-        """Precision and scale in brackets, or Spark's own."""
+        """Return the decimal with precision and scale in brackets, or Spark's default."""
         if not self._takes("("):
             return "decimal(10,0)"
         precision = self._number()
@@ -118,7 +118,7 @@ class _Reader:
         return f"decimal({precision},{scale})"
 
     def _inside(self, count: int, depth: int) -> str:
-        """So many types in angle brackets."""
+        """Return `count` types in angle brackets."""
         self._must("<")
         kinds = [self.type(depth + 1)]
         while len(kinds) < count:
@@ -128,7 +128,7 @@ class _Reader:
         return ",".join(kinds)
 
     def _fields(self, depth: int) -> str:
-        """The fields of a struct: `a:int,b:string`."""
+        """Return the fields of a struct: `a:int,b:string`."""
         self._must("<")
         fields: list[str] = []
         while not self._takes(">"):
@@ -140,41 +140,41 @@ class _Reader:
         return ",".join(fields)
 
     def _number(self) -> int:
-        """A short number."""
+        """Return a short number."""
         word = self._next("a number")
         if not re.fullmatch(r"[0-9]{1,3}", word):
-            raise TypeTextError(f"`{word[:60]}` is no number of digits")
+            raise TypeTextError(f"`{word[:60]}` is not a number of digits")
         return int(word)
 
     def _must(self, sign: str) -> None:
-        """Read the sign."""
+        """Consume the sign; raise `TypeTextError` for any other word."""
         word = self._next(f"`{sign}`")
         if word != sign:
-            raise TypeTextError(f"there must be `{sign}` where `{word[:60]}` stands")
+            raise TypeTextError(f"expected `{sign}` instead of `{word[:60]}`")
 
     def _takes(self, sign: str) -> bool:
-        """Whether the sign comes next, which is then read."""
+        """Return whether the sign comes next, and consume it."""
         if self.words and self.words[0] == sign:
             self.words.pop(0)
             return True
         return False
 
     def _next(self, what: str) -> str:
-        """The word that comes next."""
+        """Return the next word."""
         if not self.words:
-            raise TypeTextError(f"the type ends where {what} is missing")
+            raise TypeTextError(f"the type ends where {what} is expected")
         return self.words.pop(0)
 
 
 def _field_name(name: str) -> str:
-    """The name in small letters; quoted where it is no plain word."""
+    """Return the name in lower case, quoted unless it is a plain word."""
     inner = name[1:-1].replace("``", "`") if name.startswith("`") else name
     if not name.startswith("`") and not _WORD.fullmatch(name):
-        raise TypeTextError(f"`{name[:60]}` is no name of a field")
+        raise TypeTextError(f"`{name[:60]}` is not a valid field name")
     return field_text(inner)
 
 
 def field_text(name: str) -> str:
-    """The name of a struct's field in a type's normal text."""
+    """Return the name of a struct's field in its normalized spelling."""
     lower = name.lower()
     return lower if _WORD.fullmatch(lower) else "`" + lower.replace("`", "``") + "`"

@@ -1,9 +1,10 @@
-"""The words and signs of SQL, and whether a text is one statement that only reads.
+"""The tokens of SQL, and the check that a text is one statement that only reads.
 
-A light scan by Spark's lexical rules: it knows quotes and comments, so that a `;` or a keyword
-inside them means nothing, and it does not know the grammar, which is Spark's to judge.
-Spark runs `WITH … INSERT` the moment it is handed over, so that a transform could write past the
-gate; that is why the word after the last common table expression is looked at.
+A light scan by Spark's lexical rules: it handles quotes and comments, so that a `;` or a keyword
+inside them has no effect, but it does not know the grammar, which is left to Spark.
+
+Spark executes `WITH … INSERT` as soon as it receives it, so a transform could write past the audit
+gate; that is why the word after the last common table expression is checked.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _WRITES = ("INSERT", "FROM", "UPDATE", "DELETE", "MERGE")
 
 
 class StatementError(Exception):
-    """The text is no such SQL; caught and reported as a finding within this room.
+    """The text is not such SQL; caught and reported as a finding within this package.
 
     `offset` counts characters from 0, `line` lines from 1.
     """
@@ -51,10 +52,10 @@ class Token:
 
     Attributes:
         kind: `word`, `sign`, `number` or `quoted`.
-        text: in capital letters; of every quoted text `''`.
-        raw: as it is written.
+        text: in upper case; `''` for every quoted text.
+        raw: as written.
         offset: its first character, from 0.
-        depth: how many round brackets it lies in; a bracket itself lies outside of its own.
+        depth: the number of round brackets around it; a bracket itself is outside of its own.
     """
 
     kind: str
@@ -70,33 +71,33 @@ class Token:
 
 
 def finished_statement(sql: str) -> str:
-    """The statement without the `;` and what follows it, and without space around it.
+    """Return the statement up to the `;`, without surrounding space.
 
     Raises:
-        StatementError: it is empty, begins with another word than SELECT or WITH, is followed by
-            a second one, writes, or leaves a quote, a comment or a bracket open.
+        StatementError: it is empty, does not start with SELECT or WITH, is followed by another one,
+            writes, or leaves a quote, a comment or a bracket open.
     """
     tokens = list(tokens_of(sql))
     if not tokens or tokens[0].text == ";":
-        raise StatementError(sql, 0, "there is no statement in it")
+        raise StatementError(sql, 0, "the statement is empty")
     first = tokens[0]
     if first.text not in _READS:
-        message = f"a query begins with SELECT or WITH, not with `{first.text[:40]}`"
+        message = f"a query starts with SELECT or WITH, not with `{first.text[:40]}`"
         raise StatementError(sql, first.offset, message)
     end = next((index for index, token in enumerate(tokens) if token.text == ";"), len(tokens))
     second = next((token for token in tokens[end:] if token.text != ";"), None)
     if second is not None:
-        raise StatementError(sql, second.offset, "a second statement begins after the `;`")
+        raise StatementError(sql, second.offset, "a second statement starts after the `;`")
     if first.text == "WITH":
         _check_reads(sql, tokens[:end])
     return (sql[: tokens[end].offset] if end < len(tokens) else sql).strip()
 
 
 def tokens_of(sql: str) -> Iterator[Token]:
-    """What is neither space nor comment, in order.
+    """Yield the tokens, without space and comments, in order.
 
     Raises:
-        StatementError: a quote, a comment or a round bracket is left open, or one closes nothing.
+        StatementError: a quote, a comment or a round bracket is not closed, or one closes nothing.
     """
     at = 0
     opened: list[int] = []
@@ -118,7 +119,7 @@ def tokens_of(sql: str) -> Iterator[Token]:
 
 
 def _check_sign(sql: str, text: str, offset: int, opened: list[int]) -> None:
-    """Refuse a quote that is left open; close a bracket, if one is open."""
+    """Refuse an unclosed quote; close a bracket, if one is open."""
     if text in ("'", '"', "`"):
         raise StatementError(sql, offset, f"the quote {text} is not closed")
     if text == ")":
@@ -128,13 +129,13 @@ def _check_sign(sql: str, text: str, offset: int, opened: list[int]) -> None:
 
 
 def words_of(sql: str) -> frozenset[str]:
-    """The words and quoted names of a statement, in capital letters."""
+    """Return the words and quoted names of a statement, in upper case."""
     names = (token for token in tokens_of(sql) if token.kind == "word" or token.raw[0] == "`")
     return frozenset(token.raw.strip("`").upper() for token in names)
 
 
 def _comment_end(sql: str, start: int) -> int:
-    """Where the comment ends that begins at the offset; comments may lie in one another."""
+    """Return the end of the comment that starts at the offset; comments may be nested."""
     depth = 0
     for edge in _COMMENT_EDGE.finditer(sql, start):
         depth += 1 if edge.group() == "/*" else -1
@@ -144,12 +145,12 @@ def _comment_end(sql: str, start: int) -> int:
 
 
 def _check_reads(sql: str, tokens: list[Token]) -> None:
-    """Refuse common table expressions that lead to a statement which writes."""
+    """Refuse common table expressions before a statement that writes."""
     for before, token in pairwise(tokens):
         follows = before.text == ")" and before.depth == 0
         if not follows or token.text in (*_BEFORE_A_QUERY, ",", "("):
             continue
         if token.text in _WRITES:
-            message = f"a query reads, but its WITH leads to `{token.text}`"
+            message = f"a query only reads, but its WITH is followed by `{token.text}`"
             raise StatementError(sql, token.offset, message)
         return

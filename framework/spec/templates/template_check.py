@@ -1,12 +1,12 @@
-"""What an SQL template may consist of, checked on its syntax tree before any of it runs.
+"""The allowed contents of an SQL template, checked on its syntax tree before it runs.
 
-A template of a spec is run by whoever validates a pull request, so it must end soon and must not
-grow without bound. Neither threads nor signals can promise that: a thread cannot be stopped, and
-a signal belongs to the main thread of a process that is not ours. So the language itself is small
-enough to bound. Only the nodes below are allowed. Each of them takes time and room in proportion
-to the values that it is given, and the length of a value that has a name is bounded; without
-`*`, `**`, `%`, calls, macros and recursion nothing grows faster. Loops are the only thing that
-does a node twice, and the nodes that they run are counted while they do (`templates`).
+Anyone who validates a pull request runs its templates, so a template must end soon and must not
+grow without bound. Neither threads nor signals can guarantee that: a thread cannot be stopped, and
+a signal belongs to the main thread of a process that may not be ours. So the language itself is
+small enough to bound. Only the nodes below are allowed. Each takes time and space in proportion to
+its input values, and the length of a named value is bounded; without `*`, `**`, `%`, calls, macros
+and recursion nothing grows faster. Only loops run a node twice, and the nodes that they run are
+counted at run time (`template_engine`).
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from framework.spec.templates.template_words import FILTERS, TESTS
 __all__ = ["MARK", "MAX_NODES", "REFERENCE_INSIDE", "TemplateFault", "TreeCheck"]
 
 MAX_NODES = 5_000
-"""Parts that a template may have; one of several pages has some hundred."""
+"""Maximum number of nodes of a template; one of several pages has some hundred."""
 
 MAX_DEPTH = 60
-"""How deep its parts may be nested; Python, which Jinja compiles to, ends at 100."""
+"""Maximum nesting of nodes; Python, which Jinja compiles to, stops at 100."""
 
 MAX_LOOPS = 5
-"""How deep loops may be nested; Python ends at 20."""
+"""Maximum nesting of loops; Python stops at 20."""
 
 MARK = "\ue000"
-"""Begins the mark that stands for a `${…}` reference; no spec holds the character itself."""
+"""First character of the mark for a `${…}` reference; no spec contains the character itself."""
 
-REFERENCE_INSIDE = "inside a Jinja expression a variable is `var.x`, without `${}`"
-"""Why a mark is refused where Jinja would compute with it."""
+REFERENCE_INSIDE = "inside a Jinja expression write a variable as `var.x`, without `${}`"
+"""The message for a mark inside a Jinja expression."""
 
 _ALLOWED = (
     *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.For, nodes.Assign),
     *(nodes.Const, nodes.List, nodes.Tuple, nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Slice),
     *(nodes.CondExpr, nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not),
     *(nodes.Concat, nodes.Add, nodes.Sub, nodes.Neg, nodes.Filter, nodes.Test, nodes.Call),
-    nodes.Keyword,  # refused with the filter or the call that it is for
+    nodes.Keyword,  # refused with its filter or call
 )
 _SPELLED = {
     nodes.Mul: "`*`",
@@ -67,7 +67,7 @@ _RESERVED = ("var", "loop", "range")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplateFault:
-    """What is wrong in a template; `rule` comes without `spec/`, `line` counts from 1."""
+    """A fault in a template; `rule` has no `spec/` prefix, `line` starts at 1."""
 
     rule: str
     line: int
@@ -80,9 +80,9 @@ class TreeCheck:
     """One walk over a template's syntax tree.
 
     Attributes:
-        known: the variables that there are.
+        known: the defined variables.
         closed: those of them that hold a secret.
-        uses: afterwards, the variables that the template names.
+        uses: afterwards, the variables that the template uses.
     """
 
     known: Collection[str]
@@ -92,7 +92,7 @@ class TreeCheck:
     _bound: set[str] = field(default_factory=set)
 
     def faults(self, tree: nodes.Template) -> tuple[TemplateFault, ...]:
-        """Every fault, by line."""
+        """Return every fault, by line."""
         placed = list(_walk(tree))
         too_big = _too_big(placed)
         if too_big:
@@ -103,7 +103,7 @@ class TreeCheck:
         return tuple(sorted(found, key=lambda fault: fault.line))
 
     def _note_names(self, node: nodes.Node) -> None:
-        """Remember what gets a name, and which variables may be missing."""
+        """Record the names that are bound, and the variables that may be missing."""
         if isinstance(node, nodes.Name) and node.ctx == "store":
             self._bound.add(node.name)
         if isinstance(node, nodes.Test | nodes.Filter):
@@ -113,10 +113,10 @@ class TreeCheck:
                 self._guarded.add(name)
 
     def _of(self, node: nodes.Node) -> Iterator[TemplateFault]:
-        """The faults of one node."""
+        """Yield the faults of one node."""
         if not isinstance(node, _ALLOWED):
             spelled = _SPELLED.get(type(node), f"`{type(node).__name__.lower()}`")
-            yield _bad(node, f"{spelled} is not built into SQL templates")
+            yield _bad(node, f"{spelled} is not supported in SQL templates")
         elif isinstance(node, nodes.Name):
             yield from self._of_name(node)
         elif isinstance(node, nodes.Getattr | nodes.Getitem):
@@ -131,18 +131,18 @@ class TreeCheck:
             yield _bad(node, REFERENCE_INSIDE)
 
     def _of_name(self, node: nodes.Name) -> Iterator[TemplateFault]:
-        """A name that stands alone: bound here, or nothing."""
+        """Yield the fault of a name by itself that is not bound in the template."""
         if node.ctx == "store":
             if node.name in _RESERVED:
-                yield _bad(node, f"`{node.name}` has a meaning already; take another name")
+                yield _bad(node, f"`{node.name}` is reserved; use another name")
         elif node.name == "var":
-            yield _bad(node, "`var` stands for all variables; name one, as in `var.x`")
+            yield _bad(node, "`var` holds all variables; name one, as in `var.x`")
         elif node.name not in self._bound:
             close = f"var.{node.name}" if node.name in self.known else None
             yield _undefined(node, close, node.name)
 
     def _of_access(self, node: nodes.Getattr | nodes.Getitem) -> Iterator[TemplateFault]:
-        """`var.x` and `loop.first`; of other values only items."""
+        """Yield the fault of an access other than `var.x`, `loop.first` or items of a value."""
         target = node.node.name if isinstance(node.node, nodes.Name) else None
         if target == "var":
             name = _variable(node)
@@ -152,12 +152,12 @@ class TreeCheck:
                 yield from self._of_variable(name, node.lineno)
         elif isinstance(node, nodes.Getattr) and (target, node.attr) not in _LOOP_WORDS:
             if target is None or target == "loop" or target in self._bound:
-                yield _bad(node, f"`.{node.attr}` is not built into SQL templates")
+                yield _bad(node, f"`.{node.attr}` is not supported in SQL templates")
             else:
                 yield _undefined(node, f"var.{node.attr}", target)
 
     def _of_variable(self, name: str, line: int) -> Iterator[TemplateFault]:
-        """A variable that is not there, or that must not be shown."""
+        """Yield the fault of a variable that is undefined or secret."""
         self.uses.add(name)
         if name in self.closed:
             message = f"`var.{name}` holds a secret, and SQL is stored and shown"
@@ -173,9 +173,9 @@ class TreeCheck:
 
 
 def _walk(tree: nodes.Template) -> Iterator[tuple[nodes.Node, int, int]]:
-    """Each node with its depth and that of loops, in order, but nothing below one at fault.
+    """Yield each node with its depth and that of loops, in order, but nothing below a faulty node.
 
-    What `.x` and `(…)` come after is left out: it is known with them, or they are at fault.
+    The heads of `.x` and `(…)` are excluded: their parents cover them, or are faulty.
     """
     waiting: list[tuple[nodes.Node, int, int]] = [(tree, 0, 0)]
     while waiting:
@@ -188,7 +188,7 @@ def _walk(tree: nodes.Template) -> Iterator[tuple[nodes.Node, int, int]]:
 
 
 def _head(node: nodes.Node) -> nodes.Node | None:
-    """What `.x` and `(…)` come after, and `var` in `var['x']`; else None."""
+    """Return the head of `.x` and `(…)`, and `var` of `var['x']`; else None."""
     if isinstance(node, nodes.Getattr | nodes.Call):
         return node.node
     inner = node.node if isinstance(node, nodes.Getitem) else None
@@ -196,11 +196,11 @@ def _head(node: nodes.Node) -> nodes.Node | None:
 
 
 def _too_big(placed: list[tuple[nodes.Node, int, int]]) -> TemplateFault | None:
-    """The fault of a template beyond the bounds."""
+    """Return the fault of a template that exceeds the limits, or None."""
     deepest = max(placed, key=lambda place: place[1])
     looped = max(placed, key=lambda place: place[2])
     if len(placed) > MAX_NODES:
-        return _limit(1, f"the template has {len(placed):,} parts; there is room for {MAX_NODES:,}")
+        return _limit(1, f"the template has {len(placed):,} parts; the limit is {MAX_NODES:,}")
     if looped[2] > MAX_LOOPS:
         return _limit(looped[0].lineno, f"loops are nested deeper than {MAX_LOOPS}")
     if deepest[1] > MAX_DEPTH:
@@ -209,24 +209,22 @@ def _too_big(placed: list[tuple[nodes.Node, int, int]]) -> TemplateFault | None:
 
 
 def _limit(line: int, message: str) -> TemplateFault:
-    """A bound that is passed."""
     return TemplateFault(rule="template-limit", line=line, message=message)
 
 
 def _undefined(node: nodes.Node, close: str | None, name: str) -> TemplateFault:
-    """A name that means nothing."""
-    message = f"`{name}` is not defined; SQL knows the variables, as `var.x`"
+    """Return the fault of an undefined name."""
+    message = f"`{name}` is not defined; SQL can use the variables, as `var.x`"
     line = node.lineno or 1
     return TemplateFault(rule="undefined-variable", line=line, message=message, suggestion=close)
 
 
 def _bad(node: nodes.Node, message: str) -> TemplateFault:
-    """What may not stand in a template."""
     return TemplateFault(rule="bad-template", line=node.lineno or 1, message=message)
 
 
 def _variable(node: nodes.Node) -> str | None:
-    """The name in `var.x` and `var['x']`; None for anything else."""
+    """Return the name in `var.x` and `var['x']`; None for anything else."""
     if not isinstance(node, nodes.Getattr | nodes.Getitem):
         return None
     if not isinstance(node.node, nodes.Name) or node.node.name != "var":
@@ -238,21 +236,21 @@ def _variable(node: nodes.Node) -> str | None:
 
 
 def _of_call(node: nodes.Call) -> Iterator[TemplateFault]:
-    """Nothing but `range` can be called."""
+    """Yield the fault of a call of anything but `range`."""
     plain = not (node.kwargs or node.dyn_args or node.dyn_kwargs)
     if not (isinstance(node.node, nodes.Name) and node.node.name == "range" and plain):
         known = ", ".join(sorted(FILTERS))
-        message = f"only `range(…)` can be called; there are the filters {known}"
+        message = f"only `range(…)` can be called; the filters are {known}"
         yield _bad(node, message)
 
 
 def _of_word(
     node: nodes.Filter | nodes.Test, kind: str, known: Mapping[str, Callable[..., object]]
 ) -> Iterator[TemplateFault]:
-    """A filter or test that exists, with as many arguments as it takes."""
+    """Yield the fault of an unknown filter or test, or of a wrong number of arguments."""
     word = known.get(node.name)
     if word is None:
-        message = f"there is no {kind} `{node.name}`; there are {', '.join(sorted(known))}"
+        message = f"there is no {kind} `{node.name}`; use one of {', '.join(sorted(known))}"
         close = nearest(node.name, known)
         yield TemplateFault(
             rule="bad-template", line=node.lineno, message=message, suggestion=close

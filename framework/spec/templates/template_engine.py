@@ -1,9 +1,9 @@
-"""SQL templates: Jinja, in a sandbox and within bounds.
+"""SQL templates: Jinja, sandboxed and bounded.
 
-Templates know the variables of the spec as `var.x`, typed, and nothing else: no clock, no
+Templates see the typed variables of the spec as `var.x`, and nothing else: no clock, no
 environment, no files, so that the same spec gives the same SQL on every machine. `template_check`
-says what a template may consist of, and why that bounds it. What only shows while it runs is
-counted here: turns of loops, length of what gets a name, length of what comes out.
+defines the allowed contents of a template, and why that bounds it. What is known only at run time
+is counted here: iterations of loops, length of named values, length of the result.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from framework.spec.templates.template_check import MARK, REFERENCE_INSIDE, Temp
 __all__ = ["MAX_RENDERED", "MAX_STEPS", "MAX_TEMPLATE", "Rendered", "as_template", "render"]
 
 MAX_TEMPLATE = 100_000
-"""Characters that a template may have."""
+"""Maximum length of a template, in characters."""
 
 MAX_RENDERED = 1_000_000
-"""Characters that may come out of one."""
+"""Maximum length of a rendered template, in characters."""
 
 MAX_STEPS = 50_000
-"""Parts of loop bodies that may be run in all, which takes a second at the very most."""
+"""Maximum number of nodes of loop bodies that run in total, which takes at most a second."""
 
 _CODE = "<template>"
 _FAULTS = (
@@ -45,9 +45,9 @@ class Rendered:
     """The result of a template.
 
     Attributes:
-        text: the finished text; empty where there are faults.
-        uses: the variables that the template names, whether or not they are there.
-        faults: what is wrong with it, by line.
+        text: the finished text; empty if there are faults.
+        uses: the variables that the template uses, defined or not.
+        faults: its faults, by line.
     """
 
     text: str = ""
@@ -58,7 +58,7 @@ class Rendered:
 def render(
     template: str, variables: Mapping[str, ScalarValue], *, closed: Collection[str] = ()
 ) -> Rendered:
-    """The finished text, or the faults; `closed` are variables whose value is a secret."""
+    """Return the finished text, or the faults; `closed` are variables whose value is a secret."""
     if len(template) > MAX_TEMPLATE:
         message = f"the template has more than {MAX_TEMPLATE:,} characters"
         return _failed("template-limit", 1, message)
@@ -81,7 +81,7 @@ def render(
 
 
 class _Variables:
-    """The variables, reached as `var.x`; an object without attributes, so that no name is taken."""
+    """The variables, as `var.x`; an object without attributes, so that no name is taken."""
 
     __slots__ = ("__values",)
 
@@ -94,22 +94,22 @@ class _Variables:
 
 @dataclass(slots=True, kw_only=True)
 class _Steps:
-    """How many steps loops and filters may still take."""
+    """The number of steps that loops and filters may still take."""
 
     left: int
 
     def through(self, items: object, steps: int) -> Iterator[object]:
-        """The items of a list, each of which costs the steps of the loop's body."""
+        """Yield the items of a list, each of which costs the steps of the loop's body."""
         if not isinstance(items, list | tuple | range):
             raise template_words.TemplateValueError(
-                "a loop goes over a list; `| split(',')` makes one of text"
+                "a loop needs a list; `| split(',')` turns text into one"
             )
         for item in items:
             self._take(steps)
             yield template_words.bounded(item)
 
     def charging(self, word: Callable[..., object]) -> Callable[..., object]:
-        """The filter, paid for by the length of what it is given."""
+        """Return the filter, charged by the length of its input."""
 
         def charged(value: object, *arguments: object) -> object:
             length = len(value) if isinstance(value, str | list | tuple) else 0
@@ -119,14 +119,13 @@ class _Steps:
         return charged
 
     def _take(self, steps: int) -> None:
-        """Count some steps."""
         self.left -= steps
         if self.left < 0:
             raise template_words.TemplateLimitError(f"loops take more than {MAX_STEPS:,} steps")
 
 
 def _environment(steps: _Steps) -> ImmutableSandboxedEnvironment:
-    """A sandbox with our few words; made anew for each template, as it counts steps."""
+    """Return a sandbox with the supported words, new for each template because it counts steps."""
     environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,
         finalize=template_words.shown,
@@ -142,7 +141,7 @@ def _environment(steps: _Steps) -> ImmutableSandboxedEnvironment:
 
 
 def _range(*limits: int) -> range:
-    """Python's, of bounded length."""
+    """Return Python's range, of bounded length."""
     numbers = range(*limits)
     if len(numbers) > template_words.MAX_ITEMS:
         raise template_words.TemplateLimitError(
@@ -152,7 +151,7 @@ def _range(*limits: int) -> range:
 
 
 def _count_turns(tree: nodes.Template) -> None:
-    """Have every loop count its turns, and every name ask for its value's length."""
+    """Make every loop count its iterations, and every assignment check its value's length."""
     for loop in list(tree.find_all(nodes.For)):
         steps = sum(1 for _ in loop.find_all(nodes.Node))
         loop.iter = _filtered(loop.iter, "_through", nodes.Const(steps))
@@ -161,31 +160,30 @@ def _count_turns(tree: nodes.Template) -> None:
 
 
 def _filtered(node: nodes.Node, name: str, *arguments: nodes.Node) -> nodes.Filter:
-    """The expression with a filter put behind it."""
+    """Return the expression with a filter applied."""
     place = {"lineno": node.lineno, "environment": node.environment}
     return nodes.Filter(node, name, list(arguments), [], None, None, **place)
 
 
 def _joined(pieces: Iterator[str]) -> str:
-    """The pieces as one text, taken only as long as they fit."""
+    """Return the pieces as one text; stop as soon as it is too long."""
     kept, length = [], 0
     for piece in pieces:
         length += len(piece)
         if length > MAX_RENDERED:
             raise template_words.TemplateLimitError(
-                f"more than {MAX_RENDERED:,} characters come out"
+                f"the result is longer than {MAX_RENDERED:,} characters"
             )
         kept.append(piece)
     return "".join(kept)
 
 
 def _failed(rule: str, line: int, message: str) -> Rendered:
-    """One fault."""
     return Rendered(faults=(TemplateFault(rule=rule, line=line, message=message),))
 
 
 def _told(error: Exception) -> Rendered:
-    """The exception as a fault with the line of the template."""
+    """Return the exception as a fault with the line of the template."""
     if isinstance(error, TemplateSyntaxError):
         stray = repr(MARK)[1:-1] in str(error.message)
         message = REFERENCE_INSIDE if stray else f"not Jinja: {error.message}"
@@ -203,5 +201,5 @@ def _told(error: Exception) -> Rendered:
 
 
 def as_template(text: str) -> str:
-    """The template that gives the text back, whatever is in it."""
+    """Return a template that renders to the text, whatever it contains."""
     return _OPENING.sub("{{ '{' }}", text)

@@ -1,7 +1,7 @@
 """The filters and tests of SQL templates.
 
-Jinja has many more. These take time and room in proportion to their values, or look before they
-make a text that is too long, and give the same text on every machine and day.
+Jinja has many more. These take time and space in proportion to their values, or check the length
+before they build a text, and give the same result on every machine and day.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ __all__ = [
 ]
 
 MAX_LENGTH = 20_000
-"""Characters of a text that may have a name in a template."""
+"""Maximum length of a named text in a template, in characters."""
 
 MAX_ITEMS = 5_000
-"""Items of a list that may have one."""
+"""Maximum number of items of a named list."""
 
 
 class TemplateValueError(ValueError):
-    """A value that a template cannot use; caught and reported as a finding within this room."""
+    """A value that a template cannot use; caught and reported as a finding within this package."""
 
 
 class TemplateLimitError(TemplateValueError):
-    """A value or an amount of work beyond the bounds of templates."""
+    """A value or an amount of work beyond the limits of templates."""
 
 
 def shown(value: object) -> str:
-    """The value as it is put into the SQL: text as it is, numbers and booleans as in YAML."""
+    """Return the value as SQL text: text unchanged, numbers and booleans as in YAML."""
     if isinstance(value, Undefined):
         return str(value)
     if not isinstance(value, str | int | float):
         kind = "null" if value is None else "a list" if isinstance(value, list | tuple) else "this"
-        message = f"{kind} cannot be put into SQL; text, numbers and booleans can"
+        message = f"{kind} cannot be used in SQL; use text, a number or a boolean"
         raise TemplateValueError(message)
     return value if isinstance(value, str) else scalar_text(value)
 
 
 def bounded(value: object, *, levels: int = 2) -> object:
-    """The value, if it and what is in it may have a name.
+    """Return the value, if it and its items may have a name.
 
-    Lists in lists in lists are refused: each could hold the one before it twice.
+    Lists nested three deep are refused: each could contain the previous one twice.
     """
     if isinstance(value, str):
         _check_length(len(value))
@@ -67,44 +67,39 @@ def bounded(value: object, *, levels: int = 2) -> object:
 
 
 def _check_length(length: int) -> None:
-    """Refuse a text of so many characters."""
     if length > MAX_LENGTH:
         raise TemplateLimitError(f"a text of more than {MAX_LENGTH:,} characters")
 
 
 def _upper(value: object) -> str:
-    """The text in capital letters."""
     return shown(value).upper()
 
 
 def _lower(value: object) -> str:
-    """The text in small letters."""
     return shown(value).lower()
 
 
 def _trim(value: object) -> str:
-    """The text without the space around it."""
     return shown(value).strip()
 
 
 def _length(value: object) -> int:
-    """The number of items, or of characters."""
+    """Return the number of items, or of characters."""
     return len(value) if isinstance(value, list | tuple | range) else len(shown(value))
 
 
 def _int(value: object) -> int:
-    """A whole number, or the text of one."""
+    """Return a whole number, or the text of one."""
     return value if isinstance(value, int) else int(shown(value))
 
 
 def _split(value: object, separator: str = ",") -> list[str]:
-    """The parts between separators, without the space around them; empty text has none."""
+    """Return the stripped parts between separators; none for empty text."""
     text = shown(value)
     return [part.strip() for part in text.split(separator)] if text.strip() else []
 
 
 def _join(value: object, separator: str = "") -> str:
-    """The items one after the other."""
     if not isinstance(value, list | tuple | range):
         raise TemplateValueError("`join` takes a list")
     items = [shown(item) for item in value]
@@ -113,7 +108,7 @@ def _join(value: object, separator: str = "") -> str:
 
 
 def _replace(value: object, old: str, new: str) -> str:
-    """The text with one part put in the place of another; what comes out is measured first."""
+    """Return the text with one part replaced by another; checks the resulting length first."""
     text = shown(value)
     if not old:
         raise TemplateValueError("`replace` needs something to look for")
@@ -122,7 +117,7 @@ def _replace(value: object, old: str, new: str) -> str:
 
 
 def _default(value: object, instead: ScalarValue) -> object:
-    """The value, or the other where the variable is not defined."""
+    """Return the value, or `instead` if the variable is not defined."""
     return instead if isinstance(value, Undefined) else value
 
 
@@ -137,10 +132,10 @@ FILTERS: Mapping[str, Callable[..., object]] = {
     "trim": _trim,
     "upper": _upper,
 }
-"""What may follow a `|`."""
+"""The filters: the words allowed after a `|`."""
 
 TESTS: Mapping[str, Callable[..., bool]] = {
     "defined": lambda value: not isinstance(value, Undefined),
     "undefined": lambda value: isinstance(value, Undefined),
 }
-"""What may follow `is`."""
+"""The tests: the words allowed after `is`."""

@@ -1,1 +1,1 @@
-"""The status page: a document without data, and the JSON that it asks for."""
+"""The status page: a document without data, and the JSON it requests."""

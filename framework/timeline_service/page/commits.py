@@ -1,7 +1,7 @@
-"""Commits of one table, each read once, on a thread that no answer waits for long.
+"""Commits of one table, each read once, on a thread for which no response waits long.
 
-A commit of a large table is many megabytes of JSON. So an answer gives what was read so far, and
-says how much is left; the page asks again.
+A commit of a large table is many megabytes of JSON. So a response has the commits read so far and
+the number of the rest; the page polls for more.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ __all__ = ["CommitFacts", "CommitReading", "Growth", "Size", "Written"]
 
 
 _MOST_GROUPS: Final = 400_000
-"""About 60 MB. Beyond it sizes are not known; the page says so."""
+"""About 60 MB. Beyond it, sizes are unknown, and the page says so."""
 
 _HEADS: Final = 1_000
 _HEAD_BYTES: Final = 4 << 20
-"""Whoever waits for a head does not wait for a larger file: other writers put it last."""
+"""A head is not read from a larger file, since other writers put it last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +40,8 @@ class Size:
 
     Attributes:
         groups: file groups.
-        rows: in them; updates in log files count once, deletes are taken off.
-        bytes: base and log files of the table, without a bootstrap's source.
+        rows: their rows; updates in log files count once, deletes are subtracted.
+        bytes: size of the table's base and log files, without a bootstrap's source.
     """
 
     groups: int
@@ -51,7 +51,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What one commit wrote, in sum; `rows` with those that were kept."""
+    """The totals of one commit; `rows` includes those that were kept."""
 
     files: int = 0
     rows: int = 0
@@ -62,11 +62,11 @@ class Written:
 
 
 class Growth:
-    """The newest slices as of the last commit that was taken in.
+    """The newest slices as of the last added commit.
 
     Attributes:
-        is_whole: False where a commit builds on one that is not there any more, so that all sizes
-            are too small.
+        is_whole: False if a commit builds on one that no longer exists, so that all sizes are too
+            small.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Growth:
 
     @property
     def size(self) -> Size | None:
-        """The table's size, None where it has too many groups to be followed."""
+        """The table's size, None if it is unknown, such as with too many groups."""
         if not self._is_known:
             return None
         return Size(groups=len(self._groups), rows=self._rows, bytes=self._bytes)
@@ -86,11 +86,11 @@ class Growth:
     def take(
         self, stats: Iterable[WriteStat], replaced: Mapping[str, frozenset[str]] | None = None
     ) -> Written:
-        """Take a commit in and return what it wrote.
+        """Add a commit and return its totals.
 
         Args:
-            stats: its files, read once and never held.
-            replaced: file ids that it takes away, by partition path.
+            stats: its files, streamed and not held in memory.
+            replaced: file ids that it replaces, by partition path.
         """
         sums = [0] * 6
         for file_ids in (replaced or {}).values():
@@ -104,12 +104,12 @@ class Growth:
         return Written(**dict(zip(names, sums, strict=True)))
 
     def give_up(self) -> None:
-        """Sizes are not known from here on: a commit could not be read."""
+        """Mark sizes as unknown from here on, since a commit could not be read."""
         self._is_known = False
         self._groups.clear()
 
     def _write(self, stat: WriteStat) -> None:
-        """Take one file in."""
+        """Add one file."""
         if not self._is_known:
             return
         before = self._groups.get(stat.file_id)
@@ -124,7 +124,7 @@ class Growth:
             self.give_up()
 
     def _set(self, file_id: str, after: tuple[int, int] | None) -> None:
-        """Put a slice in the place of the one before; None takes the group away."""
+        """Replace a group's slice; None removes the group."""
         rows, size = self._groups.pop(file_id, (0, 0))
         self._rows, self._bytes = self._rows - rows, self._bytes - size
         if after is not None:
@@ -137,15 +137,15 @@ _NOTHING: Final = Written()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitFacts:
-    """What one commit says.
+    """The facts of one commit.
 
     Attributes:
         operation: Hudi's name of the write operation.
-        run: the run of ours that wrote it, None where another writer did.
-        gate: what its gate found, as of `gate_of`.
-        written: what it wrote.
-        size: the table after it, None where that is not known.
-        fault: why it cannot be read, None where it can.
+        run: the lakestrap run that wrote it, None for another writer.
+        gate: its gate's findings, as in `gate_of`.
+        written: its totals.
+        size: the table's size after it, None if unknown.
+        fault: why it cannot be read, None if it can.
     """
 
     operation: str = ""
@@ -157,11 +157,11 @@ class CommitFacts:
 
 
 class CommitReading:
-    """Reads the commits of one table.
+    """Background reader of one table's commits.
 
     Args:
-        storage: of the table.
-        pool: runs the reading.
+        storage: the table's storage.
+        pool: runs the reads.
     """
 
     def __init__(self, storage: Storage, pool: Executor) -> None:
@@ -180,11 +180,11 @@ class CommitReading:
         return self._growth.is_whole
 
     def facts(self, known: Known, wait_s: float) -> Mapping[Instant, CommitFacts]:
-        """Return what the completed commits say; those that are still to be read are missing.
+        """Return the facts of the completed commits read so far.
 
         Args:
-            known: the timeline, as one look saw it.
-            wait_s: how long to wait for those that are missing.
+            known: the timeline as of one look.
+            wait_s: how long to wait for unread commits.
         """
         wanted = _commits(known)
         with self._lock:
@@ -199,9 +199,9 @@ class CommitReading:
         return {key[0]: found[key] for key in wanted if key in found}
 
     def head(self, instant: Instant, known: Known) -> CommitHead | None:
-        """Return what an instant says besides its files, at once; None where it is not known.
+        """Return the head of an instant at once, None if it is unknown.
 
-        So it is where it is no commit, where its file is large, gone by now, or damaged.
+        It is unknown if the instant is not a commit, or its file is large, missing or damaged.
         """
         identity = known.files.get(instant.file_name)
         if identity is None or instant.action not in DATA_ACTIONS or identity[0] > _HEAD_BYTES:
@@ -217,11 +217,11 @@ class CommitReading:
         return self._heads.get(key)
 
     def close(self) -> None:
-        """Read no further."""
+        """Stop reading."""
         self._is_closed = True
 
     def _read(self, wanted: list[tuple[Instant, Identity]]) -> None:
-        """Take in what is missing; all, where what was taken in is no longer the beginning."""
+        """Read the missing commits; read all again if earlier ones changed."""
         if list(self._facts) != wanted[: len(self._facts)]:
             self._facts, self._growth = {}, Growth()
         for key in wanted[len(self._facts) :]:

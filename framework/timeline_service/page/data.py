@@ -1,8 +1,9 @@
-"""The page's data, in JSON: `GET /v1/lakestrap/page/tables`, and below it by a table's id.
+"""The page's data in JSON: `GET /v1/lakestrap/page/tables`, and below it by a table's id.
 
-`…/tables` and `…/tables/<id>` take `offset` and `limit`; `…/tables/<id>/partitions` also `like`, a
-piece of the path; `…/tables/<id>/slices` wants `partition`. Each answer has a `fingerprint`; who
-sends it back as `known` gets `{"fingerprint": …, "same": true}` as long as nothing is new.
+`…/tables` and `…/tables/<id>` take `offset` and `limit`; `…/tables/<id>/partitions` also takes
+`like`, a substring of the path; `…/tables/<id>/slices` requires `partition`. Each response has a
+`fingerprint`. A request with that as `known` gets `{"fingerprint": …, "same": true}` while nothing
+has changed.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ _HEADERS: Final = (
 
 
 class PageData:
-    """Answers what the page asks.
+    """Handler of the page's requests.
 
     Args:
-        tables: those that are served.
+        tables: the served tables.
     """
 
     def __init__(self, tables: Tables) -> None:
@@ -48,25 +49,25 @@ class PageData:
         self._lock = Lock()
 
     def answer(self, request: messages.Request) -> messages.Answer:
-        """Answer one request below `PAGE_PREFIX`; it may take as long as a partition's listing.
+        """Answer one request below `PAGE_PREFIX`; it may take as long as listing a partition.
 
         Raises:
             RequestRefusedError: no such route, table or partition; another method than GET.
             FrameworkError: the table cannot be read.
         """
         if request.method not in {"GET", "HEAD"}:
-            raise messages.RequestRefusedError(405, "this route is called by GET")
+            raise messages.RequestRefusedError(405, "this route requires GET")
         said = messages.parameters(request.query)
         return _answer(self._found(request.path, said), said.get("known", ""))
 
     def close(self) -> None:
-        """Let go of threads; what is being read is read no further."""
+        """Release threads and stop reading."""
         for each in self._summaries.values():
             each.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _found(self, path: str, said: Mapping[str, str]) -> dict[str, Any]:
-        """Return what lies at a path."""
+        """Return the data of a path."""
         head, *rest = path.removeprefix(PAGE_PREFIX).rstrip("/").split("/")
         if head == _TABLES and not rest:
             return self._list(Part.of(said, _USUAL))
@@ -82,7 +83,6 @@ class PageData:
         return {"driver": self._tables.driver, **part.document(items, len(every))}
 
     def _table(self, id_: str) -> TableSummary:
-        """Return a table of this id."""
         table = self._tables.by_id(id_)
         with self._lock:
             summary = self._summaries.get(id_)
@@ -110,11 +110,11 @@ def _slices(table: TableSummary, said: Mapping[str, str]) -> dict[str, Any]:
 _OF_A_TABLE: Final[Mapping[str, Callable[[TableSummary, Mapping[str, str]], dict[str, Any]]]] = (
     MappingProxyType({"": _full, "partitions": _partitions, "slices": _slices})
 )
-"""What may be asked of a table, by what follows its id."""
+"""The requests on a table, by the path after its id."""
 
 
 def _answer(found: Mapping[str, Any], known: str) -> messages.Answer:
-    """Return an answer, or that it is the one which the caller has."""
+    """Return a response, or only `same` if the caller already has it."""
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
     fingerprint = hashlib.sha256(text.encode()).hexdigest()[:16]
     more = {"same": True} if fingerprint == known else found

@@ -1,8 +1,7 @@
-"""The page's document, styles and scripts, and the parameters that its requests may have.
+"""The page's document, styles and scripts, and the paging parameters of its requests.
 
-The files hold no data and are open to all. They are read once, when the service starts. Their
-policy lets the browser run and fetch what comes from this service, and nothing else; so the page
-works without a network.
+The files hold no data and are public. They are read once, when the service starts. Their policy
+lets the browser run and fetch only content of this service, so the page works without a network.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ class Part:
     """A part of a list.
 
     Attributes:
-        offset: how many come before it.
-        limit: how many are in it at most.
+        offset: number of items before it.
+        limit: maximum number of its items.
     """
 
     offset: int
@@ -41,10 +40,10 @@ class Part:
 
     @classmethod
     def of(cls, said: Mapping[str, str], usual: int) -> Self:
-        """Return the part that a query asks for.
+        """Return the part that a query requests.
 
         Raises:
-            RequestRefusedError: 400; a number is none, or out of bounds.
+            RequestRefusedError: 400; a number is invalid or out of bounds.
         """
         offset = _number(said, "offset", 0)
         limit = _number(said, "limit", usual)
@@ -57,7 +56,7 @@ class Part:
         return items[self.offset : self.offset + self.limit]
 
     def document(self, items: Sequence[Any], total: int) -> dict[str, Any]:
-        """Return the part as JSON: its items, where they stand, and how many there are in all."""
+        """Return the part as JSON: its items, their offset, and the total number."""
         return {
             "items": list(items),
             "offset": self.offset,
@@ -67,12 +66,12 @@ class Part:
 
 
 def _number(said: Mapping[str, str], name: str, usual: int) -> int:
-    """Return a parameter that is a whole number and not negative."""
+    """Return a non-negative integer parameter."""
     text = said.get(name, "")
     if not text:
         return usual
     if not (text.isascii() and text.isdigit()) or len(text) > _DIGITS:
-        raise RequestRefusedError(400, f"{name} is a whole number, not negative")
+        raise RequestRefusedError(400, f"{name} is a non-negative integer")
     return int(text)
 
 
@@ -101,19 +100,19 @@ def page_routes(access: Access) -> Sequence[BaseRoute]:
     """Return the routes of the page: the document at `/`, the rest below `/page/`.
 
     Args:
-        access: whose hosts are answered; the token is not asked for.
+        access: its host rules apply; no token is required.
     """
     files = sorted(each for each in _FOLDER.iterdir() if each.suffix in _TYPES)
     return tuple(Route(_path(each), _served(each, access), methods=["GET"]) for each in files)
 
 
 def _path(file: Path) -> str:
-    """Return where a file is served."""
+    """Return the URL path of a file."""
     return "/" if file.name == "page.html" else f"/page/{file.name}"
 
 
 def _served(file: Path, access: Access) -> Callable[[Request], Awaitable[Response]]:
-    """Return what answers with a file, read now."""
+    """Return a handler that serves a file, which is read now."""
     body, kind = file.read_bytes(), _TYPES[file.suffix]
 
     async def answer(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""What a commit's facts say of its gate, for the page; nothing of it is trusted to be there."""
+"""A gate's findings in a commit, for the page; any part of the commit may be missing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WARNED: Final = frozenset({Outcome.FAILED, Outcome.WARNED})
 class GateVerdict(StrEnum):
     """The verdict of the gate of a commit that was published.
 
-    `NONE`: no gate of ours saw it. `PASSED`: nothing was found. `WARNED`: a check found something
+    `NONE`: it did not pass our gate. `PASSED`: nothing was found. `WARNED`: a check found something
     and only reported. `TAKEN_OUT`: rows were quarantined or dropped, and no check warned.
     """
 
@@ -33,10 +33,10 @@ class GateVerdict(StrEnum):
 
 
 def gate_of(extra: Mapping[str, str]) -> dict[str, Any]:
-    """Return verdict, key proof, checks and fate of the rows, JSON-ready and bounded.
+    """Return verdict, key proof, checks and row counts, JSON-ready and bounded.
 
     Args:
-        extra: `extraMetadata` of a commit.
+        extra: a commit's `extraMetadata`.
     """
     proof = _proof(extra.get(AUDIT_KEY, ""))
     checks = _checks(proof.get("checks"))
@@ -52,7 +52,7 @@ def gate_of(extra: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _proof(text: str) -> Mapping[str, Any]:
-    """Return the audit's proof, empty where there is none that can be read."""
+    """Return the audit's proof, empty if there is no readable one."""
     try:
         found = json.loads(text) if text else {}
     except ValueError:
@@ -61,7 +61,7 @@ def _proof(text: str) -> Mapping[str, Any]:
 
 
 def _verdict(proof: Mapping[str, Any], outcomes: set[str]) -> GateVerdict:
-    """Return the gravest of what was found."""
+    """Return the most serious verdict of the outcomes."""
     if not proof:
         return GateVerdict.NONE
     if outcomes & _WARNED:
@@ -70,7 +70,7 @@ def _verdict(proof: Mapping[str, Any], outcomes: set[str]) -> GateVerdict:
 
 
 def _keys(proof: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return how the keys were proven unique, None where they were not."""
+    """Return how the keys were proven unique, None if they were not."""
     if "scope" not in proof:
         return None
     columns = proof.get("columns")
@@ -83,7 +83,7 @@ def _keys(proof: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _checks(found: object) -> list[dict[str, Any]]:
-    """Return the checks that can be read, those that found something first, as they were stored."""
+    """Return the readable checks in stored order: those with findings first."""
     listed = found[:_CHECKS] if isinstance(found, list) else []
     return [
         {
@@ -96,17 +96,17 @@ def _checks(found: object) -> list[dict[str, Any]]:
 
 
 def _counts(found: object) -> dict[str, int]:
-    """Return how many checks are not listed, by outcome."""
+    """Return the number of unlisted checks by outcome."""
     counts = found if isinstance(found, dict) else {}
     return {word: _count(n) for word, n in counts.items() if word in set(Outcome) and _count(n)}
 
 
 def _text(found: object) -> str:
-    """Return text of bounded length."""
+    """Return text, truncated to a bounded length."""
     text = str(found)
     return text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"
 
 
 def _count(found: object) -> int:
-    """Return a count, 0 where it is none."""
+    """Return a count, 0 if it is not an integer."""
     return found if isinstance(found, int) and not isinstance(found, bool) else 0

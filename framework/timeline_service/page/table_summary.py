@@ -1,7 +1,7 @@
-"""A table as the page shows it: properties, writers, timeline, growth, partitions and slices.
+"""The page's data of one table: properties, writers, timeline, growth, partitions and slices.
 
-Each answer lists `.hoodie` once. It waits for no view: while one lists a partition, the page keeps
-showing what happens. Only partitions that the view has loaded are counted, so a list of thousands
+Each response lists `.hoodie` once. It does not wait for the view, so the page stays live while the
+view lists a partition. Only partitions that the view has loaded are counted, so showing thousands
 of partitions lists none of them; a request for a partition's slices makes the view load it.
 """
 
@@ -41,11 +41,11 @@ class TableSummary:
     """One served table.
 
     Args:
-        table: as it is served.
-        pool: runs the reading of commits.
+        table: the served table.
+        pool: runs the reads of commits.
 
     Attributes:
-        counts: what is known of its partitions.
+        counts: counts of its partitions.
     """
 
     def __init__(self, table: ServedTable, pool: Executor) -> None:
@@ -55,7 +55,7 @@ class TableSummary:
         self._reading = CommitReading(self._storage, pool)
 
     def in_short(self) -> dict[str, Any]:
-        """Return the table's line in the list of tables; a table that cannot be read says why."""
+        """Return the table's entry in the list of tables; an unreadable table has a fault."""
         try:
             known = look(self._storage)
             found = {**self._named(), **self._last(known)}
@@ -64,10 +64,10 @@ class TableSummary:
         return {"id": self.table.id, "location": self.table.location, **found}
 
     def in_full(self, part: Part) -> dict[str, Any]:
-        """Return all but partitions; of the instants one part, newest first.
+        """Return everything except partitions, with one part of the instants, newest first.
 
         Raises:
-            CorruptFileError, StorageError, UnsupportedTableError: it cannot be read.
+            CorruptFileError, StorageError, UnsupportedTableError: the table cannot be read.
         """
         known = look(self._storage)
         facts = self._reading.facts(known, _WAIT_S)
@@ -89,11 +89,11 @@ class TableSummary:
         }
 
     def close(self) -> None:
-        """Read no further."""
+        """Stop reading."""
         self._reading.close()
 
     def _named(self) -> dict[str, Any]:
-        """Return what the table's properties say; before its first commit it has none."""
+        """Return the table's properties, all None before its first commit."""
         found = read_properties(self._storage)
         if found is None:
             return {"name": None, "type": None, "version": None, "source": None}
@@ -105,7 +105,7 @@ class TableSummary:
         }
 
     def _last(self, known: Known) -> dict[str, Any]:
-        """Return how many instants there are, how many are pending, and the last that completed."""
+        """Return the numbers of commits and pending instants, and the last commit."""
         timeline = known.timeline
         commits = [each for each in timeline.completed if each.action in DATA_ACTIONS]
         last = commits[-1] if commits else None
@@ -116,7 +116,7 @@ class TableSummary:
         }
 
     def _last_commit(self, instant: Instant, known: Known) -> dict[str, Any]:
-        """Return the last completed commit with its gate's verdict, None where it is not known."""
+        """Return the last completed commit with its gate's verdict, None if unknown."""
         head = self._reading.head(instant, known)
         return {
             **_plain(instant),
@@ -126,7 +126,7 @@ class TableSummary:
         }
 
     def _at_work(self) -> str | None:
-        """Return which process holds the lease, None where nobody does."""
+        """Return the process that holds the lease, None if no process does."""
         lease = current_lease(self._storage)
         if lease is None or lease.is_over(SystemClock()):
             return None
@@ -135,7 +135,7 @@ class TableSummary:
     def _told(
         self, instant: Instant, known: Known, facts: Mapping[Instant, CommitFacts]
     ) -> dict[str, Any]:
-        """Return an instant; `commit` is None where it wrote no files or is still to be read."""
+        """Return an instant; `commit` is None if it wrote no files or is not read yet."""
         found = facts.get(instant)
         head = None if instant.is_completed else self._reading.head(instant, known)
         return {
@@ -151,7 +151,7 @@ class TableSummary:
     ) -> dict[str, Any]:
         """Return the table's size after each commit that was read, oldest first.
 
-        Of many commits some are left out, evenly; `commits` counts all.
+        Many commits are thinned out evenly; `commits` counts all.
         """
         sized = [(each, facts[each]) for each in commits if each in facts]
         step = -(-len(sized) // _POINTS) or 1
@@ -176,7 +176,7 @@ class TableSummary:
 
 
 def _plain(instant: Instant) -> dict[str, Any]:
-    """Return an instant's own words."""
+    """Return an instant's time, action and state."""
     return {
         "instant": instant.requested_time,
         "action": instant.action.value,
@@ -185,7 +185,7 @@ def _plain(instant: Instant) -> dict[str, Any]:
 
 
 def _times(instant: Instant, known: Known) -> dict[str, int | None]:
-    """Return when each state's file was written, in milliseconds since the epoch; None: no file."""
+    """Return when each state's file was written, in ms since the epoch, None without a file."""
     found: dict[str, int | None] = {}
     for state in InstantState:
         name = _name(instant, state)
@@ -195,7 +195,7 @@ def _times(instant: Instant, known: Known) -> dict[str, int | None]:
 
 
 def _name(instant: Instant, state: InstantState) -> str | None:
-    """Return the name of an instant's file in another state, None where it has no such file."""
+    """Return the name of an instant's file in another state, None if it has no such file."""
     try:
         return Instant(
             requested_time=instant.requested_time, action=instant.action, state=state
@@ -205,7 +205,7 @@ def _name(instant: Instant, state: InstantState) -> str | None:
 
 
 def _commit(found: CommitFacts) -> dict[str, Any]:
-    """Return what a commit says."""
+    """Return the data of a commit."""
     written = found.written
     names = ("files", "rows", "bytes", "inserts", "updates", "deletes")
     return {
@@ -221,10 +221,10 @@ _NO_COUNTS: Final = ("skeletons", "full", "log_only", "with_logs", "logs", "byte
 
 
 class PartitionCounts:
-    """What is known of a table's partitions.
+    """Counts of a table's partitions.
 
     Args:
-        view: of the table.
+        view: the table's view.
     """
 
     def __init__(self, view: IncrementalView) -> None:
@@ -233,9 +233,9 @@ class PartitionCounts:
         self._version = -1
 
     def partitions(self, like: str, part: Part) -> dict[str, Any]:
-        """Return a part of the partitions whose path has `like` in it, in the view's order.
+        """Return a part of the partitions whose path contains `like`, in the view's order.
 
-        Costs a listing of the table's folders where nobody asked the view for them before.
+        Lists the table's folders if the view has not done so yet.
         """
         view = self._view
         with view.lock:
@@ -254,7 +254,7 @@ class PartitionCounts:
         }
 
     def slices(self, path: str, part: Part) -> dict[str, Any]:
-        """Return a part of the latest slices of a partition, by file id, and counts of them all.
+        """Return a part of a partition's latest slices, by file id, and counts of all of them.
 
         Raises:
             RequestRefusedError: 404; the table has no such partition.
@@ -275,7 +275,7 @@ class PartitionCounts:
         }
 
     def _partition(self, path: str) -> dict[str, Any]:
-        """Return a partition, with counts where it is loaded."""
+        """Return a partition, with counts if it is loaded."""
         if not self._view.store.is_loaded(path):
             return {"path": path, "counts": None}
         return {"path": path, "counts": self._counts(path)}
@@ -288,7 +288,7 @@ class PartitionCounts:
         return self._keep(path, self._view.select(query))
 
     def _keep(self, path: str, slices: Sequence[FileSlice]) -> dict[str, int]:
-        """Count a partition's slices and remember that until the timeline advances."""
+        """Count a partition's slices and cache the counts until the timeline advances."""
         if self._version != self._view.version:
             self._kept.clear()
             self._version = self._view.version
@@ -312,14 +312,14 @@ def _counted(slices: Sequence[FileSlice]) -> dict[str, int]:
 
 
 def _kind(found: FileSlice) -> str:
-    """Return what a slice's base file is."""
+    """Return the kind of a slice's base file."""
     if found.base is None:
         return "log_only"
     return "skeletons" if found.bootstrap else "full"
 
 
 def _slice(found: FileSlice) -> dict[str, Any]:
-    """Return a slice."""
+    """Return the data of a slice."""
     base, source = found.base, found.bootstrap
     return {
         "file_id": found.group.file_id,

@@ -70,7 +70,7 @@ def test_losers_are_quarantined_and_only_their_files_are_written_in_full(
     assert gate.run(spark).instant is None
 
 
-def test_keys_unique_within_their_partition_may_stand_in_others(
+def test_keys_unique_within_their_partition_may_repeat_in_others(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """Only what is twice in one folder gives way."""
@@ -84,9 +84,7 @@ def test_keys_unique_within_their_partition_may_stand_in_others(
     assert sorted(rows) == [(day, n) for day in "ab" for n in range(4)]
 
 
-def test_rows_that_checks_take_out_are_nobodys_duplicates(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_rows_that_checks_take_out_are_not_duplicates(spark: SparkSession, tmp_path: Path) -> None:
     """The best row of a key is bad, so the next best one stays, and no row goes by two ways."""
     gate = a_gate(tmp_path)
     rows = pa.table(
@@ -159,7 +157,7 @@ def test_one_key_in_all_rows_keeps_one_and_max_ratio_bounds_what_goes(
 def test_duplicates_refuse_the_run_where_the_spec_does_not_say_otherwise(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """The default; what checks found is told beside it."""
+    """This is the default; the findings of checks are reported too."""
     gate = Gate(folder=tmp_path, operation="metadata_only")
     gate.put("one", good_rows(range(4), day="a"))
     gate.put("two", good_rows(range(3, 6), day="a", bad=(5,)))

@@ -1,4 +1,4 @@
-"""Checks of Great Expectations: what comes of each, what is shown of it, and what is refused."""
+"""Checks of Great Expectations: results, what is shown of them, and refusals."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def test_checks_that_compare_unlike_kinds_cannot_run(spark: SparkSession, run: R
     assert refused.value.condition == "audit/check-not-run"
     told = refused.value.message.splitlines()[1:]
     assert len(told) == len(UNLIKE)
-    assert all("cannot be compared" in line or "is no number" in line for line in told)
+    assert all("cannot be compared" in line or "is not a number" in line for line in told)
 
 
 def test_checks_that_compare_like_kinds_run(spark: SparkSession, run: Run) -> None:
@@ -289,11 +289,11 @@ def test_checks_that_compare_like_kinds_run(spark: SparkSession, run: Run) -> No
     assert [each.failed for each in results] == [3] * 7 + [0]
 
 
-def test_reason_of_a_check_on_a_redacted_column_is_not_told(spark: SparkSession, run: Run) -> None:
+def test_reason_of_a_check_on_a_redacted_column_is_not_shown(spark: SparkSession, run: Run) -> None:
     """What Spark raises may hold the value."""
     frame = six_rows(spark).withColumn("s", spark_error())
     check = a_check("expect_column_values_to_be_in_set", column="s", value_set=["aa"])
-    with pytest.raises(TaskError, match="may show redacted values") as refused:
+    with pytest.raises(TaskError, match="may contain redacted values") as refused:
         run(frame, [check], samples=2, redacted=["s"])
     assert "hunter2" not in str(refused.value)
 

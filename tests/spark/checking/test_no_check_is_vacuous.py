@@ -1,4 +1,4 @@
-"""Every kind of check stands before every operation on every table, and can refuse it."""
+"""Every kind of check runs before every operation on every table, and can refuse it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Bad rows are told with the file and row of the source, whatever is written of that file.
+"""Bad rows are reported with their source file and row, however that file is written.
 
 Files that lose no row become skeletons, files that lose some are written without them, and those of
-some partitions are written in full anyway; the lakes are those that readers are tested by.
+some partitions are written in full anyway. The lakes are those of the reader tests.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.spark
 
 QUICK: Final = {"plain", "positional", "odd", "typed", "mixed", "widened"}
 NUMBERS: Final = {"typed": "k_long"}
-"""Columns that tell rows apart, where it is not `id`."""
+"""Columns that identify rows, if not `id`."""
 
 Taken = Callable[[int], bool]
 
@@ -85,7 +85,7 @@ def places(
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[] if n in QUICK else pytest.mark.full) for n in LAKES]
 )
-def test_quarantined_rows_and_samples_are_told_with_their_place_in_the_source(
+def test_quarantined_rows_and_samples_have_their_place_in_the_source(
     spark: SparkSession, tmp_path: Path, name: str
 ) -> None:
     """Each of them, and the table has the others."""
@@ -267,7 +267,7 @@ def test_column_that_no_reader_could_name_is_refused_before_a_check_sees_it(
     assert not gate.location.exists()
 
 
-def test_as_many_checks_as_may_take_rows_out_each_tell_their_own_rows(
+def test_maximum_number_of_checks_that_take_rows_out_report_their_own_rows(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """The highest bit too, with rows that give way beside them; one more is refused by its line."""
@@ -291,10 +291,10 @@ def test_as_many_checks_as_may_take_rows_out_each_tell_their_own_rows(
     assert gate.fates() == [{"input": count + 2, "published": 1, "quarantined": 32, "dropped": 31}]
 
 
-def test_mixed_modes_tell_places_of_both_kinds_of_files(
+def test_mixed_modes_report_places_of_both_kinds_of_files(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Where every row is warned of, every row of the lake is told once."""
+    """A warning about every row reports every row of the lake once."""
     lake = mixed_lake()
     report, quarantined = run_lake(spark, lake, tmp_path, taken="{n} >= 0")
     assert quarantined == []

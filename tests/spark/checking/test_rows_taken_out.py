@@ -1,4 +1,4 @@
-"""What becomes of bad rows: quarantined, dropped, told of; and that no row of the input is lost."""
+"""Bad rows are quarantined, dropped or reported, and no row of the input is lost."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ OUTCOMES = {
     "told": ("warned", 16, 1),
     "strict": ("passed", 16, 0),
 }
-"""What comes of each, the rows that it looked at, and the bad ones."""
+"""Result of each, its checked rows, and its bad ones."""
 
 FATE = {"input": 20, "published": 16, "quarantined": 2, "dropped": 2}
 
@@ -121,7 +121,7 @@ def check_told_alike(gate: Gate, proof: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("kind", ["copy_on_write", "merge_on_read"])
 @pytest.mark.parametrize("operation", DELETES)
-def test_delete_warns_and_goes_on(
+def test_delete_warns_and_continues(
     spark: SparkSession, tmp_path: Path, operation: str, kind: str
 ) -> None:
     """It takes no rows in, so there is nothing that could be quarantined."""
@@ -157,7 +157,7 @@ def test_check_that_takes_out_no_row_leaves_no_trace_of_itself(
 def test_input_of_bad_rows_alone_publishes_none_of_them(
     spark: SparkSession, tmp_path: Path, operation: str, kind: str
 ) -> None:
-    """The instant is there, and tells that all were quarantined."""
+    """The instant exists, and records that all were quarantined."""
     gate = Gate(folder=tmp_path, operation=operation, type=kind)
     gate.begin()
     gate.put("one", good_rows(range(10, 16), bad=range(10, 16)))

@@ -62,7 +62,7 @@ def furnished(
 
 
 @pytest.mark.parametrize("operation", ["metadata_only", "upsert"])
-def test_session_is_as_before_whatever_came_of_a_run_with_checks(
+def test_session_is_unchanged_after_any_result_of_a_run_with_checks(
     furnished: SparkSession, tmp_path: Path, operation: str
 ) -> None:
     """Refused by a check, broken, unclear, and passed: confs, views, cache, group and database."""

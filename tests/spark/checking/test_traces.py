@@ -49,7 +49,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize("checks", [[SOUND, BAD], [BROKEN]], ids=["sound", "broken"])
-def test_session_and_process_are_as_before_whatever_came_of_the_checks(
+def test_session_and_process_are_unchanged_after_any_result_of_checks(
     spark: SparkSession,
     run: Run,
     checks: list[Any],
@@ -105,7 +105,7 @@ def test_nothing_holds_the_frame_after_the_call(
 
 
 def test_context_of_the_caller_stays_the_current_one(spark: SparkSession, run: Run) -> None:
-    """A program that uses Great Expectations itself goes on with its own project."""
+    """A program that uses Great Expectations itself keeps its own project."""
     run(six_rows(spark), [SOUND], samples=1)
     factory = import_module("great_expectations.data_context.data_context.context_factory")
     missing = import_module("great_expectations.exceptions.exceptions").DataContextRequiredError
@@ -181,7 +181,7 @@ def test_metric_that_fails_is_asked_for_once(spark: SparkSession, run: Run) -> N
 
 
 def test_suite_that_is_cancelled_ends_at_once(spark: SparkSession, run: Run) -> None:
-    """Great Expectations would take it for the fault of one check, and go on with the next."""
+    """Great Expectations would treat it as an error of one check, and continue with the next."""
     slow = spark.range(0, 2, 1, 2).selectExpr(
         "id + length(java_method('java.lang.Thread', 'sleep', 60000L)) a"
     )

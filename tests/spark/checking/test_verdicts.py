@@ -61,7 +61,7 @@ VERDICTS: dict[str, tuple[dict[str, Any], str, int, int, int]] = {
         *("warned", 10, 2, 0),
     ),
 }
-"""A check, what comes of it where it only warns, rows looked at, bad ones, and nulls of these."""
+"""A check, its result if it only warns, checked rows, bad ones, and nulls among these."""
 
 
 def a_gate(folder: Path) -> Gate:
@@ -185,7 +185,7 @@ def test_aggregate_query_or_expectation_that_raises_is_no_verdict_either(
 def test_report_of_a_refused_run_holds_every_check_and_that_it_is_refused(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Those that passed or warned are told beside those that failed."""
+    """Checks that passed or warned are reported with those that failed."""
     gate = a_gate(tmp_path)
     spec = gate.spec(
         {"name": "fails", "expect": "amount > 0"},

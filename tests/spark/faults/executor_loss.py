@@ -43,7 +43,7 @@ IDS, DAYS = 6_000, 3
 
 
 def main(folder: Path, kind: str) -> None:
-    """Load twice and tell what happened."""
+    """Load twice and print the outcome."""
     setattr(tag, "_NEAR_ROWS", 0)  # noqa: B010 - Spark is to carry even so few rows
     with session_on_executors(folder / "events") as spark:
         land(folder / "landing", "a", range(IDS), version=1)

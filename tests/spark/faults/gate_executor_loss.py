@@ -44,7 +44,7 @@ _MOMENT_S, _WORKED_TICKS = 0.4, 10
 
 
 def main(folder: Path) -> None:
-    """Load through a gate and tell what happened."""
+    """Load through a gate and print the outcome."""
     gate = Gate(folder=folder / "gate", operation="insert")
     for name in range(4):
         first = name * ROWS // 4
@@ -122,7 +122,7 @@ class _Killer:
     def _busy(self) -> int | None:
         """Return the executor that worked most at one stage of Spark for a moment; None: none did.
 
-        Spark tells of running tasks up to seconds later.
+        Spark reports running tasks up to seconds later.
         """
         stages = self._tracker.getActiveStageIds()
         before = {each: _cpu_ticks(each) for each in executors()} if stages else {}
@@ -135,7 +135,7 @@ class _Killer:
 
 
 def _cpu_ticks(process: int) -> int:
-    """Return the hundredths of a second for which a process has worked, 0 where it has gone."""
+    """Return the CPU time of a process in hundredths of a second, 0 if it has exited."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:

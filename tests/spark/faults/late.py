@@ -1,7 +1,7 @@
-"""Late attempts: a second attempt of a writing task that stands still until the run is over.
+"""Late attempts: a second attempt of a writing task that is paused until the run is over.
 
 As a program, `python late.py DESCRIPTOR-FILE STEP OUTCOME-FILE`, it stops itself before that step
-in the storage; whoever continues it finds in the outcome file what came of it.
+in the storage; once continued, it writes its result to the outcome file.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def main() -> None:
     descriptor, step, outcome = Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
 
     def stop(at: int) -> None:
-        """Stand still."""
+        """Stop this process."""
         if at == step:
             os.kill(os.getpid(), signal.SIGSTOP)
 

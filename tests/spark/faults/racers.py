@@ -33,7 +33,7 @@ _NOTHING = "nothing to do"
 
 
 def race(spec: Path, barrier: Barrier, results: Path, seed: int) -> None:
-    """Adopt once all are ready, again and again while told to retry; note each ending."""
+    """Adopt once all are ready, repeating while the error is retryable; record each outcome."""
     draw = random.Random(f"{seed}-{os.getpid()}")
     earlier = draw.choice([Earlier.AUTO, Earlier.AUTO, Earlier.FRESH])
     barrier.wait()

@@ -33,7 +33,7 @@ FUNCTIONS = [
 def test_loads_that_lose_executors_lose_no_row_and_double_none(
     kind: TableType, tmp_path: Path
 ) -> None:
-    """A shuffle that is fetched when its output goes, and each task of ours done but not told."""
+    """A shuffle loses its output during a fetch, and each of our tasks ends without reporting."""
     root = str(PROGRAM.parents[3])
     ended = subprocess.run(
         [sys.executable, str(PROGRAM), str(tmp_path), kind],

@@ -1,4 +1,4 @@
-"""Ctrl-C and friends during a run on Spark: an orderly end, and the next run goes on."""
+"""Ctrl-C and other signals during a run on Spark: it stops cleanly, and the next run resumes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HANG_UP: Send = (signal.SIGHUP, Started.send)
         pytest.param(HANG_UP, "hung up", id="hang-up", marks=pytest.mark.full),
     ],
 )
-def test_run_that_is_interrupted_ends_orderly_and_the_next_goes_on(
+def test_interrupted_run_stops_cleanly_and_the_next_resumes(
     lake: Lake, tmp_path: Path, how: Send, word: str
 ) -> None:
     """It exits with 128 plus the signal and one line; what was journaled is not written again."""

@@ -46,19 +46,19 @@ class LateThread:
         self.outcome = ""
 
     def __call__(self, descriptor: str) -> None:
-        """Start; return once it stands still."""
+        """Start; return once it is paused."""
         self._thread = Thread(target=self._attempt, args=(descriptor,))
         self._thread.start()
         assert self._stands.wait(60)
 
     def open(self, location: str) -> Storage:
-        """Open a storage; the late attempt's has the step before which it stands still."""
+        """Open a storage; the late attempt's pauses before its step."""
         storage = open_storage(location)
         is_late = current_thread() is self._thread
         return FaultStorage(storage, hook=self._stop) if is_late else storage
 
     def go_on(self) -> str:
-        """Let it go on to its end, and return its outcome."""
+        """Let it run to completion, and return its outcome."""
         assert self._thread is not None
         self._go.set()
         self._thread.join()
@@ -78,7 +78,7 @@ class LateThread:
 def test_late_attempt_after_the_commit_leaves_nothing(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
-    """Held up before any of its steps, it finds the run's folder gone, and cleans up after it."""
+    """Delayed before any of its steps, it finds the run's folder deleted, and cleans up."""
     late = LateThread(step)
     monkeypatch.setattr(write, "open_storage", late.open)
     adopt(lake.scene, tasks=Shadowed(InProcessTasks(1), late))
@@ -131,7 +131,7 @@ def test_late_attempt_of_a_failed_run_leaves_nothing(
     lake.check_absent()
 
 
-def test_leftovers_of_a_late_attempt_are_told_and_removed_by_the_next_run(lake: Lake) -> None:
+def test_leftovers_of_a_late_attempt_are_reported_and_removed_by_the_next_run(lake: Lake) -> None:
     """What an attempt leaves that is killed while it cleans up is an orphan, and no part of it."""
     adopt(lake.scene)
     staging = Staging(write_id=new_write_id())
@@ -152,7 +152,7 @@ def test_leftovers_of_a_late_attempt_are_told_and_removed_by_the_next_run(lake: 
 def test_late_process_after_a_commit_on_spark_leaves_nothing(
     spark: SparkSession, lake: Lake, tmp_path: Path, step: int
 ) -> None:
-    """A process with the same orders as a Spark task is stopped, and goes on after the commit."""
+    """A process with the same task as Spark's is stopped, and continues after the commit."""
     late = LateProcess(tmp_path, step)
     with contextlib.closing(late):
         adopt(lake.scene, tasks=Shadowed(SparkTasks(spark), late))
@@ -171,7 +171,7 @@ class LateProcess:
         self._process: Started | None = None
 
     def __call__(self, descriptor: str) -> None:
-        """Start; return once it stands still."""
+        """Start; return once it is paused."""
         orders = self._folder / "orders"
         orders.write_text(descriptor)
         words = [PROGRAM, orders, self._step, self._outcome]
@@ -181,7 +181,7 @@ class LateProcess:
         assert process.wait_until(lambda: process.state == "T")
 
     def go_on(self) -> str:
-        """Let it go on to its end, and return its outcome."""
+        """Let it run to completion, and return its outcome."""
         assert self._process is not None
         assert not self._outcome.exists()
         self._process.send(signal.SIGCONT)

@@ -29,7 +29,7 @@ TASKS = {"incoming_task", "gather_task", "tag_task", "classify_task", "compare_t
 
 @pytest.fixture(autouse=True)
 def everything_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Spark carry what is done in the driver for so few rows."""
+    """Run on Spark what is otherwise done in the driver for so few rows."""
     monkeypatch.setattr(tag, "_NEAR_ROWS", 0)
 
 
@@ -46,7 +46,7 @@ LOADS = (
 
 
 def play(lake: Lake, tasks: Tasks | None = None) -> list[dict[str, Any]]:
-    """Load all into a table and return its rows, without what tells one table from another."""
+    """Load all into a table and return its rows, without table-specific columns."""
     for operation, parts in LOADS:
         account: Any = load(lake, operation, *parts, tasks=tasks).proof["account"]
         assert account["input"] == sum(map(len, parts))

@@ -46,7 +46,7 @@ def check_one_made_it(lake: Lake, ended: list[Outcome]) -> int:
 
 
 def test_two_runs_at_once_make_one_table(lake: Lake, tmp_path: Path) -> None:
-    """Six times; the loser is told that another run holds the table, or that it is there."""
+    """Six times; the loser reports that another run holds the table, or that it exists."""
     codes = []
     for number in range(6):
         lake.reset()

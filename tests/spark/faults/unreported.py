@@ -18,9 +18,9 @@ __all__ = ["LosingTasks", "carried_out", "work_and_die"]
 
 
 class LosingTasks:
-    """Tasks on `inner`, carried by `lose`: the first attempt of each dies when its work is done.
+    """Tasks on `inner`, run by `lose`: the first attempt of each dies when its work is done.
 
-    Whatever it wrote is there, and its second attempt does it all again.
+    Its files exist, and its second attempt writes them all again.
     """
 
     def __init__(

@@ -67,7 +67,7 @@ def two(case: str) -> dict[str, pa.Table]:
 def test_file_without_a_field_is_refused_or_set_null(
     spark: SparkSession, tmp_path: Path, kind: str, case: str, *, turned: bool
 ) -> None:
-    """Wherever the file stands; with `set_null` no field of the others is lost."""
+    """In any order of files; with `set_null` no field of the others is lost."""
     tables = two(case)
     if turned:
         tables = {"a": tables["b"], "b": tables["a"]}

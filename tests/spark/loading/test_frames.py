@@ -89,7 +89,7 @@ def test_named_files_of_partition_folders_keep_their_columns(
 
 
 def test_source_that_is_one_file_is_read(spark: SparkSession, tmp_path: Path) -> None:
-    """A file is no folder whose partitions could be told."""
+    """A single file has no partition folders."""
     file = write_rows(tmp_path / "a.parquet")
     assert open_input(spark, an_input(file)).count() == 10
     assert open_input(spark, an_input(file, files=(str(file),))).count() == 10

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-def test_preview_tells_types_rows_and_what_is_not_deterministic(
+def test_preview_shows_types_rows_and_nondeterministic_expressions(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """Rows are JSON by column, nulls among them, times in UTC whatever the session's zone."""

@@ -95,7 +95,7 @@ def test_source_that_cannot_be_opened_is_refused(
     assert _refused(spark, folder, **make(folder)).condition == "input/not-readable"
 
 
-def test_file_that_is_gone_since_it_was_listed_is_drift(
+def test_file_that_was_deleted_after_its_listing_is_drift(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """By name, and the next run lists anew."""
@@ -134,7 +134,7 @@ def test_hidden_file_is_named_unless_options_choose(spark: SparkSession, tmp_pat
 def test_transform_that_is_no_query_of_what_is_there_is_refused(
     spark: SparkSession, tmp_path: Path, sql: str
 ) -> None:
-    """Commands are refused before they are carried out."""
+    """Commands are refused before they run."""
     write_rows(tmp_path / "a.parquet")
     error = _refused(spark, tmp_path, "select * from source", sql)
     assert error.condition in {"input/bad-sql", "sql/not-allowed"}

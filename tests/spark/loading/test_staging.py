@@ -242,7 +242,7 @@ def test_columns_of_one_name_are_refused(
     assert _refused(spark, an_input(source, sql), staged).condition == condition
 
 
-def test_columns_that_parquet_refuses_are_told(
+def test_columns_that_parquet_refuses_are_reported(
     spark: SparkSession, source: Path, staged: str
 ) -> None:
     """What only Spark's writer knows comes with its words."""
@@ -295,7 +295,7 @@ def _made(folder: Path) -> Path:
 def test_interruption_ends_the_job_before_it_is_raised(
     spark: SparkSession, source: Path, staged: str, tmp_path: Path
 ) -> None:
-    """Nobody writes into a folder that the caller is about to remove."""
+    """No task writes into a folder that the caller is about to remove."""
     begun, caller = tmp_path / "begun", spark.newSession()
 
     def slow(value: int) -> int:

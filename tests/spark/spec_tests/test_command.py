@@ -55,7 +55,7 @@ def test_exit_code_is_that_of_the_gravest_test(
 def test_faulty_spec_does_not_keep_others_from_their_turn(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its fault is told, and counts."""
+    """Its fault is reported, and affects the exit code."""
     faulty = tmp_path / "a" / "faulty"
     faulty.mkdir(parents=True)
     write_spec(tmp_path, GOOD)

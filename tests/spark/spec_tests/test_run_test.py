@@ -55,7 +55,7 @@ def tried(spark: SparkSession, tmp_path: Path) -> Any:
 
 
 def passed(trial: SpecTestResult) -> bool:
-    """Whether the test passed; what came of it instead is shown."""
+    """Return whether the test passed; print its result if not."""
     assert trial.error is None, str(trial.error)
     assert (trial.reasons, trial.differences) == ((), ())
     return trial.outcome is SpecTestOutcome.PASSED
@@ -83,7 +83,7 @@ def test_clean_rows_pass_a_check_that_quarantines_rows(tried: Any) -> None:
     assert passed(tried(test, **checks(ASIDE)))
 
 
-def test_rows_that_differ_are_told(tried: Any) -> None:
+def test_rows_that_differ_are_reported(tried: Any) -> None:
     """Of every list, with the values that there are."""
     test = a_test(
         given=[{"id": 1, "v": 7, "p": 1}, {"id": 2, "v": -7, "p": 1}],
@@ -126,7 +126,7 @@ def test_other_formats_of_files_are_written_as_such(tried: Any, form: str) -> No
     assert passed(tried(a_test(given=[row], expect={"written": [row]}), source=source))
 
 
-def test_source_in_another_format_is_stood_in_for(tried: Any) -> None:
+def test_source_in_another_format_is_replaced(tried: Any) -> None:
     """Its options and its secrets are not asked."""
     source = {"format": "jdbc", "options": {"url": "${secret.none}", "dbtable": "x"}}
     test = a_test(given=[{"id": 1, "p": 1}], expect={"written": [{"id": 1}]})
@@ -180,7 +180,7 @@ def test_merge_on_read_shows_the_rows_that_win(tried: Any) -> None:
     assert passed(tried(test, table=table))
 
 
-def test_deleted_partitions_are_gone(tried: Any) -> None:
+def test_deleted_partitions_are_removed(tried: Any) -> None:
     """Without a source."""
     test = a_test(table=[{"id": 1, "p": 1}, {"id": 2, "p": 2}], expect={"table_after": [{"id": 2}]})
     write = {"operation": "delete_partition", "partitions": ["p=1"]}
@@ -282,21 +282,21 @@ def test_keys_that_a_bootstrap_refuses_are_rejected(tried: Any) -> None:
     ("expect", "reason"),
     [
         ({"written": []}, "the run was refused: 1 check of 1 failed: `positive` (v > 0) by 1 of 2"),
-        ({"refused_by": ["null-keys"]}, "should be refused by `null-keys`, and was by `positive`"),
+        ({"refused_by": ["null-keys"]}, "should be refused by `null-keys`, but was by `positive`"),
     ],
 )
-def test_refusal_that_nobody_expects_is_told(tried: Any, expect: Any, reason: str) -> None:
+def test_unexpected_refusal_is_reported(tried: Any, expect: Any, reason: str) -> None:
     """In its own words."""
     found = tried(a_test(given=GIVEN, expect=expect), **checks(POSITIVE))
     assert found.outcome is SpecTestOutcome.FAILED
     assert reason in found.reasons[0]
 
 
-def test_run_that_should_be_refused_and_is_not_is_told(tried: Any) -> None:
+def test_run_that_should_be_refused_and_is_not_is_reported(tried: Any) -> None:
     """By that alone."""
     expect = {"refused_by": ["null-keys"], "table_after": []}
     found = tried(a_test(given=GIVEN, expect=expect))
-    assert found.reasons == ("the run should be refused by `null-keys`, and was not",)
+    assert found.reasons == ("the run should be refused by `null-keys`, but was not",)
     assert found.differences == ()
 
 

@@ -99,7 +99,7 @@ def test_run_of_bad_input_exits_as_it_should_and_says_why(
 
 
 @pytest.mark.parametrize(("change", "code", "condition"), CASES)
-def test_run_of_bad_input_tells_machines_one_object(
+def test_run_of_bad_input_prints_one_json_object(
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
     change: Callable[[Scene], None],
@@ -144,7 +144,7 @@ def test_plan_that_proves_keys_exits_3_and_leaves_nothing(
 
 
 def test_good_run_exits_0_twice(tmp_path: Path) -> None:
-    """And `plan --detailed-exitcode` tells the difference between."""
+    """And `plan --detailed-exitcode` distinguishes the two runs."""
     scene = _prepared(tmp_path, _fine)
     spec = str(scene.spec)
     assert main(["plan", "--detailed-exitcode", spec]) == 2
@@ -157,7 +157,7 @@ def test_good_run_exits_0_twice(tmp_path: Path) -> None:
 def test_saved_plan_that_was_edited_exits_5(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Nobody approved it."""
+    """The edited plan was never approved."""
     scene = _prepared(tmp_path, _fine)
     saved = tmp_path / "plan.json"
     assert main(["plan", "--out", str(saved), str(scene.spec)]) == 0
@@ -181,7 +181,7 @@ def test_saved_plan_whose_source_changed_exits_4(
 
 
 def test_resume_without_a_run_that_was_cut_off_exits_1(tmp_path: Path) -> None:
-    """There is nothing to go on with."""
+    """There is nothing to resume."""
     scene = _prepared(tmp_path, _fine)
     assert main(["resume", "--in-process", str(scene.spec)]) == 1
     assert snapshot(scene.location) == {}
@@ -207,7 +207,7 @@ def test_status_of_a_table_in_danger_exits_1(
     change: Callable[[Scene], None],
     condition: str,
 ) -> None:
-    """An upgrade, or a source that moved, is told to whoever asks."""
+    """`status` reports an upgrade, and a source that moved."""
     scene = _prepared(tmp_path, change)
     if change is _adopted:
         assert main(["status", str(scene.spec)]) == 0

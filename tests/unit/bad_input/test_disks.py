@@ -95,7 +95,7 @@ def test_full_scratch_disk_fails_before_the_target_is_touched(
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="needs util-linux")
 @pytest.mark.parametrize("most_bytes", [1500, 8000])
-def test_file_size_limit_is_told_as_a_full_disk(tmp_path: Path, most_bytes: int) -> None:
+def test_file_size_limit_is_reported_as_a_full_disk(tmp_path: Path, most_bytes: int) -> None:
     """A quota on files, which needs no root to set, ends the command with exit 5."""
     scene = a_scene(tmp_path, FILES)
     source = snapshot(scene.source)
@@ -111,7 +111,7 @@ def test_file_size_limit_is_told_as_a_full_disk(tmp_path: Path, most_bytes: int)
     assert len(read_table(scene, pieces_of(scene))) == 2700
 
 
-def test_limit_on_open_files_is_told_as_such(tmp_path: Path) -> None:
+def test_limit_on_open_files_is_reported_as_such(tmp_path: Path) -> None:
     """The disk is well, so the advice is another one."""
     scene = a_scene(tmp_path, FILES)
     planned = plan(scene).plan

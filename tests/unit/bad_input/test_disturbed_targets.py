@@ -1,4 +1,4 @@
-"""Targets that somebody else touches while a run is at work, or that two runs want at once."""
+"""Targets that another process touches during a run, or that two runs use at once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def scene(tmp_path: Path) -> Scene:
 
 
 def test_two_runs_at_once_are_one_and_a_refusal(scene: Scene) -> None:
-    """Whoever is second leaves the first alone; the table is whole, and nothing else is there."""
+    """The second leaves the first alone; the table is whole, and nothing else exists."""
     plans = [plan(scene).plan, plan(scene).plan]
     barrier, outcomes = threading.Barrier(2), list[str]()
 
@@ -51,7 +51,7 @@ def test_two_runs_at_once_are_one_and_a_refusal(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("mode", ["metadata_only", "full_record"])
-def test_plan_that_is_carried_out_after_another_run_made_the_table_is_refused(
+def test_plan_that_is_executed_after_another_run_made_the_table_is_refused(
     tmp_path: Path, mode: str
 ) -> None:
     """What was planned for an empty folder is not done to a table."""
@@ -66,7 +66,7 @@ def test_plan_that_is_carried_out_after_another_run_made_the_table_is_refused(
 
 
 def test_plan_whose_target_is_no_longer_empty_is_refused(scene: Scene) -> None:
-    """A file that came between plan and run is somebody's."""
+    """A file created between plan and run belongs to another process."""
     late = plan(scene).plan
     scene.location.mkdir()
     (scene.location / "notes.txt").write_text("mine")

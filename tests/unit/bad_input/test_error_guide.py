@@ -1,4 +1,4 @@
-"""The guide to errors tells every condition that the source can raise, and no other."""
+"""The guide to errors lists every condition that the source can raise, and no other."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 from tests.support.conditions import raised_conditions
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "errors.md"
-HELP = "tell it in docs/guide/errors.md"
+HELP = "add it to docs/guide/errors.md"
 
 
 def test_every_condition_of_the_source_is_in_the_guide() -> None:
-    """Who meets an error finds its row; a condition that went away leaves none."""
+    """Every error has its row; a removed condition has none."""
     raised, told = set(raised_conditions()), set(_told())
     assert raised - told == set(), HELP
     assert told - raised == set(), "the source does not raise it any more"
 
 
 def test_exit_codes_of_the_guide_are_those_of_the_error_classes() -> None:
-    """The code follows from the class that carries the condition."""
+    """The code follows from the class of the condition."""
     raised = raised_conditions()
     wrong = {
         condition: (codes, raised[condition])
@@ -31,7 +31,7 @@ def test_exit_codes_of_the_guide_are_those_of_the_error_classes() -> None:
 
 
 def test_codes_of_a_row_of_the_guide_are_all_met_by_one_of_its_conditions() -> None:
-    """A row says no code that none of its conditions has."""
+    """A row has no code that none of its conditions has."""
     raised = raised_conditions()
     for conditions, codes, *_ in _rows():
         met = set().union(*(raised.get(each, set()) for each in conditions))

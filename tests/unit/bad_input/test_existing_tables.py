@@ -1,4 +1,4 @@
-"""Targets where a table is already: somebody's, ours but changed, or damaged."""
+"""Targets with an existing table: foreign, ours but changed, or damaged."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_table_whose_properties_name_a_metadata_table_is_refused(adopted: Scene)
 
 
 def test_metadata_folder_where_no_table_is_yet_is_refused(tmp_path: Path) -> None:
-    """Somebody is making a table here."""
+    """Another writer is creating a table here."""
     scene = a_scene(tmp_path, FILES)
     (scene.location / ".hoodie" / "metadata").mkdir(parents=True)
     assert refusal(scene, "table/metadata-table").error.exit_code == 5
@@ -108,7 +108,7 @@ def test_foreign_instant_under_way_is_refused(tmp_path: Path, name: str) -> None
     assert error.where.instant == name
 
 
-def test_foreign_instant_beside_an_adopted_table_is_told_and_left(adopted: Scene) -> None:
+def test_foreign_instant_on_an_adopted_table_is_reported_and_kept(adopted: Scene) -> None:
     """Where nothing is to be written it is a warning."""
     (adopted.location / ".hoodie" / "20240101000000000.inflight").write_text("")
     notes = {note.condition for note in plan(adopted).plan.notes}
@@ -116,7 +116,7 @@ def test_foreign_instant_beside_an_adopted_table_is_told_and_left(adopted: Scene
     assert adopt(adopted) is None
 
 
-def test_commit_of_somebody_without_properties_is_refused(tmp_path: Path) -> None:
+def test_foreign_commit_without_properties_is_refused(tmp_path: Path) -> None:
     """Half a table of another writer is no place for ours."""
     scene = a_scene(tmp_path, FILES)
     (scene.location / ".hoodie").mkdir(parents=True)
@@ -137,7 +137,7 @@ def test_lease_of_a_live_process_is_respected(tmp_path: Path) -> None:
 
 
 def test_lease_alone_is_respected_too(tmp_path: Path) -> None:
-    """Also where nothing else tells of a run."""
+    """Also if nothing else indicates a run."""
     scene = a_scene(tmp_path, FILES)
     acquire(open_storage(str(scene.location)), Owner.here("f" * 32), SystemClock())
     shutil.rmtree(scene.location / ".hoodie" / ".lakestrap" / ("f" * 32))
@@ -146,7 +146,7 @@ def test_lease_alone_is_respected_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("garbage", [b"", b"{", b"\xff\xfe", b"[]", b'{"number": 1}'])
 def test_lease_that_cannot_be_read_is_respected(tmp_path: Path, garbage: bytes) -> None:
-    """Nobody known holds it, which is no leave to go on."""
+    """Its holder is unknown, so the run does not continue."""
     scene = a_scene(tmp_path, FILES)
     lease = acquire(open_storage(str(scene.location)), Owner.here("f" * 32), SystemClock())
     (scene.location / lease.path).write_bytes(garbage)
@@ -216,7 +216,7 @@ def test_properties_that_cannot_be_understood_are_refused(
 
 
 @pytest.mark.parametrize("spoil", SPOILED[:2])
-def test_good_backup_stands_in_for_spoiled_properties(
+def test_valid_backup_replaces_damaged_properties(
     adopted: Scene, spoil: Callable[[str], bytes]
 ) -> None:
     """A writer may die while it replaces the file; Java reads the backup then."""
@@ -284,7 +284,7 @@ def test_field_that_cannot_change_any_more_is_refused_with_both_values(
     found = refused.finding("plan/immutable-field")
     assert refused.error.exit_code == 1
     assert found.key_path == key_path
-    assert "when the table began" in found.message
+    assert "when the table was created" in found.message
     assert found.where.line
 
 
@@ -296,7 +296,7 @@ def test_source_that_moved_is_an_immutable_field_too(adopted: Scene, tmp_path: P
     assert [each.key_path for each in refused.findings] == ["bootstrap.path"]
 
 
-def test_properties_that_are_gone_are_made_again_by_the_next_run(adopted: Scene) -> None:
+def test_missing_properties_are_written_again_by_the_next_run(adopted: Scene) -> None:
     """The commit remembers them: a crash between the two leaves just this."""
     path = adopted.location / PROPERTIES
     before = path.read_bytes()

@@ -78,7 +78,7 @@ def test_key_column_that_is_missing_is_refused_with_the_nearest_name(
     assert hint in error.remedy
 
 
-def test_every_missing_key_column_is_told(tmp_path: Path) -> None:
+def test_every_missing_key_column_is_reported(tmp_path: Path) -> None:
     """Two misspelled columns are two findings of one run."""
     scene = a_scene(tmp_path, {"p=1/a.parquet": ids(1)}, a_document(key=("x", "id", "y")))
     refused = refusal(scene, "key/column-missing")
@@ -213,7 +213,7 @@ def test_many_duplicates_are_counted_and_a_few_are_shown(tmp_path: Path) -> None
 
 
 def test_null_and_duplicate_keys_together_are_refused(tmp_path: Path) -> None:
-    """Whichever is told first, nothing is published."""
+    """Whichever is reported first, nothing is published."""
     scene = a_scene(tmp_path, {"p=1/a.parquet": ids(1, None, 1)})
     assert _gate(scene, "audit/null-keys").report["rows"] == 1
 
@@ -239,7 +239,7 @@ def test_duplicates_between_a_skeleton_and_a_full_file_are_refused(tmp_path: Pat
 
 
 def test_duplicates_in_a_skipped_partition_are_none(tmp_path: Path) -> None:
-    """Rows outside the table are nobody's duplicates."""
+    """Rows outside the table are not duplicates."""
     files = {"p=1/a.parquet": ids(1, 5), "p=2/b.parquet": ids(5, 9)}
     scene = a_scene(tmp_path, files, a_document(rules=[{"partition": "p=2", "mode": "skip"}]))
     adopt(scene)
@@ -253,7 +253,7 @@ def _scoped(scope: str, **bootstrap: Any) -> dict[str, Any]:
 
 
 def _refused(scene: Scene, condition: str) -> PlanError:
-    """Return a fault of the key, told at its line of the spec."""
+    """Return a fault of the key, reported at its line of the spec."""
     error = refusal(scene, condition).error
     assert isinstance(error, PlanError)
     assert error.condition == condition

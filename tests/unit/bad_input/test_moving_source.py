@@ -111,7 +111,7 @@ def test_source_that_changes_meanwhile_is_refused_and_nothing_is_left(
 
 
 def test_rows_reordered_in_disguise_before_they_are_read_are_refused(tmp_path: Path) -> None:
-    """Size and time of change may be restored; the footer's hash tells another file."""
+    """Size and modification time may be restored; the footer's hash differs."""
     scene = a_scene(tmp_path, {})
     a_source(scene.source, FILES, row_group_size=10)
     victim = scene.source / "p=1" / "a.parquet"
@@ -122,7 +122,7 @@ def test_rows_reordered_in_disguise_before_they_are_read_are_refused(tmp_path: P
     assert "footer" in error.message
 
 
-def test_source_that_is_gone_as_a_whole_is_refused(tmp_path: Path) -> None:
+def test_source_that_is_deleted_as_a_whole_is_refused(tmp_path: Path) -> None:
     """A whole mount may go."""
     scene = a_scene(tmp_path, FILES)
     tasks = Meddling(after=WRITING, act=lambda: scene.source.rename(tmp_path / "moved"))
@@ -146,7 +146,7 @@ def test_change_in_a_skipped_partition_is_none(
     assert result.files == 2
 
 
-def test_file_added_meanwhile_is_not_in_the_table_but_told_by_the_next_plan(
+def test_file_added_meanwhile_is_not_in_the_table_but_reported_by_the_next_plan(
     tmp_path: Path,
 ) -> None:
     """The inventory is frozen; what comes later is counted as new."""

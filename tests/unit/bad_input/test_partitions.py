@@ -58,7 +58,7 @@ def test_partition_text_that_its_type_would_change_is_refused(
 def test_partition_value_that_is_not_of_its_type_is_refused(
     tmp_path: Path, kind: str, folder: str
 ) -> None:
-    """A value that cannot be read is told with the type to write."""
+    """A value that cannot be parsed is reported with the type to declare."""
     refused = _refused(tmp_path, folder, {"p": kind}, "partition/value-unreadable")
     assert "p: string" in refused.error.remedy
 
@@ -104,7 +104,7 @@ def test_layout_none_over_hive_folders_that_are_columns_reads_them_as_folders(
     assert refusal(scene, "key/column-missing").error.exit_code == 1
 
 
-def test_partitions_that_are_wrong_in_one_way_are_told_together(tmp_path: Path) -> None:
+def test_partitions_with_the_same_fault_are_reported_together(tmp_path: Path) -> None:
     """A hundred months with a leading zero are one mistake, not a hundred."""
     scene = a_scene(tmp_path, {f"p=0{month}/a.parquet": ids(month) for month in range(1, 10)})
     refused = refusal(scene, "partition/value-changes")
@@ -144,7 +144,7 @@ def test_partition_column_whose_value_is_not_its_folders_is_refused(
 
 
 def _refused(folder: Path, partition: str, document: Mapping[str, Any], condition: str) -> Refusal:
-    """Return the refusal of one partition folder, told at `partition_by`."""
+    """Return the refusal of one partition folder, reported at `partition_by`."""
     spec = document if "version" in document else a_document(partition=document)
     scene = a_scene(folder, {f"{partition}/a.parquet": ids(1, 2)}, spec)
     refused = refusal(scene, condition)

@@ -1,4 +1,4 @@
-"""Folders and files that the user who runs this may not read or write."""
+"""Folders and files that the current user may not read or write."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_source_that_may_not_be_read_is_refused_by_name(
 
 @needs_root
 def test_target_whose_folder_may_not_be_written_is_refused(scene: Scene) -> None:
-    """A folder of somebody else takes no table."""
+    """A foreign folder cannot hold a table."""
     scene.location.mkdir()
     error = _refused(scene)
     assert str(error.where.file).startswith(str(scene.location))
@@ -130,7 +130,7 @@ def test_table_and_source_on_read_only_file_systems_can_be_looked_at(tmp_path: P
 
 @contextmanager
 def _read_only(folder: Path) -> Iterator[None]:
-    """Let nobody write to a folder, for the time of a block."""
+    """Make a folder read-only during the block."""
     if subprocess.run(["mount", "--bind", folder, folder], check=False).returncode:
         pytest.skip("no mounts here")
     try:

@@ -68,7 +68,7 @@ def test_source_that_links_into_the_target_is_refused(tmp_path: Path) -> None:
 
 
 def test_source_that_is_a_link_to_itself_is_refused(tmp_path: Path) -> None:
-    """Links that lead nowhere but back are told as such."""
+    """Circular links are reported as such."""
     scene = a_scene(tmp_path, ROWS)
     (tmp_path / "link").symlink_to(tmp_path / "link")
     _refused(with_spec(scene, path=str(tmp_path / "link")), "storage/link-loop")
@@ -83,7 +83,7 @@ def test_target_beside_a_source_of_a_longer_name_is_accepted(tmp_path: Path) -> 
 
 
 def test_target_with_foreign_content_is_refused(tmp_path: Path) -> None:
-    """What lies there is named and left alone."""
+    """The content is named and left unchanged."""
     scene = a_scene(tmp_path, ROWS)
     (scene.location / "reports").mkdir(parents=True)
     (scene.location / "reports" / "may.csv").write_text("a,b\n")
@@ -92,7 +92,7 @@ def test_target_with_foreign_content_is_refused(tmp_path: Path) -> None:
 
 
 def test_target_with_a_hidden_foreign_file_is_refused(tmp_path: Path) -> None:
-    """A hidden file is somebody's too."""
+    """A hidden file counts too."""
     scene = a_scene(tmp_path, ROWS)
     scene.location.mkdir()
     (scene.location / ".keep").write_text("")
@@ -135,7 +135,7 @@ def _refused(scene: Scene, condition: str) -> PlanError:
 
 
 def _refused_at(scene: Scene, condition: str) -> PlanError:
-    """Return the author's mistake about the target, told at its line of the spec."""
+    """Return the author's error about the target, reported at its line of the spec."""
     error = _refused(scene, condition)
     assert error.where.file == str(scene.spec)
     assert error.where.line

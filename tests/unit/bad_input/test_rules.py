@@ -69,8 +69,8 @@ def test_partition_whose_mode_is_fail_stops_the_run(tmp_path: Path, *, default: 
     assert named == ({"'p=1'", "'p=2'"} if default else {"'p=12'"})
 
 
-def test_reason_of_a_rule_that_stops_is_told(tmp_path: Path) -> None:
-    """Who wrote the rule said why."""
+def test_reason_of_a_rule_that_stops_is_reported(tmp_path: Path) -> None:
+    """The refusal includes the author's reason."""
     rule = {"partition": "p=12", "mode": "fail", "reason": "still being corrected"}
     scene = a_scene(tmp_path, FILES, a_document(rules=[rule]))
     assert "still being corrected" in refusal(scene, "rules/partition-fails").error.message

@@ -30,7 +30,7 @@ from tests.support.stitching import pieces_of, read_table
 FILES = {"p=1/a.parquet": ids(1, 2), "p=2/b.parquet": ids(3)}
 
 
-def test_saved_plan_is_carried_out_once(tmp_path: Path) -> None:
+def test_saved_plan_is_executed_once(tmp_path: Path) -> None:
     """The second time it finds its work done, which is no error."""
     scene = a_scene(tmp_path, FILES)
     path = _saved(scene)
@@ -91,7 +91,7 @@ def test_plan_file_that_is_not_as_it_was_saved_is_refused(
     kind: type[FrameworkError],
     code: int,
 ) -> None:
-    """What was approved is what is carried out; an edited plan was approved by nobody."""
+    """Only the approved plan is executed; an edited plan was never approved."""
     scene = a_scene(tmp_path, FILES)
     path = _saved(scene)
     path.write_text(change(path.read_text()))
@@ -109,7 +109,7 @@ def test_plan_file_of_other_bytes_is_refused(tmp_path: Path) -> None:
     assert _refused(scene, path, "saved-plan/not-readable").exit_code == 5
 
 
-def test_plan_file_that_is_gone_is_refused(tmp_path: Path) -> None:
+def test_missing_plan_file_is_refused(tmp_path: Path) -> None:
     """Its path is named."""
     scene = a_scene(tmp_path, FILES)
     error = _refused(scene, tmp_path / "gone.json", "storage/not-found")
@@ -162,14 +162,14 @@ def test_plan_that_no_longer_fits_is_refused_with_what_changed(
 
 
 def test_plan_whose_target_was_taken_meanwhile_is_refused(tmp_path: Path) -> None:
-    """A table of somebody else is told as such, before anything else."""
+    """A foreign table is reported as such, before anything else."""
     scene = a_scene(tmp_path, FILES)
     path = _saved(scene)
     _put_foreign(scene)
     assert _refused(scene, path, "table/version").exit_code == 5
 
 
-def test_plan_whose_spec_is_gone_is_refused(tmp_path: Path) -> None:
+def test_plan_whose_spec_is_missing_is_refused(tmp_path: Path) -> None:
     """The plan names its spec; without it there is nothing to compare."""
     scene = a_scene(tmp_path, FILES)
     path = _saved(scene)

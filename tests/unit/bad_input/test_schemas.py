@@ -127,7 +127,7 @@ def test_names_that_differ_by_case_only_between_files_are_refused(tmp_path: Path
 
 
 def test_name_that_occurs_twice_is_refused(tmp_path: Path) -> None:
-    """Nobody could tell which of the two is meant."""
+    """It is ambiguous which of the two is meant."""
     scene = a_scene(tmp_path, {"p=1/a.parquet": ids(1)})
     twice = pa.Table.from_arrays([pa.array([1]), pa.array([2]), pa.array([3])], ["id", "v", "v"])
     pq.write_table(twice, scene.source / "p=1" / "a.parquet", store_schema=False)
@@ -170,8 +170,8 @@ def test_conflict_in_a_skipped_partition_is_none(tmp_path: Path) -> None:
     assert [row["v"] for row in rows] == [7]
 
 
-def test_faults_of_many_kinds_are_told_at_once(tmp_path: Path) -> None:
-    """One run tells all that is wrong with the source."""
+def test_faults_of_many_kinds_are_reported_at_once(tmp_path: Path) -> None:
+    """One run reports all faults of the source."""
     rows = ids(1, V=[1], v=[1], t=UNREADABLE["schema/time"], **{"a b": [1]})
     scene = a_scene(tmp_path, {"p=01/a.parquet": rows}, a_document(key=("nope",)))
     rules = {each.rule for each in refusal(scene, "key/column-missing").findings}
@@ -221,7 +221,7 @@ def _int96_scene(folder: Path, mode: str) -> Scene:
 
 
 def _refused(scene: Scene, condition: str) -> PlanError:
-    """Return a fault of the source's schema, told at its path in the spec."""
+    """Return a fault of the source's schema, reported at its path in the spec."""
     error = refusal(scene, condition).error
     assert isinstance(error, PlanError)
     assert error.condition == condition

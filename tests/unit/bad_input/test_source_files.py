@@ -80,7 +80,7 @@ def test_file_with_encrypted_columns_under_a_plain_footer_is_refused(tmp_path: P
 
 
 def test_summary_file_that_is_not_hidden_is_refused(tmp_path: Path) -> None:
-    """A `_metadata` file under another name has a footer of rows that lie elsewhere."""
+    """A `_metadata` file under another name has a footer of rows in other files."""
     scene = a_scene(tmp_path, GOOD)
     bad = scene.source / "p=1" / "summary.parquet"
     metadata = pq.read_metadata(scene.source / "p=1" / "b.parquet")
@@ -175,7 +175,7 @@ def test_source_whose_partitions_are_all_skipped_is_refused(tmp_path: Path) -> N
 
 
 def test_dangling_link_among_the_files_is_refused(tmp_path: Path) -> None:
-    """A link to nothing is a file that is gone."""
+    """A broken link is a missing file."""
     scene = a_scene(tmp_path, GOOD)
     (scene.source / "p=1" / "c.parquet").symlink_to(tmp_path / "gone")
     error = refusal(scene, "storage/not-found").error
@@ -184,7 +184,7 @@ def test_dangling_link_among_the_files_is_refused(tmp_path: Path) -> None:
 
 
 def test_link_back_up_among_the_folders_is_refused(tmp_path: Path) -> None:
-    """A walk that would never end is told as such."""
+    """An endless walk is reported as such."""
     scene = a_scene(tmp_path, {"a.parquet": ids(1)}, a_document(partition={}))
     (scene.source / "again").symlink_to(scene.source)
     error = refusal(scene, "source/too-deep").error
@@ -243,7 +243,7 @@ def _write_encrypted(path: Path, rows: pa.Table) -> None:
 
 
 def _refused_as_empty(scene: Scene) -> None:
-    """The source has nothing to adopt, which is told at its path in the spec."""
+    """Return the refusal of an empty source, reported at its path in the spec."""
     error = refusal(scene, "source/empty").error
     assert isinstance(error, PlanError)
     assert error.where.file == str(scene.spec)

@@ -50,11 +50,11 @@ def test_refused_report_shows_failures_first_with_their_rows() -> None:
 
 
 def test_check_that_passed_has_one_line() -> None:
-    """What it demands stands in the other forms."""
+    """Its demand is in the other formats."""
     lines = drawn(a_report(), 120)
     passed = [line for line in lines if line.startswith("  passed")]
     assert len(passed) == 4
-    assert lines[-1] == "rows    336,776 rows came in: 336,761 published, 12 quarantined, 3 dropped"
+    assert lines[-1] == "rows    336,776 input rows: 336,761 published, 12 quarantined, 3 dropped"
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
@@ -73,7 +73,7 @@ def test_lines_off_a_terminal_stay_whole() -> None:
 
 
 def test_colours_change_no_word() -> None:
-    """Whoever sees none misses nothing."""
+    """Output without colours has the same content."""
     plain = "".join(drawn(a_report(), 200))
     coloured = "".join(drawn(a_report(), 200, colour=True))
     for code in ("\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[33m", "\x1b[35m", "\x1b[36m"):
@@ -82,5 +82,5 @@ def test_colours_change_no_word() -> None:
 
 
 def test_report_without_checks_draws_nothing() -> None:
-    """Keys are told elsewhere."""
+    """Keys are reported elsewhere."""
     assert drawn(a_report([])) == []

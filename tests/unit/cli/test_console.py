@@ -1,4 +1,4 @@
-"""How long lines are laid: whole off a terminal, between words on one."""
+"""Long lines wrap between words on a terminal, and stay whole elsewhere."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def test_java_must_be_new_enough(
     assert java().ok is good
 
 
-def test_java_home_that_holds_no_java_is_told(
+def test_java_home_without_java_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is the commonest fault, and Spark's own message hides it."""
@@ -65,7 +65,7 @@ def test_java_home_that_holds_no_java_is_told(
     assert found.remedy
 
 
-def test_java_that_is_missing_is_told_with_how_to_get_it(
+def test_missing_java_is_reported_with_how_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On Debian, Fedora and macOS."""

@@ -80,8 +80,8 @@ def test_unexpected_error_keeps_its_traceback_in_a_file(
     report.unlink()
 
 
-def test_notes_of_an_error_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """Such as where Spark's log lies."""
+def test_notes_of_an_error_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """Such as the path of Spark's log."""
     error = EngineError("spark/not-started", "it did not start")
     error.add_note("Spark's log: /somewhere/spark.log")
     assert fail(error, OutputOptions(json_log=True, json_result=True)) == 5
@@ -103,7 +103,7 @@ def test_control_characters_of_a_message_cannot_steer_the_terminal(
     assert "a\\x1b]0;title\\x07b" in told
 
 
-def test_caret_stands_below_wide_characters(capsys: pytest.CaptureFixture[str]) -> None:
+def test_caret_is_below_wide_characters(capsys: pytest.CaptureFixture[str]) -> None:
     """A column counts characters, a terminal cells: 表 takes two."""
     finding = Finding(
         rule="spec/odd",

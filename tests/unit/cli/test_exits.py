@@ -36,7 +36,7 @@ def test_exit_codes_of_all_error_classes_are_in_the_table() -> None:
 
 
 def test_epilog_is_one_block_with_a_line_for_each_code() -> None:
-    """Each code stands in its own line, without empty lines between."""
+    """Each code has its own line, without empty lines between."""
     lines = epilog().splitlines()
     assert len(lines) == len(EXIT_CODES) + 2
     assert all(line.strip("\b") or number == 0 for number, line in enumerate(lines))

@@ -1,4 +1,4 @@
-"""`history` tells what came of a commit's checks."""
+"""`history` shows the results of a commit's checks."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_commit_without_checks_has_no_line_for_them(
     assert len(lines(dict(KEYS))) == 3
 
 
-def test_commit_with_checks_but_no_key_proof_tells_the_checks(
+def test_commit_with_checks_but_no_key_proof_shows_the_checks(
     lines: Callable[[dict[str, Any]], list[str]],
 ) -> None:
     """No proof is claimed."""

@@ -80,7 +80,7 @@ def test_odd_names_are_quoted(command: Command, tmp_path: Path) -> None:
 
 
 def test_source_elsewhere_is_named_in_full(command: Command, tmp_path: Path) -> None:
-    """A repository of specs need not lie beside its data."""
+    """A repository of specs need not be beside its data."""
     source = a_source(tmp_path / "far" / "rows", {"a": ids(1)})
     assert command("init", "repo", "--from", source, "--key", "id").code == 0
     spec = load_spec(tmp_path / "repo" / SPEC.format("rows"))
@@ -88,7 +88,7 @@ def test_source_elsewhere_is_named_in_full(command: Command, tmp_path: Path) -> 
     assert spec.bootstrap.path == str(source)
 
 
-def test_guessed_key_is_told(command: Command, tmp_path: Path) -> None:
+def test_guessed_key_is_reported(command: Command, tmp_path: Path) -> None:
     """It is only a guess."""
     table = pa.table({"name": ["x"], "order_id": [1]})
     a_source(tmp_path / "rows", {"a": table})
@@ -128,7 +128,7 @@ def test_files_that_exist_are_kept(command: Command, tmp_path: Path) -> None:
     assert (tmp_path / ".pre-commit-config.yaml").read_text() == "mine"
 
 
-def test_file_in_the_way_is_told(command: Command, tmp_path: Path) -> None:
+def test_file_in_the_way_is_reported(command: Command, tmp_path: Path) -> None:
     """Where a folder should be."""
     (tmp_path / "pipelines").write_text("")
     told = command("init", "--format", "json")

@@ -60,7 +60,7 @@ def _lose(what: Callable[[], None]) -> None:
 def test_signal_whose_exception_was_lost_prints_no_traceback(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """It is not lost for good, so nobody need read of it."""
+    """The signal is still handled, so nothing is printed about it."""
     _lose(lambda: os.kill(os.getpid(), signal.SIGHUP))
     assert capfd.readouterr().err == ""
     with pytest.raises(KeyboardInterrupt):

@@ -111,7 +111,7 @@ def test_plan_markdown_says_whether_pages_were_verified(command: Command, scene:
     assert re.search(r"^Pages: verified, \d+ files can be read\.$", verified.out, re.MULTILINE)
 
 
-def test_detailed_exit_code_tells_changes(command: Command, scene: Scene) -> None:
+def test_detailed_exit_code_shows_changes(command: Command, scene: Scene) -> None:
     """2 while there is something to do, 0 after it was done."""
     assert command("plan", scene.spec, "--detailed-exitcode").code == 2
     adopt(scene)
@@ -133,7 +133,7 @@ def test_proof_of_an_adopted_table_is_no_error(command: Command, scene: Scene) -
 
 
 def test_saved_plan_runs_from_its_folder(command: Command, scene: Scene, tmp_path: Path) -> None:
-    """And a second time, when it is already carried out."""
+    """And a second time, when it was already executed."""
     saved = tmp_path / "plan.json"
     assert command("plan", scene.spec, "--out", saved).code == 0
     assert command("run", "--in-process", saved).code == 0
@@ -182,7 +182,7 @@ def test_plan_that_cannot_be_saved_exits_with_5(command: Command, scene: Scene) 
     assert "[storage/failed]" in told.err
 
 
-def test_plan_of_a_grown_source_tells_the_new_files(command: Command, scene: Scene) -> None:
+def test_plan_of_a_grown_source_reports_the_new_files(command: Command, scene: Scene) -> None:
     """They are counted, and are no change that a run would make."""
     adopt(scene)
     a_source(scene.source, {"p=3/new.parquet": ids(9)})
@@ -247,7 +247,7 @@ def test_unreadable_source_exits_with_5(command: Command, scene: Scene) -> None:
 
 
 def test_footers_alone_are_read(command: Command, scene: Scene) -> None:
-    """A plan tells the rows of a file whose data pages are gone."""
+    """A plan reports the rows of a file whose data pages are missing."""
     path = scene.source / "p=1" / "a.parquet"
     rows = pq.read_metadata(path).num_rows
     data = bytearray(path.read_bytes())

@@ -29,10 +29,10 @@ def shop(tmp_path: Path) -> Shop:
 
 
 class Terminal(io.StringIO):
-    """A person who has typed something."""
+    """A terminal with typed input."""
 
     def isatty(self) -> bool:
-        """Whether somebody can be asked."""
+        """Return whether it is interactive."""
         return True
 
 
@@ -84,7 +84,7 @@ def test_table_of_which_nothing_is_quarantined_is_no_fault(
     assert (told.code, told.out) == (0, EMPTY)
 
 
-def test_show_tells_checks_places_and_values(command: Command, shop: Shop) -> None:
+def test_show_prints_checks_places_and_values(command: Command, shop: Shop) -> None:
     """Columns that the spec hides are hidden; at the location too, as they were then."""
     for place in (shop.spec, shop.table):
         told = command("quarantine", "show", place)
@@ -154,7 +154,7 @@ def test_drop_on_a_terminal_asks_first(
 
 
 def test_drop_of_one_instant_keeps_the_others(command: Command, shop: Shop) -> None:
-    """By location as well, without asking where told so."""
+    """By location as well, without confirmation if requested."""
     older, newer = shop.waiting()
     words = ("--instant", older.instant, "--yes", "--format", "json")
     told = command("quarantine", "drop", shop.table, *words)
@@ -173,7 +173,7 @@ def test_drop_beside_a_run_exits_with_4(command: Command, shop: Shop) -> None:
 
 
 def test_release_of_nothing_starts_no_spark(command: Command, shop: Shop) -> None:
-    """It says so; an instant that was released is told with the instant that did it."""
+    """It says so; a released instant is reported with the instant of its release."""
     shop.release_with(least=0)
     first, second = shop.released()
     told = command("quarantine", "release", shop.spec, "--instant", first)
@@ -192,7 +192,7 @@ def test_release_removes_what_an_earlier_one_left(command: Command, shop: Shop) 
     assert f"instant={first}" not in shop.lying()
 
 
-def test_status_and_history_tell_of_quarantined_rows(command: Command, shop: Shop) -> None:
+def test_status_and_history_show_quarantined_rows(command: Command, shop: Shop) -> None:
     """In text and JSON, by spec and by location."""
     for place in (shop.spec, shop.table):
         told = command("status", place)

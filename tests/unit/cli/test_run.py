@@ -23,7 +23,7 @@ from tests.unit.cli.conftest import Command
 REPOSITORY = Path(__file__).parents[3]
 
 
-def test_run_publishes_and_tells_the_instant(command: Command, scene: Scene) -> None:
+def test_run_publishes_and_prints_the_instant(command: Command, scene: Scene) -> None:
     """On stdout; progress is on stderr."""
     told = command("run", "--in-process", scene.spec)
     assert told.code == 0
@@ -137,7 +137,7 @@ def interrupted(scene: Scene) -> None:
         adopt(scene, tasks=Meddling(after=WRITING, act=interrupt))
 
 
-def test_resume_goes_on_with_written_files(command: Command, scene: Scene) -> None:
+def test_resume_continues_with_written_files(command: Command, scene: Scene) -> None:
     """The files of the interrupted run are used."""
     interrupted(scene)
     told = command("resume", "--in-process", scene.spec)
@@ -146,7 +146,7 @@ def test_resume_goes_on_with_written_files(command: Command, scene: Scene) -> No
     assert command("status", scene.spec).code == 0
 
 
-def test_fresh_run_begins_again(command: Command, scene: Scene) -> None:
+def test_fresh_run_starts_again(command: Command, scene: Scene) -> None:
     """The interrupted run is undone first."""
     interrupted(scene)
     told = command("run", "--in-process", "--fresh", scene.spec, "--log-format", "json")
@@ -156,7 +156,7 @@ def test_fresh_run_begins_again(command: Command, scene: Scene) -> None:
 
 
 def test_interruption_says_how_far_a_run_came(scene: Scene) -> None:
-    """Untouched, resumable, published; unknown where nobody can look."""
+    """Untouched, resumable, published; unknown if the state cannot be read."""
     location = str(scene.location)
     assert interruption(location, ()) is Interruption.UNTOUCHED
     interrupted(scene)
@@ -193,7 +193,7 @@ def slow(tmp_path: Path) -> Scene:
 def test_signal_ends_a_run_in_one_orderly_line(
     slow: Scene, number: signal.Signals, code: int, word: str
 ) -> None:
-    """The lease is given back, nothing is published, and the next run goes on."""
+    """The lease is released, nothing is published, and the next run resumes."""
     words = ["-m", "framework", "run", "--in-process", str(slow.spec)]
     with subprocess.Popen(
         [*WITH_SIGNALS, sys.executable, *words],

@@ -14,7 +14,7 @@ SCHEMAS = Path(__file__).parents[3] / "schemas"
 
 @pytest.mark.parametrize("name", ["pipeline", "project", "plan", "report"])
 def test_schema_is_the_committed_one(command: Command, name: str) -> None:
-    """Editors and this command tell the same."""
+    """Editors and this command use the same schema."""
     told = command("schema", name)
     assert told.code == 0
     assert told.document == json.loads((SCHEMAS / f"{name}.schema.json").read_text())

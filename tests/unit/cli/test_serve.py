@@ -103,7 +103,7 @@ def test_service_answers_until_a_signal_ends_it(
         assert service.get("/")[0] == 200
         ended, said = service.end(number)
     assert ended == code
-    assert "The service has ended; no table was changed." in said
+    assert "The service has stopped; no table was changed." in said
 
 
 def test_address_of_the_page_has_the_token_in_its_fragment(
@@ -135,13 +135,13 @@ def test_token_file_is_for_its_owner_alone(orders: WrittenTable, tmp_path: Path)
 
 
 def test_loopback_service_shows_no_token(orders: WrittenTable, tmp_path: Path) -> None:
-    """Nobody has to show one."""
+    """No client needs one."""
     with serving(tmp_path, orders.folder, "--auth", "loopback") as service:
         assert "token" not in service.said
         assert service.get("/v1/lakestrap/page/tables")[0] == 200
 
 
-def test_markers_that_were_told_outlive_a_killed_service(
+def test_acknowledged_markers_survive_a_killed_service(
     orders: WrittenTable, tmp_path: Path
 ) -> None:
     """The next start, and Apache Hudi's rollback, find them."""
@@ -150,7 +150,7 @@ def test_markers_that_were_told_outlive_a_killed_service(
     name = f"f_1-0-1_{FIRST}.parquet.marker.CREATE"
     words = (orders.folder, "--auth", "loopback", "--markers")
     with serving(tmp_path, *words) as first:
-        assert "Markers of Apache Hudi's writers are kept" in first.said
+        assert "Markers of Apache Hudi's writers are written" in first.said
         create = f"{path % 'create'}&markername={name}"
         assert first.get(create, method="POST") == (200, b"true")
         first.process.kill()
@@ -159,7 +159,7 @@ def test_markers_that_were_told_outlive_a_killed_service(
     with serving(tmp_path, *words) as second:
         assert second.get(path % "all") == (200, json.dumps([name]).encode())
         assert second.get(path % "dir/delete", method="POST") == (200, b"true")
-        assert "markers that it took are in their tables" in second.end(signal.SIGINT)[1]
+        assert "markers that it received are in their tables" in second.end(signal.SIGINT)[1]
     assert not kept.exists()
 
 
@@ -202,7 +202,7 @@ def test_taken_port_is_an_error_of_the_caller(orders: WrittenTable) -> None:
         (("--host", "no.such.host.invalid"), "timeline-service/address"),
     ],
 )
-def test_order_that_cannot_be_carried_out_is_refused(
+def test_invalid_options_are_refused(
     command: Command, tmp_path: Path, words: tuple[str, ...], condition: str
 ) -> None:
     """Before anything is served."""
@@ -221,7 +221,7 @@ def test_no_spark_is_loaded() -> None:
     assert done.returncode == 0
 
 
-def test_views_are_kept_between_starts_and_damaged_ones_are_told(
+def test_views_are_kept_between_starts_and_damaged_ones_are_reported(
     orders: WrittenTable, tmp_path: Path
 ) -> None:
     """The second start lists no partition; after damage the third says why it begins anew."""
@@ -240,7 +240,7 @@ def test_views_are_kept_between_starts_and_damaged_ones_are_told(
         assert second.end(signal.SIGTERM)[0] == 143
     file.write_bytes(file.read_bytes()[:-1])
     with serving(tmp_path, *words) as third:
-        assert "the checkpoint is damaged: listed anew" in third.said
+        assert "the checkpoint is damaged: listed again" in third.said
         assert third.get(ask) == (200, body)
         assert listings(third) > 0
 

@@ -1,4 +1,4 @@
-"""The command `test` before Spark starts, and how results are told."""
+"""The command `test` before Spark starts, and its output."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def told(form: str, found: list[SpecTestResult], capsys: pytest.CaptureFixture[s
     return capsys.readouterr().out
 
 
-def test_results_are_told_a_line_each_with_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_results_are_one_line_each_with_the_differences(capsys: pytest.CaptureFixture[str]) -> None:
     """Columns below each other, then the totals."""
     assert told("text", some_results(), capsys).splitlines() == [
         "a.pipeline.yml",
@@ -70,7 +70,7 @@ def test_json_is_a_line_for_each_spec(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_junit_has_a_suite_for_each_spec(capsys: pytest.CaptureFixture[str]) -> None:
-    """One that could not be tried has one error; rows are told in the failure."""
+    """One that could not run has one error; the failure lists the rows."""
     root = ET.fromstring(told("junit", some_results(), capsys))  # noqa: S314  our own document
     tried, faulty = root
     assert (tried.get("tests"), tried.get("failures"), tried.get("errors")) == ("3", "1", "1")
@@ -107,7 +107,7 @@ def test_faults_of_rows_end_the_command_before_spark_starts(
 def test_nothing_to_test_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
-    """A spec without tests alone is told; a text that is in no name is an error too."""
+    """A spec without tests is reported; a text that matches no name is an error too."""
     tests = [a_test()] if words else []
     assert main(["test", str(write_spec(tmp_path, *tests)), *words, "--format", "json"]) == 1
     done = capsys.readouterr()

@@ -48,7 +48,7 @@ def test_status_of_a_sound_table_is_text_without_dangers(command: Command, adopt
     assert "2 skeletons" in told.out
 
 
-def test_status_exits_with_1_where_a_source_file_is_gone(command: Command, adopted: Scene) -> None:
+def test_status_exits_with_1_if_a_source_file_is_missing(command: Command, adopted: Scene) -> None:
     """Its rows cannot be read any more."""
     (adopted.source / "p=1" / "a.parquet").unlink()
     told = command("status", adopted.spec, "--format", "json")
@@ -138,7 +138,7 @@ def test_status_of_a_faulty_spec_exits_with_1(command: Command, tmp_path: Path) 
     assert "-->" in told.err
 
 
-def test_history_tells_instants_and_proofs(command: Command, adopted: Scene) -> None:
+def test_history_shows_instants_and_proofs(command: Command, adopted: Scene) -> None:
     """In text and in JSON, by spec and by location."""
     told = command("history", adopted.spec)
     assert told.code == 0

@@ -1,4 +1,4 @@
-"""Command lines that cannot be carried out: exit 1, and the nearest right spelling."""
+"""Invalid command lines: exit 1, and the nearest valid spelling."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_group_without_a_command_shows_its_help(command: Command, group: str) ->
 def test_file_named_as_a_command_of_a_group_is_no_default_run(
     command: Command, tmp_path: Path
 ) -> None:
-    """The first word decides, whatever lies in the folder."""
+    """The first word decides, whatever the folder contains."""
     (tmp_path / "quarantine").mkdir()
     told = command("quarantine", "ls", tmp_path)
     assert (told.code, told.out) == (0, "nothing quarantined\n")
@@ -97,7 +97,7 @@ def test_version_is_shown(command: Command) -> None:
 
 
 def test_missing_file_names_its_neighbour(command: Command, tmp_path: Path) -> None:
-    """A name that is nearly right is told."""
+    """A similar name is suggested."""
     (tmp_path / "flights.pipeline.yml").write_text("version: 1\n")
     told = command("flihgts.pipeline.yml")
     assert told.code == 1

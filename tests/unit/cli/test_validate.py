@@ -59,7 +59,7 @@ def test_all_faults_are_drawn_as_code_frames(command: Command, faulty: Path) -> 
     assert "pth" in told.err
 
 
-def test_fault_of_the_project_file_is_told_once(command: Command, tmp_path: Path) -> None:
+def test_fault_of_the_project_file_is_reported_once(command: Command, tmp_path: Path) -> None:
     """However many specs share it."""
     (tmp_path / "run-pipeline.yml").write_text("version: 1\nvarables: {}\n")
     for name in ("a", "b"):
@@ -117,7 +117,7 @@ def test_sarif_has_the_shape_that_code_scanning_asks_for(command: Command, fault
 
 
 def test_sarif_escapes_paths_as_uris(command: Command, tmp_path: Path) -> None:
-    """A path with a space or a percent sign is no URI reference as it stands."""
+    """A path with a space or a percent sign is not a valid URI reference."""
     (tmp_path / "odd 100%.pipeline.yml").write_text("version: 2\n")
     document = command("validate", "odd 100%.pipeline.yml", "--format", "sarif").document
     location = document["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
@@ -195,7 +195,7 @@ def test_two_specs_of_one_place_are_refused_with_both_positions(
 
 
 def test_two_specs_of_one_name_are_a_warning(command: Command, tmp_path: Path) -> None:
-    """They write two tables that no report tells apart."""
+    """They write two tables that no report distinguishes."""
     two_specs(tmp_path, ("x.a", "lake/a"), ("x.a", "lake/b"))
     told = command("validate", "--format", "json")
     assert told.code == 0

@@ -1,4 +1,4 @@
-"""What the guide to reports shows is what the code writes."""
+"""The examples in the guide to reports are real output."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def history_text() -> str:
 
 @pytest.mark.parametrize("language", ["text", "markdown", "xml", "json"])
 def test_example_in_the_guide_is_real(language: str) -> None:
-    """Every block of the guide is a part of what the code writes, as it stands."""
+    """Every block of the guide is part of the code's output, verbatim."""
     refused = a_refused_report()
     written = {
         "text": terminal_text() + history_text(),

@@ -15,7 +15,7 @@ from tests.support.sources import ids
 
 
 @pytest.mark.parametrize("folder", [".hoodie/.lakestrap", ".hoodie/.lakestrap/lease"])
-def test_folders_of_a_run_that_died_after_its_lease_was_gone_are_removed(
+def test_folders_of_a_run_that_died_without_its_lease_are_removed(
     tmp_path: Path, folder: str
 ) -> None:
     """They are empty; the next run takes them away, and the one after has nothing to do."""

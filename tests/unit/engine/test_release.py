@@ -47,7 +47,7 @@ def corrected(shop: Shop, least: int = 0) -> Shop:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_release_after_a_corrected_check_brings_in_what_passes(tmp_path: Path, kind: str) -> None:
-    """What fails still is quarantined anew, and tells where it came from at first."""
+    """Rows that still fail are quarantined again, with their original place."""
     shop = a_shop(tmp_path, kind=kind)
     (before,) = shop.waiting()
     assert before.by_rule == {"known": 1, "large": 2}
@@ -72,7 +72,7 @@ def test_release_of_a_table_that_only_a_bootstrap_began_inserts(tmp_path: Path) 
     assert corrected(shop).run().instant is None
 
 
-def test_release_keeps_a_newer_version_where_an_ordering_tells(tmp_path: Path) -> None:
+def test_release_keeps_a_newer_version_by_the_ordering(tmp_path: Path) -> None:
     """A row that was loaded meanwhile with a greater value stays."""
     shop = a_shop(tmp_path)
     shop.land("b", {3: 50})
@@ -136,7 +136,7 @@ def test_release_that_dies_before_it_tidies_publishes_once(tmp_path: Path, kind:
 
 
 def test_next_run_that_quarantines_rows_removes_what_was_released(tmp_path: Path) -> None:
-    """Nobody has to release again for that."""
+    """No further release is needed."""
     shop = a_shop(tmp_path)
     (before,) = shop.waiting()
     corrected(shop).release(dies=True)
@@ -146,8 +146,8 @@ def test_next_run_that_quarantines_rows_removes_what_was_released(tmp_path: Path
     assert len(shop.lying()) == 2
 
 
-def test_release_beside_a_run_that_holds_the_table_is_told_as_done(tmp_path: Path) -> None:
-    """The rows are in; only their data set is not removed yet."""
+def test_release_during_a_run_that_holds_the_table_is_reported_as_done(tmp_path: Path) -> None:
+    """The rows are published; only their data set is not removed yet."""
     shop = a_shop(tmp_path)
     corrected(shop).release(dies=True)
     acquire(open_storage(str(shop.table)), Owner.here(new_write_id()), SystemClock())
@@ -156,7 +156,7 @@ def test_release_beside_a_run_that_holds_the_table_is_told_as_done(tmp_path: Pat
     assert caught.value.condition == "quarantine/not-removed"
 
 
-def test_release_of_a_data_set_that_is_gone_asks_to_run_again(tmp_path: Path) -> None:
+def test_release_of_a_deleted_data_set_asks_to_run_again(tmp_path: Path) -> None:
     """It was dropped after the plan was made."""
     shop = a_shop(tmp_path)
     (before,) = shop.waiting()
@@ -182,7 +182,7 @@ def test_release_leaves_what_is_remembered_of_the_source(tmp_path: Path) -> None
 
 
 def test_releases_come_from_several_places_oldest_first(tmp_path: Path) -> None:
-    """A spec that quarantines rows elsewhere does not lose those that lie where it did before."""
+    """A spec with a new quarantine location does not lose rows in the old one."""
     shop = a_shop(tmp_path)
     other = replace(shop, place=str(tmp_path / "elsewhere"))
     other.land("b", {5: None, 6: 1, 7: 7})

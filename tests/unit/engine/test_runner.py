@@ -31,8 +31,8 @@ def twice(tmp_path: Path) -> Scene:
     return a_scene(tmp_path / "twice", {"p=1/a": ids(1, 2), "p=2/a": ids(2)})
 
 
-def test_stages_are_told_in_pairs_and_in_order(scene: Scene) -> None:
-    """Progress lies within the stage that it is of, and adds up."""
+def test_stages_are_reported_in_pairs_and_in_order(scene: Scene) -> None:
+    """Progress stays within its stage, and adds up."""
     events: list[Event] = []
     result = run(plan(scene).plan, InProcessTasks(1), events=events.append)
     begun = [e.stage for e in events if isinstance(e, StageStarted)]
@@ -49,7 +49,7 @@ def test_stages_are_told_in_pairs_and_in_order(scene: Scene) -> None:
 
 
 def test_plan_without_stages_has_a_result_of_nothing(scene: Scene) -> None:
-    """As `run` tells it of a table that is up to date."""
+    """Like `run` on a table that is up to date."""
     adopt(scene)
     prepared = plan(scene)
     assert not prepared.plan.has_changes
@@ -78,7 +78,7 @@ def test_failing_task_leaves_nothing(scene: Scene) -> None:
 
 
 def test_interrupted_run_keeps_files_and_gives_the_lease_back(scene: Scene) -> None:
-    """The next run goes on with them."""
+    """The next run continues with them."""
 
     def stop() -> None:
         raise KeyboardInterrupt

@@ -87,7 +87,7 @@ def test_examples_of_the_guide_are_what_a_bootstrap_makes(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("earlier", [Earlier.AUTO, Earlier.FRESH])
 def test_rows_of_a_run_that_was_cut_off_get_the_same_keys(tmp_path: Path, earlier: Earlier) -> None:
-    """Whether the next run goes on or begins again."""
+    """Whether the next run resumes or starts again."""
     whole = a_numbered(tmp_path / "whole")
     adopt(whole)
     scene = a_numbered(tmp_path / "cut")

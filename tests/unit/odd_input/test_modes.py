@@ -79,7 +79,7 @@ def test_full_files_in_a_later_partition_leave_the_index_to_the_skeletons(tmp_pa
 
 
 def test_unpartitioned_source_is_written_in_full(tmp_path: Path) -> None:
-    """Without partitions the default mode stands for all files."""
+    """Without partitions the default mode applies to all files."""
     files = {"a.parquet": ids(1), "x/b.parquet": ids(2)}
     scene = a_scene(tmp_path, files, a_document(partition={}, mode="full_record"))
     result = adopt(scene)
@@ -108,7 +108,7 @@ def test_tables_with_each_kind_of_bloom_filter_are_adopted(tmp_path: Path, kind:
 
 
 def test_proof_is_in_the_commit(tmp_path: Path) -> None:
-    """Who finds the table finds what was proven, of how many rows, and for which spec."""
+    """The table has the proof, its number of rows, and its spec."""
     scene = a_scene(tmp_path, FILES)
     adopt(scene)
     commit = json.loads((scene.location / ".hoodie" / f"{BOOTSTRAP}.commit").read_text("utf-8"))

@@ -78,7 +78,7 @@ def test_partition_values_of_odd_characters_are_adopted(tmp_path: Path) -> None:
     _check(scene, len(FOLDERS))
 
 
-def test_partition_names_that_are_beginnings_of_each_other_stand_apart(tmp_path: Path) -> None:
+def test_partition_names_that_are_prefixes_of_each_other_are_distinct(tmp_path: Path) -> None:
     """`p=1`, `p=10`, `p=1-2` and `p=1;part=x` sort in two ways in the two files of the index."""
     values = ["1", "10", "1-2", "1%2F2", "1;2", "1;part", "11", "1 ", "1é", "2"]
     files = {f"p={value}/a.parquet": ids(place) for place, value in enumerate(values)}
@@ -146,13 +146,13 @@ def test_column_names_with_underscores_and_capitals_are_adopted(tmp_path: Path) 
     assert row["select"] == 6
 
 
-def test_hidden_files_are_passed_over_and_told(tmp_path: Path) -> None:
+def test_hidden_files_are_ignored_and_reported(tmp_path: Path) -> None:
     """The same files as Spark reads, and the plan counts the others."""
     hidden = ["_SUCCESS", ".a.parquet.crc", "_metadata", ".hidden/a.parquet", "_tmp/b.parquet"]
     files = {f"p=1/{name}": ids(9) for name in hidden} | {"p=1/a.parquet": ids(1)}
     scene = a_scene(tmp_path, files)
     told = [str(line) for line in text_lines(plan(scene).plan)]
-    assert any(f"{len(hidden)} files under the source passed over" in line for line in told)
+    assert any(f"skipped {len(hidden)} files under the source" in line for line in told)
     _check(scene, 1)
 
 

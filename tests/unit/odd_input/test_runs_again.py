@@ -70,7 +70,7 @@ def test_table_made_again_after_it_was_deleted_is_the_same(scene: Scene) -> None
 
 
 @pytest.mark.parametrize(("statuses", "journaled"), [(0, 0), (1, 6), (3, 8), (None, 6)])
-def test_interrupted_run_keeps_its_files_and_resume_goes_on_with_them(
+def test_interrupted_run_keeps_its_files_and_resume_continues_with_them(
     tmp_path: Path, statuses: int | None, journaled: int
 ) -> None:
     """What the journal holds is not written again, and the rest is.
@@ -98,7 +98,7 @@ def test_run_after_an_interrupted_one_resumes_by_itself(scene: Scene) -> None:
     _interrupted(scene, None)
     prepared = plan(scene)
     assert prepared.plan.case.value == "resume"
-    assert getattr(prepared.plan.stages[0], "reason", "") == "spec and source are the same"
+    assert getattr(prepared.plan.stages[0], "reason", "") == "spec and source are unchanged"
     adopt(scene)
     assert len(read_table(scene, pieces_of(scene, MODES))) == 8
 
@@ -142,7 +142,7 @@ def test_damaged_file_of_an_interrupted_run_is_written_again(scene: Scene) -> No
 def test_damaged_record_of_an_interrupted_run_is_no_dead_end(
     scene: Scene, name: str, damage: bytes | None
 ) -> None:
-    """The next run does without it, or says that it cannot and undoes what it went on with."""
+    """The next run works without it, or reports that it cannot and rolls back."""
     _interrupted(scene, None)
     path = next((scene.location / ".hoodie" / ".lakestrap").glob(f"*/{name}"))
     if damage is None:
@@ -156,26 +156,26 @@ def test_damaged_record_of_an_interrupted_run_is_no_dead_end(
 
 
 def test_damaged_journal_is_rolled_back_and_says_so(scene: Scene) -> None:
-    """What cannot be read is not gone on with."""
+    """A run that cannot be read is not resumed."""
     _interrupted(scene, None)
     next((scene.location / ".hoodie" / ".lakestrap").glob("*/journal/*.json")).write_bytes(b"{")
     first = plan(scene).plan.stages[0]
-    assert getattr(first, "reason", "") == "its journal is not complete"
+    assert getattr(first, "reason", "") == "its journal is incomplete"
     _refused(scene, "resume/changed")
 
 
 def test_changed_source_makes_the_next_run_roll_back_and_start_again(scene: Scene) -> None:
-    """Files of the old source are not carried into a table of the new one."""
+    """Files of the old source are not used in a table of the new one."""
     _interrupted(scene, None)
     (scene.source / "p=0" / "a.parquet").unlink()
     reasons = [getattr(stage, "reason", "") for stage in plan(scene).plan.stages]
-    assert reasons[0] == "the source has changed since it began"
+    assert reasons[0] == "the source has changed since it started"
     adopt(scene)
     assert len(read_table(scene, pieces_of(scene, MODES))) == 7
 
 
 def test_resume_after_the_source_changed_is_refused(scene: Scene) -> None:
-    """`resume` goes on or says why it cannot; what it found stays."""
+    """`resume` continues or reports why it cannot; the files are kept."""
     _interrupted(scene, None)
     before = snapshot(scene.location)
     (scene.source / "p=0" / "a.parquet").unlink()

@@ -161,7 +161,7 @@ def test_positional_partitions_are_adopted(tmp_path: Path) -> None:
 
 
 def test_unpartitioned_source_of_nested_folders_is_one_partition(tmp_path: Path) -> None:
-    """All files, however deep, lie beside each other in the table's root."""
+    """All files, however deep, are written to the table's root."""
     files = {
         "x/y/f.parquet": ids(1),
         "g.parquet": ids(2),
@@ -204,7 +204,7 @@ def test_partition_column_inside_the_files_is_adopted(
 def test_partition_column_inside_the_files_is_compared_in_its_type(
     tmp_path: Path, kind: str, folder: str, values: pa.Array
 ) -> None:
-    """Footers say bounds in a type of their own, and Hive's default stands for two values."""
+    """Footers have bounds in their own type, and Hive's default matches two values."""
     files = {f"{folder}/a.parquet": ids(1, p=values)}
     assert len(_rows(a_scene(tmp_path, files, a_document(partition={"p": kind})))) == 1
 

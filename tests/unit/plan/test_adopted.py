@@ -50,7 +50,7 @@ def test_build_against_an_adopted_table_with_nothing_new_is_up_to_date(tmp_path:
 
 
 def test_build_against_an_adopted_table_with_new_files_counts_them(tmp_path: Path) -> None:
-    """Without a section `source` new files are told with their count, and nothing is done."""
+    """Without a section `source` new files are counted, and nothing is done."""
     drift = SourceDrift(new_files=3, new_bytes=1_200_000, samples_new=("month=3/x.parquet",))
     plan = adopted_plan(tmp_path, drift=drift)
     assert plan.stages == ()
@@ -109,7 +109,7 @@ def test_build_against_an_adopted_table_with_an_immutable_field_changed_shows_bo
     error = caught.value
     assert error.condition == "plan/immutable-field"
     assert f"was '{values[0]}'" in error.message
-    assert f"is '{values[1]}' now" in error.message
+    assert f"is now '{values[1]}'" in error.message
     cause = error.__cause__
     assert isinstance(cause, SpecError)
     assert [finding.key_path for finding in cause.findings] == [key_path]
@@ -130,7 +130,7 @@ def test_build_against_an_adopted_table_with_rules_changed_is_refused(tmp_path: 
 
 
 def test_build_against_an_adopted_table_with_a_free_field_changed_says_so(tmp_path: Path) -> None:
-    """A bloom filter may change; the diff tells that the spec is not the one it began with."""
+    """A bloom filter may change; the diff shows that the spec has changed."""
     observation = Observation(table=an_adopted_table(a_spec(tmp_path)))
     plan = a_plan(tmp_path, observation, changes={"expected_keys: 5000": "expected_keys: 6000"})
     assert plan.stages == ()
@@ -140,7 +140,7 @@ def test_build_against_an_adopted_table_with_a_free_field_changed_says_so(tmp_pa
 
 
 def test_build_against_an_adopted_table_with_another_ordering_warns(tmp_path: Path) -> None:
-    """The ordering field stands in the table's properties, not only in the spec."""
+    """The ordering field is in the table's properties, not only in the spec."""
     table = properties(hoodie__table__precombine__field="time_hour")
     assert conditions_of(adopted_plan(tmp_path, properties=table)) == [
         ("warning", "plan/ordering-differs")
@@ -171,7 +171,7 @@ def test_build_against_a_table_with_a_metadata_table_is_refused(tmp_path: Path) 
     assert caught.value.condition == "table/metadata-table"
 
 
-def test_build_against_a_table_of_somebody_else_is_refused(tmp_path: Path) -> None:
+def test_build_against_a_table_of_another_writer_is_refused(tmp_path: Path) -> None:
     """Only a table that we began can be compared with a bootstrap spec."""
     table = a_table(properties=properties(), completed=("20260101000000000",))
     with pytest.raises(PlanError) as caught:
@@ -257,7 +257,7 @@ def test_adopted_table_remembers_on_what_readers_stumble(tmp_path: Path) -> None
 
 
 def test_adopted_table_of_unknown_traits_is_judged_by_its_skeletons(tmp_path: Path) -> None:
-    """A trait of a later release is ignored; what the spec alone tells is known."""
+    """A trait of a later release is ignored; the spec alone is used."""
     spec = a_spec(tmp_path)
     table = an_adopted_table(spec, facts=facts_of(spec, traits={"of_tomorrow": "x"}))
     plan = build(spec, Observation(table=table))

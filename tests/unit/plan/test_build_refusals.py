@@ -43,7 +43,7 @@ FULL = {"mode: metadata_only": "mode: full_record"}
 def test_build_with_overlapping_places_is_refused(
     tmp_path: Path, table: str, source: str, condition: str, key_path: str
 ) -> None:
-    """Links may make two places one that the spec's texts keep apart; canonical ones tell."""
+    """Links may make two different paths the same place; canonical paths are compared."""
     observation = seen(a_source("month=1", location=source), location=table)
     (finding,) = findings_of(tmp_path, observation)
     assert (finding.rule, finding.key_path) == (condition, key_path)
@@ -56,7 +56,7 @@ def test_build_with_a_shared_prefix_of_names_is_allowed(tmp_path: Path, table: s
 
 
 def test_build_on_foreign_content_names_it(tmp_path: Path) -> None:
-    """What somebody keeps at the target is neither used nor removed."""
+    """Foreign content at the target is neither used nor removed."""
     observation = seen(a_source("month=1"), foreign_content=("notes.txt", "old"))
     (finding,) = findings_of(tmp_path, observation)
     assert (finding.rule, finding.key_path) == ("target/foreign-content", "table.location")
@@ -212,15 +212,15 @@ def test_build_of_a_missing_ordering_column_is_refused(tmp_path: Path) -> None:
 def test_build_of_a_rule_that_stops_points_at_its_line(
     tmp_path: Path, rule: str, condition: str
 ) -> None:
-    """Rule faults are shown where the rule stands."""
+    """Rule faults are shown at the rule's line."""
     changes = {"mode: metadata_only\n": f"mode: metadata_only\n  rules:\n    - {rule}\n"}
     (finding,) = findings_of(tmp_path, flights_observation(), changes=changes)
     assert (finding.rule, finding.key_path) == (condition, "bootstrap.rules[0]")
     assert (finding.where.line, finding.source_line) == (16, f"    - {rule}")
 
 
-def test_build_with_several_faults_tells_them_all_by_line(tmp_path: Path) -> None:
-    """One run tells everything, sorted as the author reads; the error is the first fault."""
+def test_build_with_several_faults_reports_them_all_by_line(tmp_path: Path) -> None:
+    """One run reports everything, sorted by line; the error is the first fault."""
     source = a_source("month=01", schema=with_columns(flight=pa.float64()))
     observation = seen(source, foreign_content=("x",))
     spec = a_spec(tmp_path)
@@ -264,5 +264,5 @@ def test_build_of_a_spec_without_bootstrap_is_refused(tmp_path: Path) -> None:
 
 def test_build_of_a_new_table_without_a_source_is_a_programming_error(tmp_path: Path) -> None:
     """An observer that did not look at the source cannot plan a table from it."""
-    with pytest.raises(ValueError, match="from its source"):
+    with pytest.raises(ValueError, match="with a source"):
         a_plan(tmp_path, Observation(table=a_table()))

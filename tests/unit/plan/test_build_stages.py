@@ -160,7 +160,7 @@ def test_build_of_an_allowed_empty_source_has_no_stages(tmp_path: Path) -> None:
 
 
 def test_build_beside_a_like_run_resumes_it(tmp_path: Path) -> None:
-    """Same spec and same source: finished files are kept, and the run goes on under its id."""
+    """Same spec and same source: finished files are kept, and the run continues under its id."""
     spec = a_spec(tmp_path)
     pending = a_pending_run(spec_hash=spec.content_hash)
     plan = a_plan(tmp_path, flights_observation(pending=pending))
@@ -170,7 +170,7 @@ def test_build_beside_a_like_run_resumes_it(tmp_path: Path) -> None:
             recovery=Recovery.RESUME,
             write_id=pending.write_id,
             instant="00000000000001",
-            reason="spec and source are the same",
+            reason="spec and source are unchanged",
             files_done=8,
         ),
         BeginBootstrap(instant="00000000000001", action="commit", resumes=pending.write_id),
@@ -181,14 +181,14 @@ def test_build_beside_a_like_run_resumes_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"spec_hash": "other"}, "the spec has changed since it began"),
-        ({"inventory_sha256": "other"}, "the source has changed since it began"),
+        ({"spec_hash": "other"}, "the spec has changed since it started"),
+        ({"inventory_sha256": "other"}, "the source has changed since it started"),
         (
             {"spec_hash": "other", "inventory_sha256": "other"},
-            "spec and source have changed since it began",
+            "spec and source have changed since it started",
         ),
-        ({"spec_hash": None}, "its journal is not complete"),
-        ({"inventory_sha256": None}, "its journal is not complete"),
+        ({"spec_hash": None}, "its journal is incomplete"),
+        ({"inventory_sha256": None}, "its journal is incomplete"),
     ],
 )
 def test_build_beside_another_run_rolls_it_back_and_begins_anew(
@@ -217,7 +217,7 @@ def test_build_fresh_beside_a_like_run_rolls_it_back(tmp_path: Path) -> None:
     plan = a_plan(tmp_path, flights_observation(pending=pending), earlier=Earlier.FRESH)
     first = plan.stages[0]
     assert isinstance(first, Recover)
-    assert (first.recovery, first.reason) == (Recovery.ROLL_BACK, "a fresh start was asked for")
+    assert (first.recovery, first.reason) == (Recovery.ROLL_BACK, "a fresh start was requested")
 
 
 def test_build_fresh_without_an_earlier_run_is_the_plain_plan(tmp_path: Path) -> None:
@@ -274,8 +274,8 @@ def test_plan_facts_of_a_plan_without_inventory_is_a_programming_error(tmp_path:
         plan.facts(write_id="w", instant="1")
 
 
-def test_plan_notes_tell_hidden_files_and_a_big_commit_first(tmp_path: Path) -> None:
-    """Warnings stand before what is only good to know."""
+def test_plan_notes_list_hidden_files_and_a_big_commit_first(tmp_path: Path) -> None:
+    """Warnings come before information."""
     source = a_source(partition("month=1", 0, files=250_000), ignored_files=3)
     plan = a_plan(tmp_path, Observation(table=a_table(), source=source))
     assert [(note.level, note.condition) for note in plan.notes] == [
@@ -317,7 +317,7 @@ def test_plan_notes_of_a_text_key_in_the_path_warn_too(tmp_path: Path) -> None:
         (8_000_001, "{max_keys: 5000000}", False),
     ],
 )
-def test_build_tells_of_files_whose_bloom_filters_overflow(
+def test_build_notes_files_whose_bloom_filters_overflow(
     tmp_path: Path, rows: int, bloom: str, *, told: bool
 ) -> None:
     """Twice as many keys as a filter may hold leave little of it."""

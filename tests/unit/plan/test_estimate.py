@@ -45,7 +45,7 @@ def a_partition(**changes: Any) -> PartitionPlan:
 
 
 def test_skeleton_bytes_without_bloom_is_keys_and_files() -> None:
-    """The documented formula: two bytes a row where no sample tells better."""
+    """The documented formula: two bytes per row without a sample."""
     assert skeleton_bytes([a_partition()], PLAIN) == 1000 * 2 + 2 * 1800
     sampled = replace(PLAIN, key_bytes=18.9)
     assert skeleton_bytes([a_partition()], sampled) == 18_900 + 2 * 1800

@@ -31,7 +31,7 @@ def some_facts() -> BootstrapFacts:
 
 
 def test_facts_as_json_have_a_version() -> None:
-    """A later release can tell which members to expect."""
+    """A later release knows which members to expect."""
     assert json.loads(some_facts().as_json())["version"] == 1
 
 
@@ -69,7 +69,7 @@ def test_facts_from_json_of_a_newer_version_is_refused() -> None:
     ],
 )
 def test_facts_from_json_of_ill_typed_members_are_corrupt(change: dict[str, object]) -> None:
-    """A changed commit file is told as such, not as a crash."""
+    """A changed commit file is reported as such, not as a crash."""
     body = {**json.loads(some_facts().as_json()), **change}
     with pytest.raises(CorruptFileError) as caught:
         BootstrapFacts.from_json(json.dumps(body))

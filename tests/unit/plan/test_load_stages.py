@@ -70,8 +70,8 @@ def test_load_into_no_table_says_that_it_makes_one(tmp_path: Path) -> None:
     text = explain(a_load(tmp_path)).splitlines()
     assert text[0] == "shop.orders  copy_on_write  upsert  1 file, 5.0 kB, 2 files loaded before"
     assert text[2:7] == [
-        "   1 input       1 file, 5.0 kB, read where they lie",
-        "   2 tag         keys looked for in the table",
+        "   1 input       1 file, 5.0 kB, read in place",
+        "   2 tag         keys looked up in the table",
         "   3 write       upsert, one task per file group",
         "   4 audit       key (id) unique in table, no row lost",
         "   5 commit      commit at the next instant, atomic",
@@ -84,7 +84,7 @@ def test_load_in_markdown_lists_its_stages(tmp_path: Path) -> None:
     assert "3. **write** upsert, one task per file group" in explain_markdown(a_load(tmp_path))
 
 
-def test_load_as_document_tells_what_is_loaded_without_options(tmp_path: Path) -> None:
+def test_load_as_document_describes_the_source_without_options(tmp_path: Path) -> None:
     """Options may hold secrets, so a plan has none of them."""
     changes = {"{path: /lake/landing}": "{path: /lake/landing, options: {pathGlobFilter: 'x'}}"}
     document = plan_document(a_load(tmp_path, changes=changes))
@@ -109,14 +109,14 @@ def test_load_after_a_dead_run_undoes_it_first(tmp_path: Path) -> None:
     plan = a_load(tmp_path, pending=a_pending_run())
     first = plan.stages[0]
     assert isinstance(first, Recover)
-    assert (first.recovery, first.reason) == (Recovery.ROLL_BACK, "a load begins again")
+    assert (first.recovery, first.reason) == (Recovery.ROLL_BACK, "a load always restarts")
     assert stage_name(plan.stages[1]) == "begin"
-    with pytest.raises(PlanError, match="a load begins again"):
+    with pytest.raises(PlanError, match="a load always restarts"):
         a_load(tmp_path, pending=a_pending_run(), earlier=Earlier.RESUME)
 
 
 def test_load_beside_another_writer_is_refused(tmp_path: Path) -> None:
-    """Somebody else's instant under way stops the plan."""
+    """Another writer's pending instant stops the plan."""
     table = a_loaded_table(tmp_path, foreign_pending=("2.commit.requested",))
     with pytest.raises(CommitConflictError):
         a_load(tmp_path, table=table)
@@ -138,7 +138,7 @@ def test_load_beside_another_writer_is_refused(tmp_path: Path) -> None:
 def test_load_into_a_table_of_others_that_differs_is_refused(
     tmp_path: Path, change: dict[str, str], key_path: str
 ) -> None:
-    """Each entry of the properties that the spec contradicts is told at its line."""
+    """Each table property that the spec contradicts is reported at its line."""
     there = a_loaded_table(tmp_path).properties
     table = a_loaded_table(tmp_path, properties=properties(**{**there.raw, **change}), begun={})
     with pytest.raises(PlanError) as caught:

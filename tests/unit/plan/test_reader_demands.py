@@ -1,4 +1,4 @@
-"""Readers that the spec asks for: refused where one cannot read, told where nobody knows."""
+"""Readers that the spec requires: refused if one cannot read, a warning if it is unproven."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_plan_with_a_reader_that_cannot_read_skeletons_is_refused(tmp_path: Path
 
 
 def test_plan_in_full_satisfies_a_reader_that_cannot_read_skeletons(tmp_path: Path) -> None:
-    """What the refusal offers works, and the document names who was asked for."""
+    """The refusal's remedy works, and the document names the required readers."""
     plan = a_plan(tmp_path, changes={**asking("trino", "hudi-rs"), **FULL})
     assert conditions_of(plan) == []
     document = plan_document(plan)
@@ -76,7 +76,7 @@ def test_plan_in_full_satisfies_a_reader_that_cannot_read_skeletons(tmp_path: Pa
     assert [r.reads for r in document.readers if r.name == "hudi-rs"] == ["yes"]
 
 
-def test_plan_with_several_readers_that_cannot_read_tells_all(tmp_path: Path) -> None:
+def test_plan_with_several_readers_that_cannot_read_reports_all(tmp_path: Path) -> None:
     """Each at its own place."""
     found = faults_of(tmp_path, "hive", "hudi-rs", "trino", changes={})
     assert [f.key_path for f in found] == [f"table.readers[{place}]" for place in range(3)]
@@ -101,17 +101,17 @@ def test_plan_with_a_release_that_reads_but_cannot_write_on_is_not_refused(tmp_p
 
 
 def test_plan_with_an_unproven_reader_warns(tmp_path: Path) -> None:
-    """Nobody knows; the author decides."""
+    """It is unproven; the author decides."""
     plan = a_plan(tmp_path, changes=asking("athena", "flink", "spark-hudi-1.1"))
     notes = [n for n in plan.notes if n.condition == "readers/unproven"]
     assert [n.level for n in notes] == ["warning", "warning"]
     assert notes[0].message == (
-        "nobody has shown that 'athena' (Athena engine 3) can read the table: "
+        "it is unproven that 'athena' (Athena engine 3) can read the table: "
         "skeletons were never shown to work"
     )
     full = a_plan(tmp_path, changes={**asking("flink"), **FULL})
     assert [n.message for n in full.notes if n.condition == "readers/unproven"] == [
-        "nobody has shown that 'flink' (Flink) can read the table"
+        "it is unproven that 'flink' (Flink) can read the table"
     ]
 
 

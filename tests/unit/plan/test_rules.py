@@ -59,7 +59,7 @@ def test_choose_modes_without_rules_gives_the_default() -> None:
 
 
 def test_choose_modes_with_two_matching_rules_takes_the_first() -> None:
-    """The order of the rules decides, as it stands in the spec."""
+    """The order of the rules in the spec decides."""
     tenth = a_rule(0, "month=10", SKIP)
     winter = a_rule(1, "month=1[0-2]", FULL)
     assert modes(tenth, winter) == [METADATA, SKIP, FULL, FULL, METADATA]
@@ -116,7 +116,7 @@ def test_choose_modes_of_the_default_partition_matches_no_comparison(where: str)
     assert choices[0].mode is METADATA
 
 
-def test_choose_modes_tells_rule_reason_and_later_matches() -> None:
+def test_choose_modes_returns_rule_reason_and_later_matches() -> None:
     """A choice says why, so that the plan can."""
     rules = [a_rule(0, "month=1", SKIP, reason="test data"), a_rule(1, "month=.*", FULL)]
     assert choose_modes(rules, METADATA, MONTHS[:1]) == (
@@ -135,7 +135,7 @@ def test_rule_faults_of_a_rule_that_matches_nothing_points_at_it() -> None:
     assert conditions(*rules) == [("rules/matches-nothing", "bootstrap.rules[1]")]
 
 
-def test_rule_faults_of_an_unanchored_pattern_tells_that_patterns_are_anchored() -> None:
+def test_rule_faults_of_an_unanchored_pattern_explains_that_patterns_are_anchored() -> None:
     """A pattern that matches a part only is shown the form that matches the whole."""
     rule = a_rule(0, "=1", FULL)
     (fault,) = rule_faults([rule], choose_modes([rule], METADATA, MONTHS))
@@ -158,7 +158,7 @@ def test_rule_faults_of_a_rule_that_may_match_nothing_are_none() -> None:
 
 
 def test_rule_faults_of_mode_fail_names_every_partition() -> None:
-    """`fail` stops and tells all that it stopped for, with the author's reason."""
+    """`fail` stops and reports all its partitions, with the author's reason."""
     rule = a_rule(0, "month=1[0-2]", FAIL, reason="not delivered yet")
     (fault,) = rule_faults([rule], choose_modes([rule], METADATA, MONTHS))
     assert (fault.condition, fault.key_path) == ("rules/partition-fails", "bootstrap.rules[0]")
@@ -172,14 +172,14 @@ def test_rule_faults_of_a_failing_default_points_at_the_mode() -> None:
     assert conditions(rule, default=FAIL) == [("rules/partition-fails", "bootstrap.mode")]
 
 
-def test_rule_faults_of_one_failing_partition_carries_it() -> None:
+def test_rule_faults_of_one_failing_partition_names_it() -> None:
     """A fault of one partition has it as a place."""
     rule = a_rule(0, "month=2", FAIL)
     (fault,) = rule_faults([rule], choose_modes([rule], METADATA, MONTHS))
     assert fault.partition == "month=2"
 
 
-def test_rule_faults_without_any_partition_still_tells_the_idle_rule() -> None:
+def test_rule_faults_without_any_partition_still_reports_the_idle_rule() -> None:
     """No partition at all: the rule matches none of 0."""
     (fault,) = rule_faults([a_rule(0, "month=1", SKIP)], ())
     assert fault.remedy.startswith("Correct the rule")

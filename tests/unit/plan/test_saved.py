@@ -69,7 +69,7 @@ def test_check_fresh_of_the_same_state_returns(tmp_path: Path) -> None:
 def test_check_fresh_of_another_table_state_is_stale(
     tmp_path: Path, table: TableState, what: str | None
 ) -> None:
-    """What lies at the target counts; what is under way there is refused elsewhere."""
+    """The content of the target counts; a pending run there is refused elsewhere."""
     saved, plan = a_saved(tmp_path), a_plan(tmp_path)
     if what is None:
         check_fresh(saved, plan, table)
@@ -97,7 +97,7 @@ def test_check_fresh_of_another_spec_and_source_names_both(tmp_path: Path) -> No
 
 
 def test_check_fresh_with_a_run_to_resume_returns(tmp_path: Path) -> None:
-    """The plan was begun and killed: going on with it is what was approved."""
+    """The plan's run was killed: resuming it is what was approved."""
     saved = a_saved(tmp_path)
     pending = a_pending_run(spec_hash=a_spec(tmp_path).content_hash)
     check_fresh(saved, a_plan(tmp_path, flights_observation(pending=pending)), a_table())
@@ -113,13 +113,13 @@ def test_check_fresh_with_a_run_to_roll_back_that_was_not_shown_is_stale(tmp_pat
 
 
 def test_check_fresh_with_a_shown_run_rolled_back_already_returns(tmp_path: Path) -> None:
-    """What the plan would have removed is gone: all the better."""
+    """The files that the plan would remove are already removed."""
     pending = a_pending_run(spec_hash="other")
     saved = a_saved(tmp_path, flights_observation(pending=pending))
     check_fresh(saved, a_plan(tmp_path), a_table())
 
 
-def test_check_fresh_of_a_plan_that_was_carried_out_returns(tmp_path: Path) -> None:
+def test_check_fresh_of_an_executed_plan_returns(tmp_path: Path) -> None:
     """Running a saved plan twice is no error: the second time nothing is left to do."""
     saved = a_saved(tmp_path)
     spec = a_spec(tmp_path)
@@ -144,7 +144,7 @@ def test_check_fresh_of_a_plan_that_was_carried_out_returns(tmp_path: Path) -> N
     ],
 )
 def test_load_plan_of_another_file_is_refused(text: str, condition: str) -> None:
-    """A wrong file is told as such, with its name."""
+    """A wrong file is reported as such, with its name."""
     with pytest.raises(CorruptFileError) as caught:
         load_plan(text, file="plan.json")
     assert (caught.value.condition, caught.value.where.file) == (condition, "plan.json")

@@ -49,11 +49,11 @@ def test_number_text_of_a_large_number_has_thousands_apart() -> None:
     ],
 )
 def test_seconds_text_of_any_time_has_a_unit_that_suits(seconds: float, text: str) -> None:
-    """Costs are told in seconds, minutes or hours of one core."""
+    """Costs are shown in seconds, minutes or hours of one core."""
     assert seconds_text(seconds) == text
 
 
-def test_listing_of_many_names_tells_how_many_are_left_out() -> None:
+def test_listing_of_many_names_counts_the_omitted_ones() -> None:
     """A list in a message is bounded."""
     assert listing(("a", "b")) == "a, b"
     assert listing(tuple("abcdefg"), limit=5) == "a, b, c, d, e and 2 more"

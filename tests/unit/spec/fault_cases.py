@@ -37,7 +37,7 @@ CASES = [
     Case("yaml-syntax", "  name: nyc.flights\n", "  name: nyc➜: flights\n"),
     Case("yaml-syntax", "{month: int}\n", "{month: int\n"),
     Case("yaml-syntax", "  mode: metadata_only\n", "  mode: {➜\n\n"),
-    Case("yaml-tab", "  location:", "➜\tlocation:", "indent by spaces, two a level"),
+    Case("yaml-tab", "  location:", "➜\tlocation:", "indent with two spaces per level"),
     Case("yaml-alias", "nyc.flights", "➜*flights"),
     Case("yaml-anchor", "nyc.flights", "➜&name nyc.flights"),
     Case("yaml-anchor", "table:\n", "table: ➜&table\n"),

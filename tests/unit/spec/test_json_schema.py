@@ -129,7 +129,7 @@ def test_schema_refuses_what_it_can_see(case: Any, spec_text: str) -> None:
         ("version: 1\nvariables: {a: [1]}\n", False),
     ],
 )
-def test_project_schema_tells_sound_from_faulty(text: str, *, valid: bool) -> None:
+def test_project_schema_accepts_valid_and_rejects_faulty_files(text: str, *, valid: bool) -> None:
     """Defaults may leave fields of a section out, but what they say must be whole."""
     assert accepts(project_schema, data_of(text)) is valid
 

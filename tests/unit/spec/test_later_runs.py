@@ -106,7 +106,7 @@ def test_schema_is_ddl_however_it_is_written(write_spec: Write, written: str, dd
         ("format: org.apache.spark.sql.avro, load: all", "all"),
     ],
 )
-def test_new_files_are_loaded_where_they_can_be_told(
+def test_new_files_are_loaded_if_they_can_be_identified(
     write_spec: Write, fields: str, load: str
 ) -> None:
     """Of files the new ones by default, of anything else everything."""
@@ -115,8 +115,8 @@ def test_new_files_are_loaded_where_they_can_be_told(
     assert source.load == load
 
 
-def test_source_may_be_the_bootstrap_path_or_lie_in_it(write_spec: Write, spec_text: str) -> None:
-    """Only the table has to lie apart."""
+def test_source_may_be_the_bootstrap_path_or_inside_it(write_spec: Write, spec_text: str) -> None:
+    """Only the table must not overlap."""
     for path in ("lake/raw/flights", "lake/raw/flights/new", "lake/raw"):
         spec = loaded(write_spec, f"{spec_text}source: {{path: {path}}}\n{INSERT}")
         assert spec.warnings == ()
@@ -219,7 +219,7 @@ def test_hash_covers_what_is_loaded_and_not_how_it_is_cut_into_files(
 
 
 def test_hash_depends_on_the_order_of_the_schema_and_not_on_its_spelling(write_spec: Write) -> None:
-    """Columns of a file without names are told by their place."""
+    """Columns of a file without a header are identified by position."""
     schemas = ("'a INT, b INT'", "{a: INT, b: INT}", "{b: INT, a: INT}")
     hashes = [
         loaded(write_spec, f"{TABLE}{KEY}source: {{path: a, schema: {s}}}\n{INSERT}").content_hash

@@ -134,7 +134,7 @@ def test_file_that_is_not_plain_utf8_is_refused(
 
 
 def test_file_that_cannot_be_read_is_a_spec_error(tmp_path: Path) -> None:
-    """A missing file and a folder are told by name."""
+    """A missing file and a folder are reported by name."""
     for path in (tmp_path / "none.pipeline.yml", tmp_path):
         with pytest.raises(SpecError) as caught:
             load_spec(path)
@@ -142,7 +142,7 @@ def test_file_that_cannot_be_read_is_a_spec_error(tmp_path: Path) -> None:
         assert caught.value.where.file == str(path)
 
 
-def test_hash_tells_content_from_spelling(write_spec: Write, spec_text: str) -> None:
+def test_hash_depends_on_content_and_not_on_spelling(write_spec: Write, spec_text: str) -> None:
     """Comments, order, quotes and defaults written out do not matter; values and Spark's do."""
     same = "\n".join(
         (
@@ -215,7 +215,7 @@ def test_no_path_means_the_current_folder(tmp_path: Path, monkeypatch: pytest.Mo
     assert find_specs([]) == (Path("a.pipeline.yml"),)
 
 
-def test_paths_that_are_not_there_are_told_at_once(tmp_path: Path) -> None:
+def test_missing_paths_are_reported_at_once(tmp_path: Path) -> None:
     """Each missing file is a finding with the name that is nearly the same."""
     (tmp_path / "flights.pipeline.yml").touch()
     with pytest.raises(SpecError) as caught:
@@ -288,7 +288,7 @@ def test_link_to_a_folder_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_shipped_specs_load() -> None:
-    """Each spec in `pipelines/` is sound as it stands."""
+    """Each spec in `pipelines/` is valid."""
     paths = find_specs([Path("pipelines")])
     assert Path("pipelines/flights.pipeline.yml") in paths
     for path in paths:

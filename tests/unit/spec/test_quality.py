@@ -115,7 +115,7 @@ def test_faults_in_profiles_are_shown_in_the_project_file(write_spec: Write) -> 
     ]
 
 
-def test_fault_of_a_profile_is_told_once_for_all_specs(
+def test_fault_of_a_profile_is_reported_once_for_all_specs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """However many specs are validated together, it is one fault of one file."""
@@ -130,7 +130,7 @@ def test_fault_of_a_profile_is_told_once_for_all_specs(
 
 
 def test_profiles_may_not_share_the_name_of_a_check(write_spec: Write) -> None:
-    """With another profile it is told where the second is named, else at the name."""
+    """A clash of profiles is reported where the second is named, otherwise at the name."""
     project = (
         "version: 1\nprofiles:\n"
         "  one: [{name: a, expect: x}, {name: A, expect: x}]\n"
@@ -172,7 +172,7 @@ def test_profiles_in_a_spec_are_refused(write_spec: Write) -> None:
     ]
 
 
-def test_columns_may_lie_in_a_file_of_their_own(write_spec: Write, tmp_path: Path) -> None:
+def test_columns_may_be_in_a_separate_file(write_spec: Write, tmp_path: Path) -> None:
     """Its path starts at the spec's folder, may hold references, and lead elsewhere."""
     folder = tmp_path.parent / f"{tmp_path.name}-schemas"
     folder.mkdir()
@@ -213,7 +213,7 @@ def test_fault_in_a_file_of_columns_is_shown_there(
 def test_file_of_columns_without_a_mapping_is_refused(
     write_spec: Write, tmp_path: Path, content: str
 ) -> None:
-    """It is told where the file is named."""
+    """It is reported where the file is named."""
     (tmp_path / "a.columns.yml").write_text(content)
     found = faults(write_spec(TABLE + "  columns: a.columns.yml\n" + LOADS))
     assert found == [("columns-file", "x.pipeline.yml", 8, 12)]
@@ -222,7 +222,7 @@ def test_file_of_columns_without_a_mapping_is_refused(
 def test_link_of_the_right_name_to_another_file_is_not_read(
     write_spec: Write, tmp_path: Path
 ) -> None:
-    """A spec cannot have a file of the machine shown by a link that lies beside it."""
+    """A spec cannot expose a file of the machine through a link beside it."""
     (tmp_path / "secret.txt").write_text("root: x\n")
     (tmp_path / "a.columns.yml").symlink_to("secret.txt")
     found = faults(write_spec(TABLE + "  columns: a.columns.yml\n" + LOADS))
@@ -264,7 +264,7 @@ def test_faults_against_the_contract_come_with_the_word_at_fault(write_spec: Wri
     ]
 
 
-def test_text_that_stands_otherwise_in_the_file_is_underlined_whole(write_spec: Write) -> None:
+def test_text_spelled_differently_in_the_file_is_underlined_whole(write_spec: Write) -> None:
     """A reference or an escape moves every place behind it."""
     text = (
         "quality:\n  checks:\n"

@@ -163,7 +163,7 @@ def test_list_in_the_place_of_a_word_hides_no_other_fault(
 
 
 def test_many_faults_come_at_once_sorted_by_line(write_spec: Write, spec_text: str) -> None:
-    """Faults of YAML, references, fields and relations are told in one go, from top to bottom."""
+    """Faults of YAML, references, fields and relations are reported at once, from top to bottom."""
     text = spec_text
     for old, new in (
         ("version: 1", "version: 2"),
@@ -193,7 +193,7 @@ def test_many_faults_come_at_once_sorted_by_line(write_spec: Write, spec_text: s
 
 
 def test_duplicate_key_names_both_lines(write_spec: Write, spec_text: str) -> None:
-    """The finding stands at the second key and names the line of the first."""
+    """The finding is at the second key and names the line of the first."""
     (finding,) = faults(write_spec(spec_text + "  mode: skip\n"))
     assert finding.where.line == 14
     assert "line 13" in finding.message

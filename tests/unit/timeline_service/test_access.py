@@ -1,4 +1,4 @@
-"""Who is let in: hosts that are this machine, spelled as RFC 9110 has them, and the token."""
+"""Access control: hosts that are this machine, spelled as in RFC 9110, and the token."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_host_of_this_machine_is_let_in(host: str) -> None:
 
 @pytest.mark.parametrize("host", BAD)
 def test_host_that_is_not_this_machine_alone_is_refused(host: str) -> None:
-    """All of the header counts, so nothing may stand before or behind the name."""
+    """The whole header is compared, so nothing may precede or follow the name."""
     access = Access(auth=ServiceAuth.LOOPBACK, hosts=OWN)
     with pytest.raises(RequestRefusedError) as caught:
         access.check({b"host": host.encode()})

@@ -1,7 +1,7 @@
-"""What a service answers over sockets is what its view answers here, to every kind of question.
+"""A service's responses over HTTP equal its view's answers, for every kind of query.
 
-That the view is right, its own model test tells; here the way over HTTP is compared with none: our
-batches by the slices that they become, Apache Hudi's routes by their bytes.
+The view has its own model test. Here responses are compared with direct calls: our batches by
+their slices, Apache Hudi's routes by their bytes.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ class ServedPlay(Play):
 
 
 def ask_all(line: Line, seeds: range) -> None:
-    """Let each table live, and compare what is told of it."""
+    """Run each table's history, and compare the responses."""
     for seed in seeds:
         play = ServedPlay(seed, Lab())
         try:

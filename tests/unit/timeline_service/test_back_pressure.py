@@ -22,14 +22,14 @@ PLAIN = b"GET /v1/hoodie/view/slices/partition/latest/?%b HTTP/1.1\r\nhost: loca
 
 @pytest.fixture
 def scene() -> Iterator[ServedScene]:
-    """A service for all who are on this machine; its partitions are too large for the short way."""
+    """A loopback service without a token; its partitions are too large for the fast path."""
     with ServedScene(a_table(groups=300)) as found:
         found.hudi("slices/partition/latest/", partition="p=1")
         yield found
 
 
 def query(scene: ServedScene, **more: str) -> bytes:
-    """Return what a look-up says; its answer is kept where it tells a timeline's hash."""
+    """Return a look-up's query; with a timeline hash its response is cached."""
     said = {**scene.claims(), "partition": "p%3D1", **more}
     return "&".join(f"{name}={value}" for name, value in said.items()).encode()
 
@@ -144,7 +144,7 @@ def test_body_without_a_token_is_answered_before_it_came() -> None:
         assert caller.recv(65_536) == b""
 
 
-def test_answers_that_nobody_takes_are_bounded_by_closing_the_oldest() -> None:
+def test_unread_responses_are_bounded_by_closing_the_oldest() -> None:
     """The caller that asked last is served."""
     storage = a_table(groups=2_000)
     limits = Limits(unsent_bytes=2 << 20)
@@ -169,7 +169,7 @@ def test_caller_that_takes_nothing_for_long_is_closed() -> None:
 
 
 def test_bodies_that_do_not_end_are_bounded_together() -> None:
-    """Who sends one more is told so; look-ups are answered."""
+    """One more body is refused; look-ups are answered."""
     limits = Limits(received_bytes=1 << 20, body_seconds=5)
     head = b"POST /v1/lakestrap/tables/x/select HTTP/1.1\r\nhost: localhost\r\n"
     body = head + b"content-length: 900000\r\n\r\n" + b"x" * 800_000

@@ -1,4 +1,4 @@
-"""Markers that writers send one by one: durable when told, each told once, in few files."""
+"""Markers that writers send one by one: durable when acknowledged, new once, in few files."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def storage() -> Iterator[MemoryStorage]:
 
 @dataclass
 class Meddled(FaultStorage):
-    """Has the folder deleted by somebody else just before the type file is looked at.
+    """A storage whose folder is deleted just before the type file is read.
 
     Attributes:
-        looks_left: at it, that one included; 0 for never.
+        looks_left: reads until then, inclusive; 0 for never.
     """
 
     looks_left: int = 0
@@ -65,7 +65,9 @@ class Meddled(FaultStorage):
         return super().stat(path)
 
 
-def test_marker_is_on_disk_when_it_is_told_and_told_to_be_new_once(storage: MemoryStorage) -> None:
+def test_marker_is_on_disk_when_acknowledged_and_reported_as_new_once(
+    storage: MemoryStorage,
+) -> None:
     """Also by another service of the same table."""
     markers = KeptMarkers(storage, INSTANT)
     assert not markers.is_there()
@@ -139,8 +141,8 @@ def test_many_markers_are_kept_in_few_files(storage: MemoryStorage) -> None:
     assert markers.names() == sorted(map(marker, range(200)))
 
 
-def test_folder_that_somebody_else_deleted_is_not_taken_for_known(storage: MemoryStorage) -> None:
-    """A rollback of another process; else the marker would be told to be there, and be nowhere."""
+def test_folder_that_another_process_deleted_is_not_cached(storage: MemoryStorage) -> None:
+    """After a rollback by another process, a marker must not be acknowledged from the cache."""
     markers = KeptMarkers(storage, INSTANT)
     markers.create(marker(1))
     storage.delete(FOLDER)
@@ -165,7 +167,7 @@ def test_folder_that_is_deleted_while_a_batch_is_made_is_not_taken_for_known(
     assert on_disk(storage) == {marker(1), marker(2)}
 
 
-def test_deletion_takes_the_folder_and_what_lay_ready_for_it(storage: MemoryStorage) -> None:
+def test_deletion_removes_the_folder_and_its_pending_files(storage: MemoryStorage) -> None:
     """True where there was one; nothing of ours stays behind."""
     markers = KeptMarkers(storage, INSTANT)
     assert markers.delete() is False
@@ -177,7 +179,7 @@ def test_deletion_takes_the_folder_and_what_lay_ready_for_it(storage: MemoryStor
 
 
 @pytest.mark.parametrize("step", range(1, 7))
-def test_marker_that_cannot_be_written_is_told_and_can_be_sent_again(
+def test_marker_that_cannot_be_written_is_reported_and_can_be_sent_again(
     storage: MemoryStorage, step: int
 ) -> None:
     """At whatever step it fails: two files are made, filled and moved."""
@@ -189,7 +191,7 @@ def test_marker_that_cannot_be_written_is_told_and_can_be_sent_again(
     assert on_disk(storage) == {marker(1)}
 
 
-def test_merge_that_fails_loses_nothing_and_fails_nobody(
+def test_merge_that_fails_loses_nothing_and_fails_no_caller(
     storage: MemoryStorage, caplog: pytest.LogCaptureFixture
 ) -> None:
     """At whatever step; all markers are there, in more files."""
@@ -204,12 +206,14 @@ def test_merge_that_fails_loses_nothing_and_fails_nobody(
         storage.delete(FOLDER)
         caplog.clear()
         send(KeptMarkers(FaultStorage(storage, fail_at=step), INSTANT), 32)
-        assert "are not merged" in caplog.text
+        assert "were not merged" in caplog.text
         assert on_disk(storage) == set(map(marker, range(32)))
 
 
-def test_service_that_is_killed_at_any_step_leaves_what_it_told(storage: MemoryStorage) -> None:
-    """Every marker that was told is found, and no half of one."""
+def test_service_that_is_killed_at_any_step_leaves_acknowledged_markers(
+    storage: MemoryStorage,
+) -> None:
+    """Every acknowledged marker is found, and no partial one."""
     counted = FaultStorage(storage)
     send(KeptMarkers(counted, INSTANT), 32)
     for step in range(1, counted.steps + 1):
@@ -229,7 +233,7 @@ def send(markers: KeptMarkers, many: int) -> None:
 
 
 def send_until_killed(markers: KeptMarkers, many: int) -> list[str]:
-    """Send markers; return those that were told."""
+    """Send markers; return the acknowledged ones."""
     told: list[str] = []
     with suppress(Killed):
         for number in range(many):
@@ -249,7 +253,7 @@ class Model(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1), number=st.integers(0, 9), times=st.sampled_from([1, 1, 40]))
     def create(self, which: int, number: int, times: int) -> None:
-        """One or many; a service that did not see another's may tell one to be new again."""
+        """Create one or many; a service that has not seen another's may report one as new again."""
         for each in range(number, number + times):
             told = self.services[which].create(marker(each))
             assert told or marker(each) in self.expected
@@ -269,7 +273,7 @@ class Model(RuleBasedStateMachine):
 
     @invariant()
     def same(self) -> None:
-        """Both tell what is on disk, and that is what was sent."""
+        """Both return the markers on disk, which are those that were sent."""
         assert [each.names() for each in self.services] == [sorted(self.expected)] * 2
 
     def teardown(self) -> None:

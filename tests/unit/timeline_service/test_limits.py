@@ -80,7 +80,7 @@ def test_connection_that_says_nothing_is_closed(scene: ServedScene, caller: sock
 def test_headers_that_come_a_byte_at_a_time_are_cut_off(
     scene: ServedScene, caller: socket.socket
 ) -> None:
-    """However long the caller goes on; others are answered meanwhile."""
+    """However long the client continues; others are answered meanwhile."""
     begun = time.monotonic()
     with pytest.raises(OSError):  # noqa: PT011 - reset or broken pipe, as the system pleases
         drip(caller, b"GET /v1/hoodie/view/slices/all?partition=p HTTP/1.1\r\nhost: localhost" * 9)
@@ -102,7 +102,7 @@ def test_second_request_of_a_connection_has_its_time_too(
     served(scene)
 
 
-def test_body_that_does_not_come_is_told_and_given_up(
+def test_body_that_does_not_arrive_times_out_with_a_response(
     scene: ServedScene, caller: socket.socket
 ) -> None:
     """With 408."""
@@ -123,7 +123,7 @@ def test_body_that_is_too_long_is_refused(scene: ServedScene) -> None:
 
 
 def test_length_that_is_no_number_is_refused(scene: ServedScene, caller: socket.socket) -> None:
-    """It takes nobody down."""
+    """No other request is affected."""
     caller.sendall(b"POST " + TARGET + b" HTTP/1.1\r\nhost: a\r\ncontent-length: x\r\n\r\n")
     assert until_closed(caller).startswith(b"HTTP/1.1 4")
     served(scene)
@@ -177,7 +177,7 @@ def test_headers_have_the_same_limits_on_every_way(
 def test_request_with_two_meanings_is_refused_and_what_follows_is_not_read(
     scene: ServedScene, caller: socket.socket, data: bytes
 ) -> None:
-    """A request that is hidden in another's body is answered to nobody."""
+    """A request hidden in another's body is never answered."""
     caller.sendall(data + b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")
     told = until_closed(caller)
     assert told.startswith(b"HTTP/1.1 4")
@@ -237,7 +237,7 @@ _SENT = st.lists(st.tuples(st.integers(0, len(_REQUEST) - 1), _PIECES), max_size
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(puts=_SENT)
-def test_any_bytes_are_answered_or_refused_and_fault_nobody(
+def test_any_bytes_are_answered_or_refused_and_harm_no_caller(
     scene: ServedScene, caplog: pytest.LogCaptureFixture, puts: list[tuple[int, bytes]]
 ) -> None:
     """No answer says that the service failed, and nothing is logged."""
@@ -255,7 +255,7 @@ def test_any_bytes_are_answered_or_refused_and_fault_nobody(
 def test_connection_beyond_the_limit_takes_the_place_of_the_one_that_said_nothing_longest(
     scene: ServedScene,
 ) -> None:
-    """So whoever opens many and is silent keeps nobody out."""
+    """So a client with many silent connections blocks no other."""
     with some_callers(scene) as callers:
         asked(callers[0])
         served(scene)
@@ -315,7 +315,7 @@ def asked(caller: socket.socket) -> None:
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     ],
 )
-def test_odd_request_is_refused_and_harms_nobody(
+def test_odd_request_is_refused_and_harms_no_other(
     data: bytes, scene: ServedScene, caller: socket.socket
 ) -> None:
     """None of them is answered with a table."""

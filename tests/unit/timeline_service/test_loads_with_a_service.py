@@ -127,7 +127,7 @@ def test_loads_of_a_service_that_does_not_follow_the_timeline_make_the_same_tabl
 def test_loads_with_a_faulty_service_make_the_same_table(
     fault: str, lake: Lake, views: EmbeddedViews, expected: list[tuple[Any, ...]]
 ) -> None:
-    """Tasks list by themselves, which is counted and told."""
+    """Tasks list partitions themselves, which is counted and reported."""
     told: list[Event] = []
     with faulty_server(fault) as server:
         loads(lake, Misled(views, server), told.append)
@@ -175,7 +175,7 @@ def drip(callers: list[socket.socket], over: threading.Event) -> None:
 def test_loads_with_a_dead_service_make_the_same_table(
     lake: Lake, views: EmbeddedViews, expected: list[tuple[Any, ...]]
 ) -> None:
-    """Nobody listens on the port any more."""
+    """Nothing listens on the port any more."""
     told: list[Event] = []
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]

@@ -103,7 +103,7 @@ def untouched(scene: ServedScene) -> bool:
     return not any("/." in entry.path for entry in scene.storage.list(".hoodie"))
 
 
-def test_markers_are_kept_told_by_kind_and_deleted(scene: ServedScene) -> None:
+def test_markers_are_stored_listed_by_kind_and_deleted(scene: ServedScene) -> None:
     """In files that Apache Hudi reads, too."""
     assert ask(scene, "GET", "dir/exists").value is False
     assert ask(scene, "GET", "all").value == []
@@ -151,7 +151,7 @@ def test_folder_that_is_none_of_markers_is_refused(scene: ServedScene, route: st
 
 
 def test_table_that_is_not_served_is_unknown(scene: ServedScene) -> None:
-    """Whatever lies there."""
+    """Whatever exists there."""
     for path in ("/etc", "{table}/../x", "{table}/.hoodie/metadata", "file:/etc"):
         spelled = f"{path.format(table=scene.storage.location)}/.hoodie/.temp/1"
         told = ask(scene, "POST", "create", markerdirpath=spelled, markername=BASE)
@@ -263,7 +263,7 @@ def test_token_is_needed_for_markers() -> None:
         assert untouched(scene)
 
 
-def test_markers_of_more_instants_than_are_remembered_are_told_from_disk(
+def test_markers_of_more_instants_than_are_cached_are_read_from_disk(
     scene: ServedScene,
 ) -> None:
     """Memory is bounded; what was sent is not forgotten."""

@@ -225,7 +225,7 @@ def test_look_up_answers_each_group_in_the_order_of_the_question(scene: ServedSc
     assert told.value == [record, None, record, None]
 
 
-def test_caller_that_knows_more_makes_the_view_go_on(scene: ServedScene) -> None:
+def test_caller_with_a_newer_timeline_makes_the_view_sync(scene: ServedScene) -> None:
     """One look at the timeline, no listing; a caller that is behind costs a look once."""
     assert len(scene.hudi("slices/partition/latest/", partition="p=1").value) == 3
     old = scene.claims()
@@ -262,7 +262,7 @@ def test_caller_without_a_hash_gets_the_whole_table_as_it_is_now(scene: ServedSc
 
 
 def test_every_answer_says_of_which_table_process_and_timeline_it_is(scene: ServedScene) -> None:
-    """So a client can tell an old driver, or another table, from the right one."""
+    """So a client can distinguish an old driver, or another table, from the right one."""
     said = scene.hudi("slices/partition/latest/", partition="p=1").headers
     assert said["x-lakestrap-table"] == scene.table.id
     assert said["x-lakestrap-driver"] == scene.tables.driver
@@ -270,7 +270,7 @@ def test_every_answer_says_of_which_table_process_and_timeline_it_is(scene: Serv
     assert said["x-lakestrap-timeline"] == scene.claims()["timelinehash"]
 
 
-def test_damaged_timeline_is_told_as_an_error_and_the_view_stays(scene: ServedScene) -> None:
+def test_damaged_timeline_is_an_error_and_the_view_is_kept(scene: ServedScene) -> None:
     """A commit that cannot be read is no reason to answer wrongly."""
     scene.hudi("slices/partition/latest/", partition="p=1")
     path = f".hoodie/{SECOND}.replacecommit"
@@ -283,8 +283,8 @@ def test_damaged_timeline_is_told_as_an_error_and_the_view_stays(scene: ServedSc
     assert len(scene.view.select(query)) == 3
 
 
-def test_token_is_needed_on_every_route_that_tells_of_tables() -> None:
-    """By header alone; health is open, since it tells nothing."""
+def test_token_is_required_on_every_table_route() -> None:
+    """Only by header; health is open, since it exposes nothing."""
     with ServedScene(auth=ServiceAuth.TOKEN) as scene:
         token = scene.access.token
         right = {"authorization": f"Bearer {token}"}
@@ -301,7 +301,7 @@ def test_token_is_needed_on_every_route_that_tells_of_tables() -> None:
 
 @pytest.mark.parametrize("auth", list(ServiceAuth))
 def test_request_for_another_host_name_is_refused(auth: ServiceAuth) -> None:
-    """A page of another site may have told a browser that its name is this machine's."""
+    """A page of another site may have rebound its name to this machine."""
     with ServedScene(auth=auth) as scene:
         headers = {"authorization": f"Bearer {scene.access.token}", "host": "evil.example"}
         claims = "&".join(f"{k}={v}" for k, v in scene.claims().items())
@@ -311,7 +311,7 @@ def test_request_for_another_host_name_is_refused(auth: ServiceAuth) -> None:
 
 
 def test_service_without_a_token_listens_on_loopback_alone() -> None:
-    """Whoever reaches another address could ask."""
+    """Other machines could reach any other address."""
     service = Service(Tables(), Access(auth=ServiceAuth.LOOPBACK))
     with pytest.raises(PlanError) as caught:
         EmbeddedServer(service, host="0.0.0.0")  # noqa: S104 - it is refused
@@ -319,8 +319,8 @@ def test_service_without_a_token_listens_on_loopback_alone() -> None:
     assert not is_loopback("0.0.0.0")  # noqa: S104
 
 
-def test_port_that_is_taken_is_told(scene: ServedScene) -> None:
-    """With what to do; the service that has it goes on."""
+def test_port_that_is_taken_is_reported(scene: ServedScene) -> None:
+    """With a remedy; the service on the port continues."""
     with pytest.raises(PlanError) as caught:
         EmbeddedServer(scene.service, port=scene.server.port)
     assert caught.value.condition == "timeline-service/address"

@@ -19,7 +19,7 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", list(ViewStore))
 def test_store_is_of_its_kind_and_one_views_alone(kind: ViewStore) -> None:
-    """What one is told another does not know."""
+    """Stores do not share data."""
     first, second = (store_of(kind, 16 << 20) for _ in range(2))
     try:
         assert isinstance(first, KINDS[kind])

@@ -1,1 +1,1 @@
-"""Where a view keeps the records of file groups."""
+"""Stores in which a view keeps the records of file groups."""

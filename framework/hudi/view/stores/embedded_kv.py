@@ -1,8 +1,8 @@
-"""Everything in RocksDB: an ordered map in files, with caches within a bound (RFC-03).
+"""A store in RocksDB: an ordered map in files, with bounded caches (RFC-03).
 
-A record's key is `g<partition path>`, a zero byte and the file id, so a partition is one scan over
-a prefix; a loaded partition has a key `p<partition path>` of its own, so that one without groups is
-known too. It is a cache: without a write-ahead log, and made anew where files are left over.
+A record's key is `g<partition path>`, a zero byte and the file id, so a partition is one prefix
+scan. A loaded partition also has a key `p<partition path>`, so that one without groups is known
+too. It is a cache: it has no write-ahead log, and leftover files are discarded.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class EmbeddedKvStore:
     """Records in RocksDB.
 
     Args:
-        memory_bytes: bound of its caches and buffers; the process has the rest of it.
-        folder: for its files alone; it is removed with them.
+        memory_bytes: memory bound, of which caches and buffers take a share.
+        folder: for its files only; removed with them.
     """
 
     def __init__(self, memory_bytes: int, folder: str) -> None:
@@ -41,7 +41,7 @@ class EmbeddedKvStore:
         shutil.rmtree(self._path, ignore_errors=True)
         self._cache = Cache(int(memory_bytes * _CACHE_SHARE))
         self._db: Rdict | None = Rdict(str(self._path), _options(self._cache, memory_bytes))
-        unlogged: Any = RocksWriteOptions()  # its stubs take settings for methods
+        unlogged: Any = RocksWriteOptions()  # its stubs type settings as methods
         unlogged.disable_wal = True
         self._db.set_write_options(unlogged)
         self._unlogged = unlogged
@@ -54,14 +54,14 @@ class EmbeddedKvStore:
         return dict(self._scan(partition_path))
 
     def record(self, partition_path: str, file_id: str) -> bytes | None:
-        """Return one record, by one look-up."""
+        """Return one record, by one lookup."""
         if partition_path not in self._loaded:
             return None
         found: bytes | None = self._open.get(_prefix(partition_path) + file_id.encode())
         return found
 
     def is_loaded(self, partition_path: str) -> bool:
-        """Return whether a partition is there."""
+        """Return whether a partition is loaded."""
         return partition_path in self._loaded
 
     def loaded(self) -> Iterator[str]:
@@ -80,7 +80,7 @@ class EmbeddedKvStore:
         self._loaded[partition_path] = len(records)
 
     def change(self, partition_path: str, changed: Mapping[str, bytes | None]) -> None:
-        """Set records of a loaded partition, by one batch."""
+        """Update records of a loaded partition, by one batch."""
         count = self._loaded.get(partition_path)
         if count is None:
             return
@@ -98,7 +98,7 @@ class EmbeddedKvStore:
         self._loaded[partition_path] = count
 
     def drop(self, partition_path: str) -> None:
-        """Forget a partition."""
+        """Drop a partition."""
         if self._loaded.pop(partition_path, None) is None:
             return
         prefix = _prefix(partition_path)
@@ -108,12 +108,12 @@ class EmbeddedKvStore:
         self._open.write(batch, self._unlogged)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Drop all partitions."""
         for path in tuple(self._loaded):
             self.drop(path)
 
     def usage(self) -> StoreUsage:
-        """Return how large the store is."""
+        """Return the size of the store."""
         files = self._path.rglob("*") if self._path.exists() else ()
         return StoreUsage(
             partitions=len(self._loaded),
@@ -144,24 +144,24 @@ class EmbeddedKvStore:
 
     @property
     def _open(self) -> Rdict:
-        """The database, which must not have been closed."""
+        """The open database; raises if it is closed."""
         if self._db is None:
             raise ValueError("the store is closed")
         return self._db
 
 
 def _prefix(partition_path: str) -> bytes:
-    """Return what the keys of a partition's records begin with; paths hold no zero byte."""
+    """Return the key prefix of a partition's records; paths contain no zero byte."""
     return b"g" + partition_path.encode() + b"\x00"
 
 
 def _marker(partition_path: str) -> bytes:
-    """Return the key that says that a partition is loaded."""
+    """Return the key that marks a partition as loaded."""
     return b"p" + partition_path.encode()
 
 
 def _options(cache: Cache, memory_bytes: int) -> Options:
-    """Return how RocksDB works within the bound."""
+    """Return RocksDB's settings for the memory bound."""
     options = Options(raw_mode=True)
     options.create_if_missing(True)
     options.set_write_buffer_size(int(memory_bytes * _WRITE_SHARE))

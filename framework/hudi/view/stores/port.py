@@ -1,9 +1,9 @@
-"""Where a view keeps its groups: a map of maps, partition path to file id to record (RFC-03).
+"""Store of a view's groups: a map of maps, partition path to file id to record (RFC-03).
 
-All stores give the same answers; they differ in what they hold in memory, and in what is left when
-the process has ended. A store is used under its view's lock, by one thread at a time.
-`MemoryStore` is the fastest. With a bound it forgets the partition that was not used for longest,
-which is listed again when it is asked for: memory is bought with listings.
+All stores return the same records; they differ in what they hold in memory, and in what remains
+after the process ends. A store is used under its view's lock, by one thread at a time.
+`MemoryStore` is the fastest. With a bound it evicts the least recently used partition, which is
+listed again on its next use: it trades listings for memory.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ __all__ = ["RECORD_OVERHEAD", "GroupStore", "MemoryStore", "StoreUsage", "cost_o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreUsage:
-    """How large a store is.
+    """The size of a store.
 
     Attributes:
-        partitions: how many are loaded.
-        groups: in them.
-        memory_bytes: held by the process, by the store's own reckoning.
-        disk_bytes: in its files; 0 where it has none.
-        evicted: partitions that left memory so far, to disk or for good.
+        partitions: number of loaded partitions.
+        groups: number of their groups.
+        memory_bytes: memory held by the process, by the store's own estimate.
+        disk_bytes: size of its files; 0 if it has none.
+        evicted: partitions evicted from memory so far, to disk or entirely.
     """
 
     partitions: int
@@ -38,19 +38,19 @@ class StoreUsage:
 class GroupStore(Protocol):
     """Records of file groups (`encode_group`) by partition path and file id.
 
-    A partition is *loaded* where the store has all its groups, if only none; a store may forget
-    one at any time, which is why every look-up may find nothing.
+    A partition is *loaded* if the store has all its groups, which may be none. A store may evict
+    one at any time, so every lookup may return None.
     """
 
     def records(self, partition_path: str) -> Mapping[str, bytes] | None:
-        """Return a partition's records by file id, in no set order; None where it is not loaded.
+        """Return a partition's records by file id, in any order; None if it is not loaded.
 
-        The mapping is not to be changed, and is valid until the store is.
+        The mapping is read-only and valid until the store changes.
         """
         ...
 
     def record(self, partition_path: str, file_id: str) -> bytes | None:
-        """Return one record; None where there is none, loaded or not."""
+        """Return one record; None if there is none or the partition is not loaded."""
         ...
 
     def is_loaded(self, partition_path: str) -> bool:
@@ -58,50 +58,50 @@ class GroupStore(Protocol):
         ...
 
     def loaded(self) -> Iterator[str]:
-        """Yield the loaded partitions, in no set order; the store is not to be used meanwhile."""
+        """Yield the loaded partitions, in any order; do not use the store meanwhile."""
         ...
 
     def put(self, partition_path: str, records: Mapping[str, bytes]) -> None:
-        """Load a partition, in place of what was known of it."""
+        """Load a partition, replacing its records."""
         ...
 
     def change(self, partition_path: str, changed: Mapping[str, bytes | None]) -> None:
-        """Set records of a loaded partition; None takes one away. One not loaded stays so."""
+        """Update records of a partition; None deletes one. Ignored if it is not loaded."""
         ...
 
     def drop(self, partition_path: str) -> None:
-        """Forget a partition."""
+        """Drop a partition."""
         ...
 
     def clear(self) -> None:
-        """Forget all."""
+        """Drop all partitions."""
         ...
 
     def usage(self) -> StoreUsage:
-        """Return how large the store is."""
+        """Return the size of the store."""
         ...
 
     def close(self) -> None:
-        """Let go of files; nothing may be asked afterwards. Closing again does nothing."""
+        """Release files; the store is unusable afterwards. Closing twice is allowed."""
         ...
 
 
 RECORD_OVERHEAD: Final = 250
-"""Bytes that CPython takes for a key, a value and their place in a map, beside the record."""
+"""Bytes that CPython uses for a key, a value and their map entry, besides the record."""
 _PARTITION_OVERHEAD: Final = 500
 
 
 def cost_of(records: Mapping[str, bytes]) -> int:
-    """Return about how many bytes a partition's records take in memory."""
+    """Return the approximate bytes of a partition's records in memory."""
     return _PARTITION_OVERHEAD + sum(map(len, records.values())) + RECORD_OVERHEAD * len(records)
 
 
 class MemoryStore:
-    """Records in maps.
+    """A store in dictionaries.
 
     Args:
-        memory_bytes: bound of what is kept, None for none. The partition that was asked for last is
-            kept even where it alone is larger.
+        memory_bytes: bound of the records, None for unlimited. The last used partition is kept even
+            if it alone is larger.
     """
 
     def __init__(self, memory_bytes: int | None = None) -> None:
@@ -113,7 +113,7 @@ class MemoryStore:
         self._evicted = 0
 
     def records(self, partition_path: str) -> Mapping[str, bytes] | None:
-        """Return a partition's records, None where it is not loaded."""
+        """Return a partition's records, None if it is not loaded."""
         found = self._parts.get(partition_path)
         if found is not None and self._bound is not None:
             self._parts.move_to_end(partition_path)
@@ -122,12 +122,12 @@ class MemoryStore:
     def record(self, partition_path: str, file_id: str) -> bytes | None:
         """Return one record."""
         if self._bound is not None:
-            self.records(partition_path)  # it was asked for last
+            self.records(partition_path)  # marks it as last used
         found = self._parts.get(partition_path)
         return None if found is None else found.get(file_id)
 
     def is_loaded(self, partition_path: str) -> bool:
-        """Return whether a partition is there."""
+        """Return whether a partition is loaded."""
         return partition_path in self._parts
 
     def loaded(self) -> Iterator[str]:
@@ -135,14 +135,14 @@ class MemoryStore:
         yield from self._parts
 
     def put(self, partition_path: str, records: Mapping[str, bytes]) -> None:
-        """Load a partition; others may be forgotten for it."""
+        """Load a partition; this may evict others."""
         self.drop(partition_path)
         self._parts[partition_path] = dict(records)
         self._count(partition_path, cost_of(records), len(records))
         self._evict()
 
     def change(self, partition_path: str, changed: Mapping[str, bytes | None]) -> None:
-        """Set records of a loaded partition."""
+        """Update records of a loaded partition."""
         before = self._parts.get(partition_path)
         if before is None:
             return
@@ -150,19 +150,19 @@ class MemoryStore:
         self.put(partition_path, {id_: each for id_, each in after.items() if each is not None})
 
     def drop(self, partition_path: str) -> None:
-        """Forget a partition."""
+        """Drop a partition."""
         found = self._parts.pop(partition_path, None)
         if found is not None:
             self._bytes -= self._costs.pop(partition_path)
             self._groups -= len(found)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Drop all partitions."""
         for path in tuple(self._parts):
             self.drop(path)
 
     def usage(self) -> StoreUsage:
-        """Return how large the store is."""
+        """Return the size of the store."""
         return StoreUsage(
             partitions=len(self._parts),
             groups=self._groups,
@@ -171,16 +171,16 @@ class MemoryStore:
         )
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no files are open."""
 
     def _count(self, partition_path: str, cost: int, groups: int) -> None:
-        """Reckon a partition in."""
+        """Add a partition to the totals."""
         self._costs[partition_path] = cost
         self._bytes += cost
         self._groups += groups
 
     def _evict(self) -> None:
-        """Forget what was not asked for longest, until the rest is within the bound."""
+        """Evict the least recently used partitions until the rest is within the bound."""
         while self._bound is not None and self._bytes > self._bound and len(self._parts) > 1:
             self.drop(next(iter(self._parts)))
             self._evicted += 1

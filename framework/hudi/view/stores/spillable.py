@@ -1,8 +1,8 @@
-"""Everything in one SQLite file, the partitions that were asked for last also in memory (RFC-03).
+"""A store in one SQLite file, with the most recently used partitions also in memory (RFC-03).
 
-The file has every record, so what leaves memory need not be written then, and a single record of a
-partition that is not in memory is one look-up by its key. It is a cache: nothing is synced to disk,
-and a file that is left over is made anew.
+The file has every record, so an eviction writes nothing, and a single record of a partition that is
+not in memory is one lookup by key. It is a cache: nothing is synced to disk, and a leftover file is
+discarded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["SpillableStore"]
 
 _FILE: Final = "view.sqlite"
 _IN_MEMORY: Final = 0.5
-"""Share of the bound for partitions in memory; the process and its answers have the rest."""
+"""Share of the bound for partitions in memory; the process and its answers use the rest."""
 _PAGES: Final = 0.0625
 """Share of the bound for SQLite's pages."""
 _LEAST_PAGES_KIB: Final = 512
@@ -35,11 +35,11 @@ _SETTINGS: Final = ("journal_mode = OFF", "synchronous = OFF", "locking_mode = E
 
 
 class SpillableStore:
-    """Records in a file, some of them also in memory.
+    """A store in a file, partly cached in memory.
 
     Args:
-        memory_bytes: bound of what is held in memory, pages of the file included.
-        folder: for the file alone; it is removed with it.
+        memory_bytes: memory bound, including pages of the file.
+        folder: for the file only; removed with it.
     """
 
     def __init__(self, memory_bytes: int, folder: str) -> None:
@@ -57,7 +57,7 @@ class SpillableStore:
         self._groups = 0
 
     def records(self, partition_path: str) -> Mapping[str, bytes] | None:
-        """Return a partition's records; it is in memory from then on."""
+        """Return a partition's records and cache them in memory."""
         found = self._hot.records(partition_path)
         if found is not None:
             return found
@@ -70,7 +70,7 @@ class SpillableStore:
         return read
 
     def record(self, partition_path: str, file_id: str) -> bytes | None:
-        """Return one record; from the file alone where its partition is not in memory."""
+        """Return one record; read from the file if its partition is not in memory."""
         if self._hot.is_loaded(partition_path):
             return self._hot.record(partition_path, file_id)
         id_ = self._ids.get(partition_path)
@@ -103,7 +103,7 @@ class SpillableStore:
         self._hot.put(partition_path, records)
 
     def change(self, partition_path: str, changed: Mapping[str, bytes | None]) -> None:
-        """Set records of a loaded partition, in the file and in memory."""
+        """Update records of a loaded partition, in the file and in memory."""
         id_ = self._ids.get(partition_path)
         if id_ is None:
             return
@@ -120,7 +120,7 @@ class SpillableStore:
         self._hot.change(partition_path, changed)
 
     def drop(self, partition_path: str) -> None:
-        """Forget a partition."""
+        """Drop a partition."""
         id_ = self._ids.pop(partition_path, None)
         if id_ is None:
             return
@@ -130,7 +130,7 @@ class SpillableStore:
         self._hot.drop(partition_path)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Drop all partitions."""
         self._open.execute("DELETE FROM groups")
         self._open.execute("DELETE FROM partitions")
         self._ids.clear()
@@ -138,7 +138,7 @@ class SpillableStore:
         self._hot.clear()
 
     def usage(self) -> StoreUsage:
-        """Return how large the store is."""
+        """Return the size of the store."""
         hot = self._hot.usage()
         return StoreUsage(
             partitions=len(self._ids),
@@ -157,7 +157,7 @@ class SpillableStore:
 
     @property
     def _open(self) -> sqlite3.Connection:
-        """The file, which must not have been closed."""
+        """The open file; raises if it is closed."""
         if self._db is None:
             raise ValueError("the store is closed")
         return self._db

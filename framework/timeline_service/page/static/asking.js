@@ -1,4 +1,4 @@
-// Asking the service, with the token that the address or the form gave.
+// Requests to the service, with the token from the address or the form.
 
 const BASE = "/v1/lakestrap/page/";
 const NAME = "lakestrap.token";
@@ -6,7 +6,7 @@ const PATIENCE_MS = 30000;
 
 let token = stored();
 
-// An answer that is none; `kind` says whose move it is: token, missing, fault, silent.
+// A failed request; `kind` is its cause: token, missing, fault, silent.
 export class Refused extends Error {
   constructor(kind, message, condition = "") {
     super(message);
@@ -15,7 +15,7 @@ export class Refused extends Error {
   }
 }
 
-// Take the token out of the address, where it came with it, and out of sight.
+// Take the token from the address, if it has one, and remove it from sight.
 export function takeToken() {
   const found = /^#token=([\w.~-]+)$/.exec(location.hash);
   if (!found) return;
@@ -28,11 +28,11 @@ export function useToken(text) {
   try {
     sessionStorage.setItem(NAME, text);
   } catch {
-    // Kept for this page alone, where the browser keeps nothing.
+    // Without browser storage, the token is kept for this page only.
   }
 }
 
-// Whether there is a token that the service may have refused.
+// Whether there is a token that the service may have rejected.
 export function hasToken() {
   return token !== "";
 }
@@ -45,14 +45,14 @@ function stored() {
   }
 }
 
-// Return the answer to `path`; null where it is the one of the fingerprint `known`.
+// Return the response of `path`; null if it still has the fingerprint `known`.
 export async function ask(path, parameters = {}, known = "") {
   const query = new URLSearchParams({ ...parameters, ...(known ? { known } : {}) });
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
   const response = await fetched(`${BASE}${path}?${query}`, headers);
   const found = await body(response);
   if (response.ok) return found.same ? null : found;
-  const said = found?.error ?? `the service answered with status ${response.status}`;
+  const said = found?.error ?? `the service returned status ${response.status}`;
   if (response.status === 401) throw new Refused("token", said);
   if (response.status === 404) throw new Refused("missing", said);
   throw new Refused("fault", said, found?.condition);
@@ -73,6 +73,6 @@ async function body(response) {
     return await response.json();
   } catch (error) {
     if (!response.ok) return null;
-    throw new Refused("silent", `the answer broke off: ${error}`);
+    throw new Refused("silent", `the response was truncated: ${error}`);
   }
 }

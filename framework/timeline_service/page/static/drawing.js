@@ -1,8 +1,8 @@
-// Elements from values. Text only ever becomes a text node, so no value can become markup.
+// Builds elements from values. Text always becomes a text node, so no value can become markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-// Element, attributes (`on…` are listeners; null, undefined and false are left out), children.
+// Element, attributes (`on…` are listeners; null, undefined and false are omitted), children.
 export function h(tag, attributes = {}, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }
@@ -21,13 +21,13 @@ function filled(element, attributes, children) {
   return element;
 }
 
-// Foreign text, isolated so that its direction of writing does not spill over.
+// Foreign text, isolated so that its writing direction does not affect its surroundings.
 export function foreign(text, attributes = {}) {
   return h("bdi", attributes, String(text));
 }
 
-// Let `parent` have one child for each item, in order. Children are known by key and kept, so focus
-// and opened folds stay. `make` makes one, `update(child, item)` fills it where the item is new.
+// Give `parent` one child for each item, in order. Children are matched by key and kept, so focus
+// and open folds stay. `make` creates one, `update(child, item)` fills it if the item changed.
 export function keep(parent, items, { key, make, update }) {
   const before = new Map([...parent.children].map((each) => [each.dataset.key, each]));
   const after = items.map((item) => {
@@ -48,15 +48,15 @@ export function keep(parent, items, { key, make, update }) {
   });
 }
 
-// Names and values below each other; pairs without a value are left out.
+// A list of names and values; pairs without a value are omitted.
 export function facts(pairs, attributes = {}) {
   const rows = pairs.filter(([, value]) => value !== null && value !== undefined && value !== "");
   return h("dl", attributes, rows.map(([name, value]) =>
     h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }
 
-// A table by the names of its columns; on a narrow screen each row becomes a block, in which the
-// names stand beside the values. The roles say what that form would hide from a screen reader.
+// A table with named columns. On a narrow screen each row becomes a block with the column names
+// beside the values; the roles keep the table structure visible to screen readers.
 export function table(names, rows) {
   return h("table", { role: "table" },
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, names.map((name) =>
@@ -66,7 +66,7 @@ export function table(names, rows) {
       others.map((each, place) => h("td", { role: "cell", "data-name": names[place + 1] }, each))))));
 }
 
-// Buttons that turn the pages of a list; null where all of it is shown.
+// Paging buttons of a list; null if all of it is shown.
 export function pager({ offset, limit, total, items }, word, turn) {
   if (total <= limit && offset === 0) return null;
   const last = offset + items.length;
@@ -79,7 +79,7 @@ export function pager({ offset, limit, total, items }, word, turn) {
     button("Next", offset + limit, last < total));
 }
 
-// Tell somebody who does not see the page.
+// Announce a text to screen readers.
 export function say(text) {
   document.getElementById("said").textContent = text;
 }

@@ -1,4 +1,4 @@
-// Asking again and again: soon while something happens, seldom otherwise, not at all unseen.
+// Polling: often while something is pending, otherwise rarely, and not in a hidden tab.
 
 import { Refused } from "./asking.js";
 import { tickTimes } from "./words.js";
@@ -8,8 +8,8 @@ const SELDOM_MS = 3000;
 
 let heard = null;
 
-// Call `look` until `stop` is called on what is returned; it resolves to whether to look soon again.
-// `refused` hears of answers that end the looking. The reader is told when the service is silent.
+// Call `look` until `stop` is called on the result; `look` resolves to whether to poll soon again.
+// `refused` gets errors that end the polling. The page shows when the service does not respond.
 export function follow(look, refused) {
   let timer = 0;
   let stopped = false;
@@ -56,30 +56,30 @@ export function follow(look, refused) {
   };
 }
 
-// Tell of a service that does not answer, or cannot; true where it may by itself do so later.
+// Show that the service does not respond or fails; true if it may recover by itself.
 function quiet(error) {
   if (error.kind === "silent") {
-    const last = heard ? ` It last did at ${new Date(heard).toISOString().slice(11, 19)} UTC.` : "";
-    trouble(`The service does not answer.${last} What you see is from then. Trying again.`);
-    pulse("gone", "no answer");
+    const last = heard ? ` Last response at ${new Date(heard).toISOString().slice(11, 19)} UTC.` : "";
+    trouble(`The service does not respond.${last} The page shows the state at that time. Retrying.`);
+    pulse("gone", "no response");
     document.body.classList.add("stale");
     return true;
   }
   if (error.kind === "fault") {
     const condition = error.condition ? ` [${error.condition}]` : "";
     trouble(`The table cannot be read: ${error.message}${error.message.includes("[") ? "" : condition}`
-      + " Trying again.");
-    pulse("gone", "trouble");
+      + " Retrying.");
+    pulse("gone", "error");
     return true;
   }
   return false;
 }
 
-// A fault of the page itself: told, so that nobody takes what stands there for the truth.
+// A bug of the page itself: shown, so that stale content is not mistaken for current data.
 function fail(error) {
   console.error(error);
-  trouble(`This page has a fault of its own, so what it shows may be old: ${error}`);
-  pulse("gone", "trouble");
+  trouble(`This page failed, and its content may be outdated: ${error}`);
+  pulse("gone", "error");
 }
 
 export function trouble(text) {

@@ -1,10 +1,10 @@
-// What happens now: instants under way, and for a while those that have just ended.
+// Pending instants and, for a while, those that have just ended.
 
 import { foreign, h, keep, say } from "./drawing.js";
 import { badge, deed, lasting, took, utc } from "./words.js";
 
 const STEPS = ["requested", "inflight", "completed"];
-const TONES = { "": "caution", completed: "good", undone: "bad" };
+const TONES = { "": "caution", completed: "good", "rolled back": "bad" };
 const LINGER_MS = 20000;
 
 export function nowSection() {
@@ -36,7 +36,7 @@ export function nowSection() {
     element.hidden = shown.length === 0;
   }
 
-  // A commit that began and completed between two looks.
+  // A commit that started and completed between two polls.
   function watchUnseen(last) {
     const name = last?.instant ?? "";
     if (before !== null && name > before && !watched.has(name)) {
@@ -57,7 +57,7 @@ export function nowSection() {
     if (entry.until) return;
     const name = entry.instant.instant;
     const found = [...table.instants.items, table.last].find((each) => each?.instant === name);
-    entry.end = found?.state === "completed" ? "completed" : "undone";
+    entry.end = found?.state === "completed" ? "completed" : "rolled back";
     if (found) entry.instant = found;
     entry.until = Date.now() + LINGER_MS;
     say(`${deed(entry.instant)} ${entry.instant.instant} is ${entry.end}`);
@@ -73,9 +73,9 @@ export function nowSection() {
 
 function noteOf(table) {
   if (!table.pending.length) return "";
-  if (table.at_work) return `At work: ${table.at_work}.`;
-  return "No run of ours is at work. Another writer may be; else a run was cut off, and "
-    + "run-pipeline run goes on with it or undoes it.";
+  if (table.at_work) return `Running: ${table.at_work}.`;
+  return "No lakestrap run is active. Another writer may be, or a run was interrupted: "
+    + "run-pipeline run resumes it or rolls it back.";
 }
 
 function card(instant, end) {
@@ -85,7 +85,7 @@ function card(instant, end) {
   return [
     h("div", { class: "head" },
       h("h3", {}, deed(instant), " ", foreign(instant.instant, { class: "mono soft" })),
-      end === "undone" ? badge(["bad", "✕ undone"])
+      end === "rolled back" ? badge(["bad", "✕ rolled back"])
         : end ? badge(["good", "✓ completed"]) : badge(["caution", `● ${instant.state}`])),
     h("ol", { class: "steps" }, STEPS.map((step, place) => h("li", {
       class: place < reached || (end === "completed" && place === reached) ? "done"
@@ -94,9 +94,9 @@ function card(instant, end) {
     },
     h("span", { class: "step" }, step),
     h("span", { class: "soft" }, instant.times[step] ? utc(instant.times[step]).slice(11) : "–")))),
-    end === "undone"
-      ? h("p", {}, "It is gone from the timeline: nothing of it was published.")
+    end === "rolled back"
+      ? h("p", {}, "It was removed from the timeline; nothing was published.")
       : h("p", {}, over && begun ? `Took ${took(over - begun)}.`
-        : begun ? ["Under way for ", lasting(begun), "."] : "Under way."),
+        : begun ? ["Running for ", lasting(begun), "."] : "Running."),
   ];
 }

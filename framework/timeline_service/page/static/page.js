@@ -1,4 +1,4 @@
-// The page's beginning: which view the address asks for, and what is said where none can be shown.
+// The page's entry point: the view of the address, and messages if none can be shown.
 
 import { hasToken, takeToken, useToken } from "./asking.js";
 import { h, say } from "./drawing.js";
@@ -20,9 +20,9 @@ function route() {
   scrollTo(0, 0);
 }
 
-// Say what keeps a view from being shown, and what to do.
+// Show why a view cannot be shown, and the remedy.
 function refused(error) {
-  pulse("gone", error.kind === "token" ? "token needed" : "not here");
+  pulse("gone", error.kind === "token" ? "token needed" : "not found");
   trouble("");
   if (error.kind === "token") askForToken();
   else main.replaceChildren(missing(error));
@@ -32,7 +32,7 @@ function missing(error) {
   say("Not served here");
   return h("section", { class: "card" },
     h("h1", {}, "Not served here"),
-    h("p", {}, `The service says: ${error.message}. It may have been started for other tables.`),
+    h("p", {}, `The service reports: ${error.message}. It may have been started for other tables.`),
     h("p", {}, h("a", { href: "#/" }, "All tables of this service")));
 }
 
@@ -49,12 +49,12 @@ function askForToken() {
       route();
     },
   },
-  h("h1", {}, "Which token?"),
+  h("h1", {}, "Access token"),
   hasToken()
-    ? h("p", { class: "note", role: "alert" }, "The service does not know the token it was shown.")
+    ? h("p", { class: "note", role: "alert" }, "The service rejected this token.")
     : null,
   h("p", { id: "token-help" }, "run-pipeline serve prints this page's address with its token; each "
-    + "start makes a new one. Open that address, or paste the token here. It stays in this tab."),
+    + "start creates a new one. Open that address, or paste the token here. It stays in this tab."),
   h("label", { for: "token" }, "Token"),
   h("div", { class: "row" }, field, h("button", { type: "submit", class: "main" }, "Open")));
   main.replaceChildren(form);

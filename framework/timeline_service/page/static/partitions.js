@@ -1,4 +1,4 @@
-// Partitions by name; the slices of one when it is opened. What was not asked for is not counted.
+// Partitions by name, with the slices of an opened one. Only loaded partitions are counted.
 
 import { Refused, ask } from "./asking.js";
 import { facts, foreign, h, keep, pager } from "./drawing.js";
@@ -11,7 +11,7 @@ const SLICES = 20;
 const KINDS = {
   skeletons: ["boot", "skeleton", "skeletons", "skeleton: data in the source"],
   full: ["base", "base file", "base files", "base file"],
-  log_only: ["logs", "slice of logs only", "slices of logs only", "logs only"],
+  log_only: ["logs", "log-only slice", "log-only slices", "logs only"],
 };
 
 export function partitionsSection(id, refused) {
@@ -19,7 +19,7 @@ export function partitionsSection(id, refused) {
   const field = h("input", { id: "like", type: "search", autocomplete: "off", spellcheck: "false" });
   const button = h("button", { type: "button", onclick: () => count_all() });
   const form = h("form", { class: "row tools", onsubmit: (event) => event.preventDefault() },
-    h("label", { for: "like" }, "Name has"), field, button);
+    h("label", { for: "like" }, "Name contains"), field, button);
   const legend = h("p", { class: "legend" }, Object.values(KINDS).map(([tone, , , word]) =>
     h("span", { class: tone }, word)));
   const list = h("ul", { class: "partitions" });
@@ -33,7 +33,7 @@ export function partitionsSection(id, refused) {
     state.typing = setTimeout(() => turn(0), 250);
   });
 
-  // Look again where the timeline went on; `found` is the table as the page has it.
+  // Refresh if the timeline advanced; `found` is the page's data of the table.
   function draw(found) {
     const last = found.last?.instant ?? null;
     element.hidden = last === null;
@@ -60,7 +60,7 @@ export function partitionsSection(id, refused) {
 
   function show(found) {
     const all = number(found.partitions);
-    const some = found.total === found.partitions ? "" : ` ${number(found.total)} have this name.`;
+    const some = found.total === found.partitions ? "" : ` ${number(found.total)} match.`;
     intro.textContent = `${count(found.partitions, "partition")}, ${found.loaded
       ? `${number(found.loaded)} of ${all} loaded, with ${count(found.groups, "file group")}.`
       : "none loaded yet. Open one to see its slices."}${some}`;
@@ -89,7 +89,7 @@ export function partitionsSection(id, refused) {
   function fill(place, each) {
     const details = place.firstChild;
     details.firstChild.replaceChildren(
-      foreign(each.path || "the table itself", { class: "name" }),
+      foreign(each.path || "unpartitioned", { class: "name" }),
       bar(each),
       h("span", { class: "count" }, each.counts
         ? `${count(each.counts.slices, "slice")}, ${size(each.counts.bytes)}` : "not loaded"));
@@ -120,7 +120,7 @@ export function partitionsSection(id, refused) {
     }
   }
 
-  // Ask for the slices of all shown partitions that are not loaded, one after the other.
+  // Request the slices of all shown partitions that are not loaded, one after the other.
   async function count_all() {
     button.disabled = true;
     const { offset } = state;

@@ -1,4 +1,4 @@
-// Pictures in SVG, drawn here: how the table grew, and shares of a whole.
+// SVG charts: the table's growth, and bars of shares.
 
 import { foreign, h, svg, table } from "./drawing.js";
 import { count, number, short, size, utc } from "./words.js";
@@ -7,7 +7,7 @@ const HEIGHT = 170;
 const EDGE = { top: 12, right: 8, bottom: 24, left: 58 };
 const TABLE_ROWS = 60;
 
-// A bar of parts between 0 and 1 by tone; `text` says the same in words.
+// A bar of parts between 0 and 1 by tone; `text` is its description.
 export function share(parts, text, more = "") {
   let left = 0;
   const rects = parts.filter(([, part]) => part > 0).map(([tone, part]) => {
@@ -28,7 +28,7 @@ export function growthSection() {
     chart("Rows", (point) => point.rows, number, "in the newest slices"),
   ];
   const inside = h("div", { class: "inside" });
-  const numbers = h("details", { class: "numbers" }, h("summary", {}, "The same in numbers"), inside);
+  const numbers = h("details", { class: "numbers" }, h("summary", {}, "Show as a table"), inside);
   const element = h("section", { "aria-labelledby": "growth-title", hidden: true },
     h("h2", { id: "growth-title" }, "Size after each commit"), intro,
     h("div", { class: "charts" }, charts.map((each) => each.element)), numbers);
@@ -55,15 +55,15 @@ export function growthSection() {
 
 function introOf({ points, commits, is_whole, is_known }, unread) {
   const said = [commits === 1 ? "One commit so far." : `One step for each of ${number(commits)} commits.`];
-  if (points.length && points.length < commits) said[0] = `${number(commits)} commits, some left out.`;
-  if (unread) said.push(`${count(unread, "commit")} still to be read.`);
-  if (!is_whole) said.push("Older commits are archived: only groups written since are counted.");
-  if (!is_known) said.push("From some commit on the sizes are not known: it cannot be read, or the "
-    + "table has too many file groups to follow.");
+  if (points.length && points.length < commits) said[0] = `${number(commits)} commits, some omitted.`;
+  if (unread) said.push(`${count(unread, "commit")} not read yet.`);
+  if (!is_whole) said.push("Older commits are archived, so only groups written since are counted.");
+  if (!is_known) said.push("Sizes are unknown from some commit on: it cannot be read, or the "
+    + "table has too many file groups.");
   return said.join(" ");
 }
 
-// One line of steps over the commits, redrawn to its place's width.
+// A step line over the commits, redrawn to the width of its container.
 function chart(name, valueOf, words, what) {
   const place = h("div", { class: "plot" });
   const value = h("strong");
@@ -121,7 +121,7 @@ function labels(points, width) {
     : [first, text(points.at(-1), width - EDGE.right, "end")];
 }
 
-// The least of 1, 2 and 5 times a power of ten that is not below the greatest value.
+// The least of 1, 2 and 5 times a power of ten that is at least the greatest value.
 function niceTop(most) {
   if (most <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(most));

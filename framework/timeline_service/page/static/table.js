@@ -1,4 +1,4 @@
-// One table: what it is, what happens now, how it grew, its timeline and its partitions.
+// One table: its properties, pending instants, growth, timeline and partitions.
 
 import { ask } from "./asking.js";
 import { facts, foreign, h, say } from "./drawing.js";
@@ -27,7 +27,7 @@ export function showTable(main, id, refused) {
   const partitions = partitionsSection(id, refused);
   main.append(head, now.element, growth.element, timeline.element, partitions.element);
   head.append(h("p", {}, h("a", { href: "#/" }, "All tables")),
-    h("p", { class: "soft" }, "Looking at the table…"));
+    h("p", { class: "soft" }, "Loading the table…"));
 
   const looking = follow(async () => {
     const found = await ask(`tables/${id}`, { offset, limit: SHOWN }, known);
@@ -68,7 +68,7 @@ function headOf(table, was_there) {
       h("h1", {}, foreign(nameOf(table))),
       table.last ? lastGate(table.last.verdict) : null),
     table.name === null && was_there
-      ? h("p", { class: "note" }, "The table is gone: there is none at its location any more.") : "",
+      ? h("p", { class: "note" }, "The table no longer exists at its location.") : "",
     facts([
       ["Rows", now ? number(now.rows) : null],
       ["Size", now ? size(now.bytes) : null],

@@ -1,4 +1,4 @@
-// All tables that the service knows, each with what happens to it now.
+// All tables of the service, each with its current state.
 
 import { ask } from "./asking.js";
 import { foreign, h, keep, pager } from "./drawing.js";
@@ -23,7 +23,7 @@ export function showTables(main, refused) {
   function draw(found) {
     known = found.fingerprint;
     intro.textContent = found.total ? `${count(found.total, "table")} served.`
-      : "This service serves no table. Name specs or locations after run-pipeline serve.";
+      : "This service serves no tables. Pass specs or locations to run-pipeline serve.";
     keep(list, found.items, {
       key: (table) => table.id,
       make: () => h("li", { class: "card" }),
@@ -57,17 +57,17 @@ function line(table) {
 
 function state(table) {
   if (table.fault) return badge(["bad", "✕ cannot be read"]);
-  if (table.pending_count) return badge(["caution", `● ${table.pending_count} under way`]);
+  if (table.pending_count) return badge(["caution", `● ${table.pending_count} pending`]);
   if (!table.last) return badge(["plain", "no table yet"]);
   return lastGate(table.last.verdict);
 }
 
 function last(table) {
-  if (!table.last) return ["Nothing was committed here yet. This page shows it as it happens."];
+  if (!table.last) return ["No commits yet. They appear here as they complete."];
   const at = table.last.times.completed;
   return [
     table.type ? `${plain(table.type)}, ` : "",
-    `${count(table.commits, "commit")}, the last: ${deed(table.last)}`,
+    `${count(table.commits, "commit")}, last: ${deed(table.last)}`,
     ...(at ? [" ", since(at)] : []),
   ];
 }

@@ -1,4 +1,4 @@
-// The timeline: instants newest first, each with what it wrote and what its gate found.
+// The timeline: instants, newest first, each with its written files and its gate's findings.
 
 import { facts, foreign, h, keep, pager, table } from "./drawing.js";
 import { share } from "./pictures.js";
@@ -17,8 +17,8 @@ export function timelineSection(turn) {
   function draw(found) {
     const { total } = found.instants;
     element.hidden = false;
-    const left = found.unread ? ` ${count(found.unread, "commit")} still to be read.` : "";
-    intro.textContent = total ? `${count(total, "instant")}, newest first.${left}` : "No instant yet.";
+    const left = found.unread ? ` ${count(found.unread, "commit")} not read yet.` : "";
+    intro.textContent = total ? `${count(total, "instant")}, newest first.${left}` : "No instants yet.";
     keep(list, found.instants.items, {
       key: (each) => `${each.instant}.${each.action}`,
       make: () => h("li", {}, h("details", {}, h("summary"), h("div", { class: "inside" }))),
@@ -88,14 +88,14 @@ function insideOf(each) {
 
 function gateOf({ gate, run }) {
   if (gate.verdict === "none") {
-    return [h("p", { class: "soft" }, run ? "Its facts hold no proof of a gate."
-      : "No gate of ours saw it: it was written by another writer.")];
+    return [h("p", { class: "soft" }, run ? "The commit contains no proof of the gate."
+      : "Written by another writer, without the gate.")];
   }
   return [
     h("h3", {}, "Gate"),
     keys(gate.keys),
     gate.fate ? fate(gate.fate) : null,
-    gate.checks.length ? checks(gate) : h("p", { class: "soft" }, "No check was asked for."),
+    gate.checks.length ? checks(gate) : h("p", { class: "soft" }, "No checks were requested."),
   ].filter(Boolean);
 }
 
@@ -110,7 +110,7 @@ function fate({ input, published, quarantined, dropped }) {
   const parts = [["good", published, "published"], ["quarantine", quarantined, "quarantined"],
     ["caution", dropped, "dropped"]];
   const words = parts.filter(([, rows]) => rows).map(([, rows, word]) => `${number(rows)} ${word}`);
-  const text = `Of ${count(input, "row")} that came in: ${words.join(", ") || "none published"}.`;
+  const text = `Of ${count(input, "input row")}: ${words.join(", ") || "none published"}.`;
   return h("div", { class: "fate" },
     share(parts.map(([tone, rows]) => [tone, rows / Math.max(1, input)]), text), h("p", {}, text));
 }

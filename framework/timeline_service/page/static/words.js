@@ -1,4 +1,4 @@
-// Numbers, sizes, times and outcomes as words, as the commands say them.
+// Numbers, sizes, times and outcomes as text, in the format of the commands.
 
 import { h } from "./drawing.js";
 
@@ -24,7 +24,7 @@ export function size(bytes) {
   return unit === 0 ? `${bytes} B` : `${value.toFixed(1)} ${UNITS[unit]}`;
 }
 
-// A large number in little room, for the scale of a picture.
+// A large number in compact form, for the scale of a chart.
 export function short(value) {
   return new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 })
     .format(value);
@@ -52,13 +52,13 @@ function ago(ms) {
   return `${seconds} s ago`;
 }
 
-// A time, how long ago it was, kept up by `tickTimes`.
+// The age of a time, kept current by `tickTimes`.
 export function since(ms) {
   return h("time", { datetime: new Date(ms).toISOString(), title: `${utc(ms)} UTC`, "data-ago": ms },
     ago(ms));
 }
 
-// How long something has been going on, likewise.
+// The duration since a time, kept current by `tickTimes`.
 export function lasting(ms) {
   return h("time", { "data-lasting": ms }, took(Math.max(0, Date.now() - ms)));
 }
@@ -72,7 +72,7 @@ export function tickTimes() {
   }
 }
 
-// `copy_on_write` as people say it.
+// `copy_on_write` as plain words.
 export function plain(word) {
   return word.replaceAll("_", " ").toLowerCase();
 }
@@ -88,7 +88,7 @@ export const OUTCOMES = {
 export const VERDICTS = {
   passed: ["good", "✓ passed"],
   warned: ["caution", "! warned"],
-  taken_out: ["quarantine", "↳ rows taken out"],
+  taken_out: ["quarantine", "↳ rows removed"],
   none: ["plain", "no gate"],
 };
 
@@ -102,19 +102,19 @@ export function badge([tone, word], more = {}) {
   return h("span", { class: `badge ${tone}`, ...more }, word);
 }
 
-// The verdict of the last gate, as a heading has it.
+// The verdict of the last gate, for a heading.
 export function lastGate(verdict) {
   if (!VERDICTS[verdict]) return null;
   if (verdict === "none") return badge(VERDICTS.none);
   return h("p", {}, h("span", { class: "soft" }, "last gate "), badge(VERDICTS[verdict]));
 }
 
-// A table's name, or where there is no table the name of its folder.
+// A table's name, or the name of its folder if there is no table.
 export function nameOf(table) {
   return table.name ?? table.location.split("/").filter(Boolean).pop() ?? table.location;
 }
 
-// What an instant does, as a heading says it.
+// An instant's operation or action, for a heading.
 export function deed({ action, operation }) {
   return operation && operation !== "UNKNOWN" ? `${plain(operation)}` : plain(action);
 }

@@ -1,4 +1,4 @@
-"""The gate: what passes and how it was proven, what is refused and where it stands."""
+"""The gate: what passes with which proof, and what is refused at which place."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_audit_large_buckets_are_taken_in_passes(
 def test_audit_equal_hashes_of_different_keys_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Candidates are compared as text; a collision refuses nobody, and is counted."""
+    """Candidates are compared as text; a collision refuses nothing, and is counted."""
 
     def poor(keys: Any) -> np.ndarray:
         return np.array([int(text.as_py()) % 4 for text in keys], np.uint64)

@@ -75,7 +75,7 @@ def screened(
 
 
 def test_input_without_bad_rows_loses_none(tmp_path: Path) -> None:
-    """No file is told to leave anything out."""
+    """No file excludes any row."""
     assert screened(tmp_path, _Known()) == (0, 0)
 
 
@@ -109,7 +109,7 @@ def test_screening_that_is_done_again_returns_what_was_found(tmp_path: Path) -> 
 
 
 def test_refusal_over_a_budget_names_the_check(tmp_path: Path) -> None:
-    """So that a tool can tell which of several it was."""
+    """So that a tool can identify which of several it was."""
     with pytest.raises(AuditFailedError) as caught:
         screened(tmp_path, _Known(3, 5), budget=1)
     assert caught.value.condition == "audit/over-budget"

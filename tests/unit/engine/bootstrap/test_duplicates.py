@@ -1,4 +1,4 @@
-"""Of rows with one key one stays: which, whatever lies between them."""
+"""One row of each key is kept: the right one, in any position."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_source_whose_keys_all_differ_loses_no_row(tmp_path: Path) -> None:
     assert losing(tmp_path, files) == []
 
 
-def test_greatest_ordering_value_stays_wherever_it_lies(tmp_path: Path) -> None:
+def test_greatest_ordering_value_is_kept_wherever_it_is(tmp_path: Path) -> None:
     """In one file, in two of a folder, in two folders; the others go."""
     files = {
         "p=1/a.parquet": rows((1, 5), (1, 9), (1, 7), (2, 1), (3, 1)),
@@ -88,7 +88,7 @@ def test_greatest_ordering_value_stays_wherever_it_lies(tmp_path: Path) -> None:
 def test_keys_that_are_unique_within_their_partition_meet_no_other_partitions(
     tmp_path: Path,
 ) -> None:
-    """The same key may stand in each folder once."""
+    """The same key may occur once in each folder."""
     files = {
         "p=1/a.parquet": rows((1, 5), (1, 9)),
         "p=1/b.parquet": rows((2, 1)),

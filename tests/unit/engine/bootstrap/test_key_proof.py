@@ -133,7 +133,7 @@ def test_prove_keys_ambiguous_text_is_found_by_text(tmp_path: Path) -> None:
 
 
 def test_prove_keys_ambiguous_text_that_repeats_nothing_is_proven(tmp_path: Path) -> None:
-    """A label inside a value costs time, and refuses nobody."""
+    """A label inside a value costs time, and refuses nothing."""
     files = {"p=1/a": pa.table({"a": ["z", "x,b:y"], "b": ["y", "z"]})}
     found = prove(a_bench(tmp_path, files, a_rule("a", "b")), tmp_path / "w")
     assert (found["unique"], found["method"], found["rows"]) == (True, "hash-buckets", 2)

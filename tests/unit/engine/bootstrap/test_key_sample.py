@@ -46,7 +46,7 @@ def test_planned_bytes_are_near_those_that_are_written(
 
 
 def test_sampled_bytes_of_a_source_pool_its_files(tmp_path: Path) -> None:
-    """Empty files tell nothing; the others are added up."""
+    """Empty files contribute nothing; the others are added up."""
     bench = a_bench(tmp_path, {"p=1/a": ids(), "p=1/b": ids(*range(1000)), "p=2/a": ids()})
     found = sampled_key_bytes(bench.inventory, bench.rule)
     assert found is not None

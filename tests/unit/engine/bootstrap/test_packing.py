@@ -129,7 +129,7 @@ def test_footer_shares_cover_all_files(files: int) -> None:
 def test_pack_scans_one_task_per_core_while_they_are_short(
     tmp_path: Path, rows: list[int], parallelism: int, tasks: int
 ) -> None:
-    """Looking at keys takes hardly longer than its carrier; every file is in one share."""
+    """Scanning keys takes hardly longer than starting a task; every file is in one share."""
     ranges = [WorkRange(start=0, stop=len(rows), mode=SKELETON)]
     shares = pack_scans(an_inventory(tmp_path, rows), ranges, parallelism)
     assert len(shares) == tasks

@@ -42,7 +42,7 @@ def test_inventory_adds_up_by_partition(tmp_path: Path) -> None:
     assert found.conflicts == ()
 
 
-def test_inventory_unites_schemas_and_tells_which_files_differ(tmp_path: Path) -> None:
+def test_inventory_unites_schemas_and_reports_which_files_differ(tmp_path: Path) -> None:
     """Widening and added columns unite; each partition knows its schemas; gaps are a trait."""
     narrow = pa.table({"id": pa.array([1], pa.int32())})
     a_source(tmp_path / "source", {"p=1/a": narrow, "p=2/a": ids(1, v=["x"])})
@@ -55,7 +55,7 @@ def test_inventory_unites_schemas_and_tells_which_files_differ(tmp_path: Path) -
 
 
 def test_inventory_conflict_names_column_and_two_files(tmp_path: Path) -> None:
-    """What cannot be one type is told with a file for each."""
+    """Incompatible types are reported with a file for each."""
     a_source(tmp_path / "source", {"p=1/a": ids(1), "p=2/a": pa.table({"id": ["x"]})})
     (conflict,) = inventory(tmp_path).conflicts
     assert conflict.column == "id"
@@ -89,7 +89,7 @@ def test_inventory_of_nothing_is_empty(tmp_path: Path) -> None:
 
 
 def test_inventory_leaves_nothing_but_itself(tmp_path: Path) -> None:
-    """Listing and partial results are gone."""
+    """Listing and partial results are removed."""
     a_source(tmp_path / "source", {"p=1/a": ids(1)})
     take_inventory(InProcessTasks(), str(tmp_path / "source"), 1, str(tmp_path / "work"))
     assert [path.name for path in (tmp_path / "work").iterdir()] == ["inventory.arrow"]

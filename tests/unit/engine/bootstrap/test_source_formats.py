@@ -63,7 +63,7 @@ def test_rule_by_trait_writes_such_files_in_full(name: str, tmp_path: Path) -> N
 
 
 def test_plan_of_a_name_with_a_colon_refuses_what_hadoop_cannot_open(tmp_path: Path) -> None:
-    """Spark and Apache Hudi take what stands before it for a scheme; `full_record` reads it."""
+    """Spark and Apache Hudi parse the part before it as a scheme; `full_record` reads it."""
     spec = adopting("duckdb-plain", tmp_path, "metadata_only")
     (tmp_path / "source" / "part.parquet").rename(tmp_path / "source" / "a:b.parquet")
     with pytest.raises(PlanError, match=r"a:b\.parquet: names with ':'") as caught:

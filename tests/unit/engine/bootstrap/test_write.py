@@ -96,7 +96,7 @@ def test_write_files_failing_store_is_raised(
 
 
 def test_write_files_full_records(tmp_path: Path) -> None:
-    """Full files carry the rows; the stage is named after them."""
+    """Full files have the rows; the stage is named after them."""
     heard: list[Event] = []
     bench = a_bench(tmp_path, FILES)
     written = write_files(
@@ -113,8 +113,8 @@ def test_write_files_full_records(tmp_path: Path) -> None:
     assert [e.stage for e in heard if isinstance(e, Progress)] == ["full_records"]
 
 
-def test_write_files_journals_before_it_goes_on(tmp_path: Path) -> None:
-    """Each segment is told once; a journal that fails stops the run."""
+def test_write_files_journals_before_it_continues(tmp_path: Path) -> None:
+    """Each segment is recorded once; a journal that fails stops the run."""
     bench = a_bench(tmp_path, FILES)
     told: list[SegmentRef] = []
     written = write_files(bench.tasks, bench.job, bench.ranges(), Ledger(journal=told.append))
@@ -173,7 +173,7 @@ def test_usable_segments_leave_out_what_is_damaged(tmp_path: Path, what: str) ->
 
 
 def test_usable_segments_find_files_that_have_their_name_already(tmp_path: Path) -> None:
-    """A run that died while linking goes on with what it had linked."""
+    """A run that died while linking continues with its linked files."""
     bench = a_bench(tmp_path, FILES)
     (segment,) = write(bench).segments
     storage = LocalStorage(bench.table)

@@ -1,4 +1,4 @@
-"""What an Apache Hudi job is told to set, by kind of table."""
+"""The options that an Apache Hudi job must set, by kind of table."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_table_without_partitions_needs_no_global_index(tmp_path: Path) -> None:
     )
 
 
-def test_ordering_column_is_told(tmp_path: Path) -> None:
+def test_ordering_column_is_included(tmp_path: Path) -> None:
     """Hudi calls it precombine."""
     table = {"type": "merge_on_read", "ordering": {"columns": ["at"]}}
     found = options(tmp_path, a_document(table=table), "p=1/a")
@@ -118,8 +118,8 @@ def test_declaration_quotes_the_location(tmp_path: Path) -> None:
     assert "it\\'s" in table_ddl(str(scene.location))
 
 
-def test_nothing_can_be_told_of_no_table(tmp_path: Path) -> None:
-    """It is the caller's mistake."""
+def test_missing_table_has_no_options(tmp_path: Path) -> None:
+    """The caller gets an error."""
     for action in (table_ddl, lambda at: hudi_options(at, OptionsForm.SQL)):
         with pytest.raises(PlanError) as caught:
             action(str(tmp_path))

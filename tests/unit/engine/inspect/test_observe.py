@@ -70,7 +70,7 @@ def test_adopted_table_is_compared_with_its_source(scene: Scene) -> None:
 
 
 def test_drift_has_a_few_samples_of_many(scene: Scene) -> None:
-    """Counts are exact, names are not all told."""
+    """Counts are exact, names are a sample."""
     adopt(scene)
     a_source(scene.source, {f"p=2/new{n}": ids(n) for n in range(20)})
     drift = seen(scene).table.drift
@@ -79,7 +79,7 @@ def test_drift_has_a_few_samples_of_many(scene: Scene) -> None:
     assert 0 < len(drift.samples_new) < 20
 
 
-def test_gone_source_counts_every_skeleton_as_missing(scene: Scene) -> None:
+def test_deleted_source_counts_every_skeleton_as_missing(scene: Scene) -> None:
     """The folder itself was moved away."""
     adopt(scene)
     scene.source.rename(scene.folder / "elsewhere")
@@ -113,7 +113,7 @@ def test_skipped_partitions_are_not_compared(tmp_path: Path) -> None:
 
 
 def test_interrupted_run_is_seen_with_what_it_did(scene: Scene) -> None:
-    """Enough to tell whether it can be resumed."""
+    """Enough to decide whether it can be resumed."""
 
     def stop() -> None:
         raise KeyboardInterrupt

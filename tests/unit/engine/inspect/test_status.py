@@ -1,4 +1,4 @@
-"""Dangers that `status` tells, on tables of ours and of Apache Hudi."""
+"""Dangers that `status` reports, on tables of Lakestrap and of Apache Hudi."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def grow(scene: Scene) -> None:
         (grow, {"source/grown"}),
     ],
 )
-def test_each_danger_is_told_with_a_remedy(
+def test_each_danger_is_reported_with_a_remedy(
     table: Scene, act: Callable[[Scene], None], expected: set[str]
 ) -> None:
     """And no other beside it."""
@@ -120,8 +120,8 @@ def test_statistics_are_no_danger_without_skeletons(tmp_path: Path) -> None:
     assert dangers(scene) == ["table/metadata-table"]
 
 
-def test_run_under_way_is_not_told_as_cut_off(tmp_path: Path) -> None:
-    """Whether a run is alive, its lease tells."""
+def test_active_run_is_not_reported_as_interrupted(tmp_path: Path) -> None:
+    """The lease shows whether a run is alive."""
     scene = a_scene(tmp_path / "scene", {"p=1/a": ids(1)})
 
     def stop() -> None:
@@ -140,7 +140,7 @@ def test_run_under_way_is_not_told_as_cut_off(tmp_path: Path) -> None:
     assert dangers(scene) == []
 
 
-def test_history_tells_each_instant_with_its_proof(table: Scene) -> None:
+def test_history_lists_each_instant_with_its_proof(table: Scene) -> None:
     """Files, rows and bytes are the commit's own."""
     (event,) = history(str(table.location))
     assert (event.instant, event.action, event.state) == ("00000000000001", "commit", "completed")
@@ -149,7 +149,7 @@ def test_history_tells_each_instant_with_its_proof(table: Scene) -> None:
     assert event.audit["unique"] is True
 
 
-def test_history_tells_pending_instants_too(table: Scene) -> None:
+def test_history_lists_pending_instants_too(table: Scene) -> None:
     """Without numbers, which only a commit has."""
     begin_foreign(table)
     event = history(str(table.location))[-1]

@@ -34,7 +34,7 @@ def a_plan(folder: Path, kind: TableType, operation: WriteOperation) -> tuple[La
 def test_load_stores_the_proof_of_the_gate_in_its_commit(
     tmp_path: Path, kind: TableType, operation: WriteOperation
 ) -> None:
-    """Whoever finds the commit finds what was proven, and what became of each row."""
+    """The commit has the proof and the counts of rows."""
     lake, plan = a_plan(tmp_path, kind, operation)
     result = run(plan, InProcessTasks(1))
     storage = open_storage(lake.location)

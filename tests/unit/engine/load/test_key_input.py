@@ -85,7 +85,7 @@ def test_automatic_keys_count_on_over_the_pieces_of_a_file(tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("in_pieces")
-def test_row_without_a_key_is_told_by_its_place_in_the_file(tmp_path: Path) -> None:
+def test_row_without_a_key_is_reported_with_its_place_in_the_file(tmp_path: Path) -> None:
     """Not by its place in the piece."""
     lake = a_lake(tmp_path / "lake")
     land(lake, "a.parquet", [*range(40), None, *range(41, 60)])

@@ -160,7 +160,7 @@ def test_delete_needs_the_key_alone(shop: Shop) -> None:
 
 
 def test_insert_overwrite_replaces_the_partitions_of_its_rows(shop: Shop) -> None:
-    """What was there is gone; other partitions stay."""
+    """Their previous rows are removed; other partitions are unchanged."""
     shop.land("b.parquet", [an_order(7, day="tue")])
     shop.run("insert")
     shop.land("c.parquet", [an_order(8)])
@@ -195,7 +195,7 @@ def test_insert_of_a_key_that_is_there_is_refused(shop: Shop, operation: str) ->
 
 
 def test_insert_of_a_key_twice_is_refused(shop: Shop) -> None:
-    """Two rows with one key are told with their files and rows."""
+    """Two rows with one key are reported with their files and rows."""
     shop.land("b.parquet", [an_order(7), an_order(8)])
     shop.land("c.parquet", [an_order(8, day="tue")])
     error = refusal(shop, AuditFailedError, "insert")
@@ -206,7 +206,7 @@ def test_insert_of_a_key_twice_is_refused(shop: Shop) -> None:
 
 
 def test_load_of_a_row_without_key_is_refused(shop: Shop) -> None:
-    """A null key is told with its file and row."""
+    """A null key is reported with its file and row."""
     path = shop.land("b.parquet", [an_order(7), {**an_order(8), "id": None}])
     error = refusal(shop, AuditFailedError)
     assert error.condition == "audit/null-keys"
@@ -218,7 +218,7 @@ def test_load_of_a_row_without_key_is_refused(shop: Shop) -> None:
     [
         ([{"id": 1, "day": "mon", "v": "x"}], "column 'ts' is missing"),
         ([{**an_order(1), "note": "x"}], "column 'note' is new"),
-        ([{**an_order(1), "v": 5}], "column 'v' is int64, in the table string"),
+        ([{**an_order(1), "v": 5}], "column 'v' is int64, but string in the table"),
     ],
 )
 def test_load_of_other_columns_is_refused(shop: Shop, rows: list[Row], message: str) -> None:
@@ -250,7 +250,7 @@ def test_load_with_wider_columns_keeps_older_values(tmp_path: Path) -> None:
 
 
 def test_load_of_a_damaged_file_is_refused(shop: Shop) -> None:
-    """A file that is no Parquet is told by its name."""
+    """A file that is not Parquet is reported by name."""
     path = shop.folder / "landing" / "b.parquet"
     path.write_bytes(b"PAR1 nothing PAR1")
     error = refusal(shop, CorruptFileError)
@@ -323,7 +323,7 @@ def test_load_into_a_table_of_another_kind_is_refused(
 
 
 def test_load_beside_another_writer_is_refused(shop: Shop) -> None:
-    """An instant that somebody else has under way stops the run."""
+    """A pending instant of another writer stops the run."""
     shop.land("b.parquet", [an_order(4)])
     (shop.folder / "table/.hoodie/20990101000000000.commit.requested").touch()
     assert refusal(shop, FrameworkError).condition == "table/foreign-pending"
@@ -359,7 +359,7 @@ def test_load_into_a_bootstrapped_table_leaves_its_skeletons(tmp_path: Path) -> 
 
 
 def test_load_with_automatic_keys_numbers_rows_once(tmp_path: Path) -> None:
-    """Keys tell instant, file and row; rows that bring their key are updated or deleted by it."""
+    """Keys have instant, file and row; rows with a key are updated or deleted by it."""
     shop = Shop(folder=tmp_path)
     shop.land("a.parquet", [an_order(1), an_order(1)])
     shop.land("b.parquet", [an_order(1)])
@@ -378,7 +378,7 @@ def test_load_with_automatic_keys_numbers_rows_once(tmp_path: Path) -> None:
 
 
 def test_load_whose_file_goes_away_is_refused(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that was listed and is gone stops the run, which may be tried again."""
+    """A file that disappears after its listing stops the run, which may be retried."""
     path = shop.land("b.parquet", [an_order(4)])
     original = run_spec.__globals__["run"]
 

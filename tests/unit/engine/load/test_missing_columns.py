@@ -113,7 +113,7 @@ def test_load_of_a_file_without_a_field_is_refused(tmp_path: Path, shape: str) -
 def test_evolved_without_a_field_follows_missing_columns_alone(
     shape: str, evolution: SchemaEvolution, missing: MissingColumns
 ) -> None:
-    """Each mode refuses by default, and each takes it when told; the table keeps its columns."""
+    """Each mode refuses by default, and accepts with `set_null`; the table keeps its columns."""
     kind, value, short, less, path, _ = SHAPES[shape]
     table = rows(kind, {1: value}).schema
     following = Following(evolution=evolution, missing=missing)

@@ -19,7 +19,7 @@ _TABLES: Iterator[int] = count()
 def test_loads_in_any_order_leave_what_a_dictionary_holds(
     tmp_path_factory: pytest.TempPathFactory, setting: Setting
 ) -> None:
-    """The table holds the model's rows after each load, and still tells what it held at each."""
+    """The table holds the model's rows after each load, and time travel returns each state."""
     _play(tmp_path_factory, setting, sequences=5)
 
 

@@ -289,7 +289,7 @@ def without(data: pa.Buffer, name: str) -> pa.Buffer:
 
 
 def unbounded(data: pa.Buffer) -> pa.Buffer:
-    """Return a file whose footer does not tell of keys."""
+    """Return a file whose footer has no key bounds."""
     sink = pa.BufferOutputStream()
     table = pq.read_table(pa.BufferReader(data))
     with pq.ParquetWriter(sink, job_columns(), store_schema=False) as writer:
@@ -324,12 +324,12 @@ def test_patched_is_refused_where_nothing_would_stay() -> None:
     assert patched(job(), first(10, 10), load([], [100]), file()) is None
 
 
-def test_patched_is_refused_where_the_footer_does_not_tell_of_keys() -> None:
+def test_patched_is_refused_if_the_footer_has_no_key_bounds() -> None:
     """Bounds would have to be looked for in all keys."""
     assert patched(job(), unbounded(first(10, 10)), load([(1, 1)], []), file()) is None
 
 
 @pytest.mark.parametrize("cut", [0, 4, 100, -1])
 def test_patched_is_refused_where_the_file_cannot_be_read(cut: int) -> None:
-    """Whoever reads it whole says what is wrong."""
+    """A full read reports what is wrong."""
     assert patched(job(), first(10, 10)[:cut], load([(1, 1)], []), file()) is None

@@ -36,7 +36,7 @@ def rows(racer: int, number: int) -> list[dict[str, Any]]:
 
 
 def race(lake: Lake, racer: int, barrier: Barrier, told: Path) -> None:
-    """Load one after the other, each again and again while told to retry."""
+    """Load one after the other, repeating each while the error is retryable."""
     draw = random.Random(racer)
     own = replace(lake, folder=lake.folder / f"racer-{racer}", at=lake.location)
     own.folder.mkdir()

@@ -49,7 +49,7 @@ def test_evolved_narrower_type_is_taken() -> None:
 
 @pytest.mark.parametrize("policy", SchemaEvolution)
 def test_evolved_missing_column_is_refused(policy: SchemaEvolution) -> None:
-    """Nobody can tell a column that is left out from one that is to become null."""
+    """A missing column cannot be distinguished from one that should become null."""
     error = refusal(pa.schema([("id", pa.int64())]), policy)
     assert error.condition == "input/schema-differs"
     assert "'price' is missing" in error.message
@@ -73,10 +73,10 @@ def test_evolved_wider_type_follows_the_policy() -> None:
     assert following(narrow, wide, SchemaEvolution.WIDEN) == wide
 
 
-def test_evolved_conflicts_are_told_together() -> None:
+def test_evolved_conflicts_are_reported_together() -> None:
     """Everything that does not fit is in one message."""
     message = refusal(pa.schema([("id", pa.string()), ("x", pa.int8())])).message
-    assert "'id' is string, in the table int64" in message
+    assert "'id' is string, but int64 in the table" in message
     assert "'price' is missing" in message
     assert "'x' is new" in message
 

@@ -22,7 +22,7 @@ INSTANT = "20260101000000000"
 
 
 def test_data_set_holds_its_rows_and_its_record_alone(tmp_path: Path) -> None:
-    """What an engine of queries leaves beside its files is gone; nothing is on its way."""
+    """Files that a query engine leaves are removed; nothing is pending."""
     place = tmp_path / "quarantine"
     made = hand_made(place, tmp_path / "table", INSTANT, RUN)
     names = {Path(file).name for file in made.files} | {"_told.json"}
@@ -31,7 +31,7 @@ def test_data_set_holds_its_rows_and_its_record_alone(tmp_path: Path) -> None:
 
 
 def test_settling_again_changes_nothing(tmp_path: Path) -> None:
-    """A run that was cut off after it does so when it goes on; what it gathered may be left."""
+    """A resumed run does so; its temporary rows may be left."""
     place = tmp_path / "quarantine"
     made = hand_made(place, tmp_path / "table", INSTANT, RUN)
     before = snapshot(place)
@@ -58,7 +58,7 @@ def test_rows_that_are_not_all_there_get_no_name(tmp_path: Path) -> None:
 
 
 def test_file_of_rows_that_is_cut_off_gets_no_name(tmp_path: Path) -> None:
-    """Its footer does not tell its rows."""
+    """Its footer has no row count."""
     place = tmp_path / "quarantine"
     made = hand_made(place, tmp_path / "table", INSTANT, RUN)
     Path(made.files[0]).write_bytes(b"PAR1")
@@ -88,7 +88,7 @@ def test_name_that_another_table_has_is_refused(tmp_path: Path) -> None:
     assert snapshot(place / f"instant={INSTANT}") == before
 
 
-def test_withdrawing_removes_what_the_run_gathered_alone(tmp_path: Path) -> None:
+def test_withdrawing_removes_only_data_of_the_run(tmp_path: Path) -> None:
     """Not the data set of another run, nor what another table has on its way."""
     place, table = tmp_path / "quarantine", str(tmp_path / "table")
     hand_made(place, tmp_path / "table", INSTANT, OTHER_RUN)
@@ -102,7 +102,7 @@ def test_withdrawing_removes_what_the_run_gathered_alone(tmp_path: Path) -> None
     assert {path.name for path in place.iterdir()} == {theirs}
 
 
-def test_tables_are_told_apart_whatever_their_path_is_written_like(tmp_path: Path) -> None:
+def test_tables_are_identified_however_their_path_is_spelled(tmp_path: Path) -> None:
     """Links are resolved."""
     (tmp_path / "table").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "table")

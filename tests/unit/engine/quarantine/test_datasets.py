@@ -73,7 +73,7 @@ def test_data_set_of_another_run_of_the_same_instant_counts_for_nothing(
     assert not place.exists()
 
 
-def test_run_that_goes_on_keeps_what_it_gathered(scene: Scene, place: Path) -> None:
+def test_resumed_run_keeps_its_quarantined_rows(scene: Scene, place: Path) -> None:
     """Under its name, and on the way there."""
     hand_made(place, scene.location, LATER, RUN)
     staged, _ = gathering_folders(str(scene.location), RUN)
@@ -113,7 +113,7 @@ def test_place_with_rows_of_another_table_is_refused(
 
 
 def test_table_that_was_moved_keeps_its_rows(scene: Scene, place: Path, tmp_path: Path) -> None:
-    """The run of the commit tells, not the path that the record names."""
+    """The commit's run id decides, not the path in the record."""
     instant, run_id = published_run(scene.location)
     hand_made(place, scene.location, instant, run_id)
     moved = tmp_path / "moved"
@@ -123,8 +123,8 @@ def test_table_that_was_moved_keeps_its_rows(scene: Scene, place: Path, tmp_path
     assert len(waiting(str(moved), str(place))) == 1
 
 
-def test_record_that_was_changed_by_hand_is_told_and_never_swept(scene: Scene, place: Path) -> None:
-    """Nobody can tell whose it is."""
+def test_record_that_was_modified_is_reported_and_never_removed(scene: Scene, place: Path) -> None:
+    """Its owner is unknown."""
     hand_made(place, scene.location, LATER, RUN)
     told = place / f"instant={LATER}" / "_told.json"
     told.write_text("{}")
@@ -139,7 +139,7 @@ def test_record_that_was_changed_by_hand_is_told_and_never_swept(scene: Scene, p
 
 @pytest.mark.parametrize("name", ["instant=x", "instant=1", "notes.txt", ".staged-x"])
 def test_what_is_no_data_set_is_left_alone(scene: Scene, place: Path, name: str) -> None:
-    """Whoever put it there."""
+    """Whatever created it."""
     place.mkdir()
     (place / name).mkdir()
     sweep(str(scene.location), str(place))

@@ -36,8 +36,8 @@ def test_drop_removes_the_chosen_and_no_other(shop: Shop) -> None:
     assert shop.rows() == {1: 1, 11: 1}
 
 
-def test_drop_of_what_is_gone_meanwhile_tells_what_was_left(shop: Shop) -> None:
-    """Somebody else released or dropped it."""
+def test_drop_of_rows_deleted_meanwhile_reports_the_rest(shop: Shop) -> None:
+    """Another process released or dropped it."""
     first, second = shop.waiting()
     drop(str(shop.table), [first], SystemClock())
     assert drop(str(shop.table), [first, second], SystemClock()) == (second,)

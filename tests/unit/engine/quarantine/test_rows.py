@@ -33,7 +33,7 @@ ODD = pa.table(
 
 
 def test_rows_come_with_rules_and_places(tmp_path: Path) -> None:
-    """In the order in which they lie, across files."""
+    """In stored order, across files."""
     made = hand_made(tmp_path / "quarantine", tmp_path / "table", INSTANT, RUN)
     found = list(rows_of([made]))
     assert [each.row for each in found] == [0, 1, 2]
@@ -73,7 +73,7 @@ def test_redacted_values_are_hidden_and_nulls_are_not(tmp_path: Path) -> None:
 
 
 def test_rows_are_read_as_far_as_they_are_asked_for(tmp_path: Path) -> None:
-    """A later file may be gone."""
+    """A later file may be missing."""
     made = hand_made(tmp_path / "quarantine", tmp_path / "table", INSTANT, RUN)
     Path(made.files[1]).write_bytes(b"no Parquet")
     assert len(list(islice(rows_of([made]), 2))) == 2

@@ -162,7 +162,7 @@ def test_partition_that_is_deleted_is_named(name: str, tmp_path: Path) -> None:
 def test_partition_without_its_metadata_is_named_though_its_commits_are_archived(
     tmp_path: Path,
 ) -> None:
-    """Its files carry instants before the active timeline, which are completed."""
+    """Its files have instants before the active timeline, which are completed."""
     location = our_table(TableType.COPY_ON_WRITE, tmp_path)
     first = load_timeline(LocalStorage(str(location))).completed[0]
     for file in (location / ".hoodie").glob(f"{first.requested_time}*"):

@@ -42,7 +42,7 @@ def test_pattern_chooses_paths_folders_and_globs(
 
 @pytest.mark.parametrize("pattern", ["[", "{", "(month|a).*", "month", "", "month=3", "a[2-1]"])
 def test_pattern_that_chooses_nothing_is_refused(pattern: str) -> None:
-    """A partition that is not there is told, with what partitions look like."""
+    """A missing partition is reported, with examples of partitions."""
     with pytest.raises(PlanError) as caught:
         tuple(choose_partitions(PATHS, pattern, table="t"))
     assert caught.value.condition in {"read/partition-matches-nothing", "read/bad-glob"}

@@ -99,7 +99,7 @@ def test_slice_rows_of_a_changed_source_are_refused(name: str, change: str, tmp_
 
 
 @pytest.mark.parametrize("ordering", [None, "ts"])
-def test_slice_changes_are_told_without_the_base_file_where_the_later_write_wins(
+def test_slice_changes_need_no_base_file_if_the_later_write_wins(
     tmp_path: Path, ordering: str | None
 ) -> None:
     """Updated and new rows come, deleted ones do not; an ordering value has to be compared."""

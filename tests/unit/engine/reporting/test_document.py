@@ -58,7 +58,7 @@ def test_document_has_every_member_of_the_model() -> None:
     assert names(FailedRow) == names(SampleDocument)
 
 
-def test_document_tells_verdict_and_checks_in_the_spec_s_order() -> None:
+def test_document_has_verdict_and_checks_in_the_order_of_the_spec() -> None:
     """For tools that read no words."""
     document = report_document(a_refused_report())
     assert (document.verdict, document.passed) == ("refused", False)

@@ -54,7 +54,7 @@ def queries(report: AuditReport) -> list[str]:
     return [each["expectation_config"]["kwargs"]["unexpected_rows_query"] for each in found]
 
 
-def test_predicates_are_told_as_queries_for_bad_rows() -> None:
+def test_predicates_are_written_as_queries_for_bad_rows() -> None:
     """Null counts as failed unless it is allowed; braces are GX's own, so they are doubled."""
     checks = [
         a_check("a", where="x = '{'", text="y > 0"),
@@ -75,7 +75,7 @@ def test_predicates_are_told_as_queries_for_bad_rows() -> None:
 
 
 def test_success_and_statistics_are_those_of_every_expectation() -> None:
-    """As with GX, a warning is no success; the gate's own verdict stands in `meta`."""
+    """As with GX, a warning is not a success; the gate's own verdict is in `meta`."""
     found = suite(a_report())
     assert found["success"] is False
     assert found["statistics"] == {
@@ -100,7 +100,7 @@ def test_expectation_keeps_its_type_arguments_and_result() -> None:
     assert found["result"] == {"observed_value": 3}
 
 
-def test_keys_within_partitions_are_told_with_the_partition() -> None:
+def test_keys_within_partitions_include_the_partition() -> None:
     """No more is claimed than was proven."""
     proof = {"columns": ["id"], "scope": "partition", "rows": 3}
     query = suite(a_report([], keys=proof))["results"][0]["expectation_config"]["kwargs"]

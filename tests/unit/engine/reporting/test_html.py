@@ -92,22 +92,22 @@ def test_page_has_only_our_tags_and_fetches_nothing(report: AuditReport) -> None
     assert "@import" not in STYLE
 
 
-def test_verdict_and_reason_stand_at_the_top() -> None:
+def test_verdict_and_reason_are_at_the_top() -> None:
     """In words, before anything else."""
     text = Page(html_text(a_refused_report())).text
-    head = text[: text.index("What became of the rows")]
+    head = text[: text.index("Input rows")]
     assert "Refused" in head
     assert "2 checks failed: amount_is_positive" in head
     assert "Nothing was published" in head
     assert "Next:" in head
 
 
-def test_page_tells_counts_keys_samples_and_redaction() -> None:
+def test_page_shows_counts_keys_samples_and_redaction() -> None:
     """All that one looks for at night."""
     text = Page(html_text(a_report())).text
-    assert "336,776 rows came in: 336,761 published, 12 quarantined, 3 dropped." in text
+    assert "336,776 input rows: 336,761 published, 12 quarantined, 3 dropped." in text
     assert "(order_id) unique in table, not null" in text
-    assert "Only a sample of 10% was looked at" in text
+    assert "Only a sample of 10% was checked" in text
     assert "country=DE/part-00001.parquet row 17 · key A-100017" in text
     assert "***" not in text
     assert "redacted" in text
@@ -123,7 +123,7 @@ def test_what_refuses_the_run_is_first_and_open() -> None:
 
 
 def test_columns_that_a_check_names_come_first_in_its_rows() -> None:
-    """Whoever looks for the bad value finds it in front."""
+    """The bad value comes first."""
     values = {f"c{n}": "x" for n in range(40)} | {"amount": "-1"}
     row = FailedRow(file="a.parquet", row=0, values=values)
     result = a_result(outcome=Outcome.FAILED, failed=1, samples=(row,))
@@ -160,7 +160,7 @@ def test_endless_report_is_a_page_of_bounded_size() -> None:
 @pytest.mark.property
 @given(st.text(max_size=60), st.sampled_from(list(CheckKind)), st.sampled_from(list(Outcome)))
 def test_any_text_is_data(text: str, kind: CheckKind, outcome: Outcome) -> None:
-    """Wherever it stands, it makes no tag."""
+    """In any position, it creates no tag."""
     row = FailedRow(file=text, row=1, partition=text, key=text, values={text: text})
     check = a_check(text, kind=kind, text=text, where=text, arguments={"column": text})
     result = a_result(check, outcome=outcome, failed=1, samples=(row,), observed=text)

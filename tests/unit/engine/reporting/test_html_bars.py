@@ -50,7 +50,7 @@ def test_bar_of_rows_is_to_scale(rows: tuple[int, int, int], widths: dict[str, f
 
 
 def test_bar_of_one_row_in_a_billion_shows_it() -> None:
-    """Who looks at the bar sees that a row was dropped."""
+    """The bar shows that a row was dropped."""
     found = pieces(999_999_999, 0, 1)
     assert found["dropped"][1] >= THINNEST
     assert found["published"][1] > 99

@@ -57,7 +57,7 @@ def test_refusal_by_checks_is_not_one_by_keys() -> None:
     assert proof_text(a_refused_report())
 
 
-def test_proof_of_another_shape_is_told_as_far_as_it_goes() -> None:
+def test_proof_of_another_shape_is_described_best_effort() -> None:
     """Nothing fails."""
     report = a_report(keys={"columns": "a", "rows": "many"})
     assert key_rule_text(report) == "automatic key unique in table, not null"

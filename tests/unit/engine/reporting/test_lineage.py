@@ -31,7 +31,7 @@ def event(
     return found
 
 
-def test_complete_event_tells_run_job_input_and_output() -> None:
+def test_complete_event_has_run_job_input_and_output() -> None:
     """By the specification's names."""
     found = event(a_report(), source="s3://raw/orders/")
     assert found["eventType"] == "COMPLETE"
@@ -48,7 +48,7 @@ def test_complete_event_tells_run_job_input_and_output() -> None:
     assert output["outputFacets"]["outputStatistics"]["rowCount"] == 336_761
 
 
-def test_facets_tell_columns_and_checks() -> None:
+def test_facets_have_columns_and_checks() -> None:
     """Each names its maker and its schema."""
     (found,) = event(a_report())["inputs"]
     facets = found["inputFacets"]
@@ -199,7 +199,7 @@ def test_event_is_posted_as_json() -> None:
 
 
 def test_user_and_password_of_an_address_are_sent_as_basic_authorization() -> None:
-    """And stand in no message."""
+    """And appear in no message."""
     with a_server(200, 403) as (url, _):
         address = url.replace("://", "://me:s%3Acret@")
         assert emit({}, address) is None
@@ -210,7 +210,7 @@ def test_user_and_password_of_an_address_are_sent_as_basic_authorization() -> No
 
 
 def test_busy_server_is_tried_again() -> None:
-    """Twice, then it is told."""
+    """Twice, then it is reported."""
     with a_server(503, 429, 200) as (url, got):
         assert emit({"a": 1}, url, pauses_s=(0, 0)) is None
         assert len(got) == 3
@@ -243,7 +243,7 @@ def test_slow_server_costs_a_bounded_time() -> None:
 
 
 def test_server_that_is_not_there_is_a_warning_without_secrets() -> None:
-    """Users, passwords and queries of an address are not told."""
+    """Users, passwords and queries of an address are not shown."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]

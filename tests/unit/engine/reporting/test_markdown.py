@@ -17,11 +17,11 @@ REFUSED_HEAD = """\
 ### ❌ Refused: upsert of `shop.orders`
 
 2 checks failed: amount_is_positive (1,204 of 336,776 rows), enough_orders. \
-Nothing was published; the table is as it was.
+Nothing was published; the table is unchanged.
 
 **Next:** Correct the source, or say what such rows should do: `on_fail: quarantine`.
 
-- **Rows** 336,776 rows came in, none was published
+- **Rows** 336,776 input rows, none published
 - **Checks** 2 failed, 1 warned, 1 quarantined, 1 dropped, 3 passed
 - **Keys** (order_id) unique in table, not null: 336,761 keys in 12 files: \
 the hashes of all keys were compared, and equal ones key by key

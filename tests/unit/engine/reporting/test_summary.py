@@ -28,7 +28,7 @@ def test_summary_is_read_back_as_it_was_written() -> None:
 
 
 def test_summary_holds_no_value_of_any_row() -> None:
-    """Whoever reads the timeline is not told of data."""
+    """The timeline exposes no data."""
     text = json.dumps(commit_summary(a_report()))
     assert "A-100017" not in text
     assert "part-00001" not in text

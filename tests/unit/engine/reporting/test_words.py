@@ -41,7 +41,7 @@ def test_verdict_of_a_refused_run_says_that_nothing_was_published() -> None:
     """With the refusal's own words and what to do next."""
     found = verdict(a_refused_report())
     assert (found.word, found.tone) == ("refused", Tone.BAD)
-    assert found.sentence.endswith("Nothing was published; the table is as it was.")
+    assert found.sentence.endswith("Nothing was published; the table is unchanged.")
     assert found.remedy
 
 
@@ -55,8 +55,8 @@ def test_verdict_where_nothing_was_to_be_published_says_passed_or_failed() -> No
 
 def test_verdict_without_checks_says_so() -> None:
     """Keys or not."""
-    assert verdict(a_report([])).sentence.endswith("no further check was asked for.")
-    assert verdict(a_report([], keys={})).sentence == "No check was asked for."
+    assert verdict(a_report([])).sentence.endswith("no further check was requested.")
+    assert verdict(a_report([], keys={})).sentence == "No check was requested."
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_meaning_of_each_kind_is_one_line(changes: dict[str, Any], text: str) ->
     assert meaning(a_check(**changes)) == text
 
 
-def test_result_text_tells_nulls_samples_and_what_was_found() -> None:
+def test_result_text_has_nulls_samples_and_findings() -> None:
     """As far as they apply."""
     found = a_result(rows=1000, failed=12, nulls=3, fraction=0.1, observed="7")
     assert (
@@ -87,14 +87,14 @@ def test_result_text_tells_nulls_samples_and_what_was_found() -> None:
     assert result_text(total) == "found 336,776 over 1 row"
 
 
-def test_fate_text_tells_every_row() -> None:
+def test_fate_text_counts_every_row() -> None:
     """Nothing is called published where nothing was."""
     fate = Fate(input=10, published=7, quarantined=2, dropped=1)
     assert fate_text(fate, published=True) == (
-        "10 rows came in: 7 published, 2 quarantined, 1 dropped"
+        "10 input rows: 7 published, 2 quarantined, 1 dropped"
     )
     assert fate_text(fate, published=False) == (
-        "10 rows came in, none was published; 2 quarantined and 1 dropped by the checks"
+        "10 input rows, none published; 2 quarantined and 1 dropped by the checks"
     )
 
 
@@ -119,7 +119,7 @@ def test_share_text_is_never_rounded_to_none_or_all(share: float, text: str) -> 
     assert share_text(share) == text
 
 
-def test_allowed_text_tells_the_budget() -> None:
+def test_allowed_text_has_the_budget() -> None:
     """Rows or a share."""
     assert allowed_text(a_check()) == "none"
     assert allowed_text(a_check(budget=Budget(rows=1200))) == "up to 1,200"

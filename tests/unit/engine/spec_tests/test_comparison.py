@@ -23,7 +23,7 @@ def test_rows_in_another_order_are_the_same() -> None:
     assert compare("written", expected, ROWS, []) is None
 
 
-def test_rows_that_come_too_often_or_too_rarely_are_told() -> None:
+def test_surplus_and_missing_rows_are_reported() -> None:
     """As multisets: each missing and each unexpected one, in texts."""
     found = compare("written", some_rows({"id": 1}, {"id": 1}, {"id": 2}), ROWS, [])
     assert found is not None
@@ -97,6 +97,6 @@ def test_nested_values_are_compared_by_what_they_hold() -> None:
         (datetime(2026, 1, 2, 3, tzinfo=UTC), "2026-01-02 03:00:00"),
     ],
 )
-def test_text_of_a_value_tells_it_from_others(value: Any, text: str) -> None:
+def test_text_of_a_value_is_unambiguous(value: Any, text: str) -> None:
     """Null is not the word."""
     assert text_of(value) == text

@@ -24,7 +24,7 @@ def test_rows_have_columns_of_the_schema_then_those_they_name(tmp_path: Path) ->
     assert ready.folders == ("p",)
 
 
-def test_types_that_nobody_tells_are_those_of_both_lists(tmp_path: Path) -> None:
+def test_undeclared_types_are_inferred_from_both_lists(tmp_path: Path) -> None:
     """So that a whole number in one and a fraction in the other are of one type."""
     test = a_test(table=[{"id": 1, "v": 5}], given=[{"id": 1, "v": 7.5, "d": "2026-01-01"}])
     (ready,), _ = ready_tests(a_spec(tmp_path, test))
@@ -41,7 +41,7 @@ def test_empty_table_is_no_table(tmp_path: Path) -> None:
     assert ready.given.num_rows == 0
 
 
-def test_faults_of_rows_are_told_all_at_once_with_their_paths(tmp_path: Path) -> None:
+def test_faults_of_rows_are_reported_at_once_with_their_paths(tmp_path: Path) -> None:
     """Values, unknown columns and columns of several types, in all lists."""
     contract = {"columns": {"id": {"type": "bigint"}, "v": {}}}
     first = a_test("a", table=[{"id": "x"}], given=[{"id": 1, "w": 1}])

@@ -106,7 +106,7 @@ def test_type_of_values_is_that_of_yaml(values: list[Any], kind: str) -> None:
 
 @pytest.mark.parametrize("values", [[1, "a"], [True, 1], [[1], {"a": 1}], [[1, "a"]]])
 def test_values_without_a_type_in_common_are_refused(values: list[Any]) -> None:
-    """Whoever wrote them must say what they are."""
+    """The author must declare the type."""
     with pytest.raises(UnfitError, match="several types"):
         inferred(values)
 

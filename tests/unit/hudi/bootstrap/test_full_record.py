@@ -86,7 +86,7 @@ def test_full_record_has_meta_columns_first_and_the_folder_value(tmp_path: Path)
 
 
 def test_full_record_int96_becomes_microseconds_utc(tmp_path: Path) -> None:
-    """INT96, which Apache Hudi cannot rewrite, is gone afterwards."""
+    """INT96, which Apache Hudi cannot rewrite, is converted."""
     moment = dt.datetime(2024, 2, 29, 1, 2, 3, 456789)  # noqa: DTZ001 - INT96 has no zone
     table = ids(1, t=pa.array([moment], pa.timestamp("us")))
     a_source(tmp_path, {PATH: table}, use_deprecated_int96_timestamps=True)

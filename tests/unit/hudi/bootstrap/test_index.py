@@ -123,13 +123,13 @@ def test_index_of_any_partitions_is_in_strict_byte_order_and_comes_back(paths: l
 
 
 def test_index_orders_of_prefixed_partitions_differ_between_the_files() -> None:
-    """`p=10` stands after `p=1` by partition and before it by file id."""
+    """`p=10` comes after `p=1` by partition and before it by file id."""
     paths = ["p=1", "p=10", "p=1-2", "p=1/x"]
     assert sorted(paths, key=partition_key) == ["p=1", "p=1-2", "p=1/x", "p=10"]
     assert sorted(paths, key=fileids_key) == ["p=1-2", "p=1/x", "p=10", "p=1"]
 
 
-def test_index_info_stands_in_both_files_with_the_number_of_keys() -> None:
+def test_index_info_is_in_both_files_with_the_number_of_keys() -> None:
     """Hudi reads it from the partitions file; each file counts its own keys."""
     readers = [HFileReader(io.BytesIO(d)) for d in _bytes([a_group("a", 3), a_group("b", 4)])]
     infos = [read_container(reader.file_info[b"INDEX_INFO"]) for reader in readers]
@@ -156,7 +156,7 @@ def test_index_info_stands_in_both_files_with_the_number_of_keys() -> None:
 def test_index_values_encoded_by_hand_are_what_fastavro_reads(
     partition: str, files: list[FileMapping]
 ) -> None:
-    """The hand-written encoding follows the schema that stands beside it."""
+    """The hand-written encoding follows its schema."""
     group = IndexGroup(partition_path=partition, source_partition=f"s/{partition}", files=files)
     (record,) = fastavro.reader(io.BytesIO(encode_partition(group)))
     wanted = {file.file_id: _status(file) for file in files}
@@ -364,7 +364,7 @@ def test_value_of_ours_is_read_as_by_its_schema_even_where_it_is_damaged(
     assert _read(bytes(value)) == _read(bytes(value).replace(marker, bytes(16)))
 
 
-def test_value_without_a_record_between_its_markers_is_told_as_corrupt() -> None:
+def test_value_without_a_record_between_its_markers_is_corrupt() -> None:
     """Nothing is left but what every value has; the marker does not read as a length."""
     value = encode_partition(a_group("p=1"))
     head = value[: value.index(value[-16:]) + 17]

@@ -1,4 +1,4 @@
-"""What is gathered about a file's keys while they are made."""
+"""Statistics about a file's keys, collected while they are made."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_key_columns_leaves_out_what_only_paths_have() -> None:
 @pytest.mark.property
 @given(st.lists(st.lists(st.text("ab\u00e9\U0001f600", min_size=12), max_size=20), max_size=3))
 def test_key_pass_bounds_of_long_composite_keys(parts: list[list[str]]) -> None:
-    """Keys that share their label and then some bytes are still told apart."""
+    """Keys that share their label and some bytes are still distinguished."""
     keys = KeyPass(a_rule("a", "b"), {}, None, NUMBERS)
     texts = []
     for part in parts:

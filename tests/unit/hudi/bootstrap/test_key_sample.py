@@ -1,4 +1,4 @@
-"""How many bytes keys take, told from the first rows of a file."""
+"""Bytes per key, estimated from the first rows of a file."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def test_sample_of_a_file_of_many_row_groups_is_of_the_first(tmp_path: Path) -> 
 
 
 def test_sample_of_a_file_without_rows_is_nothing(tmp_path: Path) -> None:
-    """An empty file tells nothing."""
+    """An empty file has no sample."""
     assert sample(tmp_path, ids()) == (0, 0)
 
 
 def test_sample_of_damaged_pages_raises(tmp_path: Path) -> None:
-    """Who asks decides what an unreadable file means."""
+    """The caller decides how to treat an unreadable file."""
     storage = LocalStorage(str(a_source(tmp_path, {FILE: ids(*range(1000))})))
     fingerprint = a_fingerprint(storage, FILE)
     data = bytearray((tmp_path / FILE).read_bytes())

@@ -1,4 +1,4 @@
-"""The hand-laid Parquet bytes of skeletons, read back by PyArrow."""
+"""The hand-encoded Parquet bytes of skeletons, read back by PyArrow."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_skeleton_bytes_many_pages_come_back(sizes: list[int]) -> None:
 
 
 def test_skeleton_bytes_many_row_groups_count_on() -> None:
-    """Sequence numbers go on from row group to row group."""
+    """Sequence numbers continue across row groups."""
     check([[f"a{row}" for row in range(size)] for size in [9, 1, 40_000, 99, 3]])
 
 

@@ -39,7 +39,7 @@ def _cut(path: Path) -> None:
 def test_open_source_changed_file_is_refused(
     tmp_path: Path, change: Callable[[Path], None]
 ) -> None:
-    """Even with size and modification time put back, the footer's hash tells."""
+    """Even with restored size and modification time, the footer's hash differs."""
     a_source(tmp_path, {PATH: ids(1, 2, 3)})
     storage = LocalStorage(str(tmp_path))
     fingerprint = a_fingerprint(storage, PATH)

@@ -65,7 +65,7 @@ def test_traits_of_plain_columns_are_none() -> None:
     assert SchemaCache().facts(metadata(table)).traits == ()
 
 
-def test_traits_tell_meta_columns() -> None:
+def test_traits_include_meta_columns() -> None:
     """A source that has Hudi's own columns is no plain source."""
     table = pa.table({"_hoodie_record_key": ["x"]})
     assert SchemaCache().facts(metadata(table)).traits == (SourceTrait.META_COLUMNS,)
@@ -93,7 +93,7 @@ def test_schema_hash_sees_names_types_nullability_and_order() -> None:
 
 
 def test_schema_text_comes_back_equal() -> None:
-    """What descriptors carry is the schema itself."""
+    """Descriptors contain the schema itself."""
     schema = pa.schema([("a", pa.list_(pa.int8())), ("b", pa.decimal128(9, 2))])
     assert decode_schema(encode_schema(schema)).equals(schema)
 

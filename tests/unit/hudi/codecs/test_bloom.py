@@ -159,7 +159,7 @@ def test_bloom_spec_that_is_quick_has_fewer_rounds_and_few_more_bits(
 
 @pytest.mark.parametrize("kind", [BloomKind.SIMPLE, BloomKind.DYNAMIC])
 @pytest.mark.parametrize("count", [500, 2_000, 5_000])
-def test_bloom_filter_tells_its_false_positive_rate_from_its_bits(
+def test_bloom_filter_estimates_its_false_positive_rate_from_its_bits(
     kind: BloomKind, count: int
 ) -> None:
     """What absent keys show, full or overfull, without asking any."""

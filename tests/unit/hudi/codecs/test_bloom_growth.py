@@ -78,7 +78,7 @@ def test_grown_filter_of_a_size_of_its_own_is_kept() -> None:
 
 @pytest.mark.parametrize("cut", [0, 8, 20, 60])
 def test_grown_filter_that_is_cut_is_refused(cut: int) -> None:
-    """A filter that nobody can read is made anew."""
+    """An unreadable filter is rebuilt."""
     data = base64.b64decode(text_of(range(10)))
     assert grown(base64.b64encode(data[:cut]).decode(), keys([11]), SPEC) is None
     assert grown("no base64!", keys([11]), SPEC) is None

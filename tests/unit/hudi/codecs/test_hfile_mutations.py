@@ -56,7 +56,7 @@ def test_hfile_cut_at_any_length_is_refused(compression: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("compression", ["gzip", "none"])
 def test_hfile_with_any_bit_flipped_before_the_trailer_is_refused(compression: str) -> None:
-    """Checksums cover headers and payloads, and nothing lies between the blocks."""
+    """Checksums cover headers and payloads, and there is nothing between the blocks."""
     data = _golden(compression)
     for place in range((len(data) - TRAILER) * 8):
         damaged = bytearray(data)

@@ -48,7 +48,7 @@ def test_properties_of_any_text_parse_or_are_refused(text: str) -> None:
 
 
 def test_properties_with_a_key_twice_keep_the_last_and_show_both() -> None:
-    """Java keeps the last; who must refuse duplicates can see them."""
+    """Java keeps the last; callers that refuse duplicates can see them."""
     assert parse("a=1\nb=2\na=3\n") == {"a": "3", "b": "2"}
     assert parse_pairs("a=1\na=3") == [("a", "1"), ("a", "3")]
 

@@ -66,7 +66,7 @@ def test_torn_tail_is_skipped_and_hides_no_block_before_it(
 
 @given(BLOCKS, st.binary(min_size=1, max_size=40).filter(lambda data: MAGIC[:1] not in data))
 def test_block_behind_a_foreign_stretch_is_found(block: Read, stretch: bytes) -> None:
-    """The next magic is where reading goes on."""
+    """Reading continues at the next magic."""
     found = read_all(stretch + encode_block(*block))
     assert found == [(BlockKind.CORRUPT, {}, stretch), block]
 

@@ -76,7 +76,7 @@ def test_deletes_are_read_back_and_always_delete(pairs: list[tuple[str, str]]) -
     assert all(each.is_unconditional for each in found)
 
 
-def test_deletes_are_laid_out_as_version_3() -> None:
+def test_deletes_are_encoded_as_version_3() -> None:
     """Branch 2 of the ordering value with the number 0: `04 00`."""
     assert encode_deletes([("id:1", "p=1")]) == bytes.fromhex(
         "00000003 0000000f 02 02 08 69643a31 02 06 703d31 0400 00"

@@ -87,7 +87,7 @@ def test_struct_that_is_cut_is_refused(value: Struct) -> None:
     """No beginning of a struct is a struct."""
     data = write_struct(value)
     for end in range(len(data)):
-        with pytest.raises(ValueError, match=r"cut|too long"):
+        with pytest.raises(ValueError, match=r"truncated|too long"):
             read_struct(data[:end])
 
 
@@ -119,7 +119,7 @@ def test_struct_by_fields_equals_the_struct_by_values() -> None:
 
 def test_struct_of_unknown_types_is_refused() -> None:
     """A type that the protocol does not have is not skipped."""
-    with pytest.raises(ValueError, match="no type 13"):
+    with pytest.raises(ValueError, match="type 13 is unknown"):
         read_struct(b"\x1d\x00\x00")
 
 

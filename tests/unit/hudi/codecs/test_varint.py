@@ -32,5 +32,5 @@ def test_uvarint_of_any_number_is_read_back(value: int, before: bytes, after: by
 @pytest.mark.parametrize("data", [b"", b"\x80", b"\xff" * 9, b"\xff" * 11])
 def test_uvarint_that_is_cut_or_too_long_is_refused(data: bytes) -> None:
     """Ten bytes at most, the last without the bit that says more."""
-    with pytest.raises(ValueError, match="cut or too long"):
+    with pytest.raises(ValueError, match="truncated or too long"):
         read_uvarint(data, 0)

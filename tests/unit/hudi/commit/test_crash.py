@@ -128,7 +128,7 @@ def copy_of(storage: Storage, make: Callable[[], MemoryStorage]) -> MemoryStorag
 
 @pytest.mark.long
 def test_write_killed_anywhere_can_be_resumed(fresh: Callable[[], MemoryStorage]) -> None:
-    """The same intent goes on after a kill anywhere before the commit, to the same table."""
+    """The same intent continues after a kill anywhere before the commit, to the same table."""
     whole = fresh()
     bootstrap(a_transaction(whole))
     resumed = 0
@@ -204,7 +204,7 @@ def test_paused_writer_that_was_recovered_publishes_nothing(
         def take_over(
             at: int, storage: MemoryStorage = storage, clock: ManualClock = clock, step: int = step
         ) -> None:
-            """Recover while the writer stands still."""
+            """Recover while the writer is paused."""
             if at == step:
                 recover(storage, clock, "b" * 32)
 

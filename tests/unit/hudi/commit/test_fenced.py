@@ -98,7 +98,7 @@ def test_create_that_fails_after_the_fence_went_keeps_its_own_error(tmp_path: Pa
     inner, storage = fenced(tmp_path)
 
     def fail() -> None:
-        """Meet a fault of its own in the middle of a file, after the fence has gone."""
+        """Fail in the middle of a file, after the fence was deleted."""
         with storage.create(FILE):
             STAGING.remove(inner)
             raise ValueError("of its own")

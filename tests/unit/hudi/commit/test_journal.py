@@ -26,7 +26,7 @@ def storage() -> Iterator[MemoryStorage]:
 
 
 def test_journal_records_come_back_in_order(storage: MemoryStorage) -> None:
-    """Another process goes on where the first stopped."""
+    """Another process continues where the first stopped."""
     assert list(Journal(storage, STAGING).records()) == []
     first = Journal(storage, STAGING)
     for number in range(12):

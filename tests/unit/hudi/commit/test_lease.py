@@ -50,7 +50,7 @@ def condition_of(action: Callable[[], object]) -> str:
 
 
 def test_lease_that_is_held_is_refused_with_its_holder(storage: MemoryStorage) -> None:
-    """The second run learns who is at work; the first keeps its lease."""
+    """The second run gets the holder's name; the first keeps its lease."""
     clock = ManualClock()
     first = acquire(storage, dead_owner(A), clock)
     with pytest.raises(LeaseHeldError) as caught:
@@ -99,7 +99,7 @@ def test_lease_of_the_same_run_in_another_process_is_another_taking(
 
 
 def test_lease_that_cannot_be_understood_ends_by_time(storage: MemoryStorage) -> None:
-    """A damaged file is held by nobody known, from its modification on for the usual time."""
+    """A damaged lease has no known holder, and expires the usual time after its modification."""
     put(storage, ".hoodie/.lakestrap/lease/00000007.json", b"{")
     clock = ManualClock(SystemClock().now_ms())
     assert condition_of(lambda: acquire(storage, dead_owner(A), clock)) == "commit/lease-held"
@@ -108,7 +108,7 @@ def test_lease_that_cannot_be_understood_ends_by_time(storage: MemoryStorage) ->
 
 
 def test_lease_of_a_dead_process_can_be_taken_at_once(tmp_path: Path) -> None:
-    """On the same machine a process that is gone holds nothing, a live one does."""
+    """On the same machine a dead process holds nothing, a live one does."""
     storage, clock = LocalStorage(str(tmp_path / "t")), SystemClock()
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     owner = replace(Owner.here(A), pid=child.pid, started="")
@@ -124,7 +124,7 @@ def test_lease_of_a_dead_process_can_be_taken_at_once(tmp_path: Path) -> None:
     child.stdin.close()
 
 
-def test_owner_with_a_reused_process_number_is_gone() -> None:
+def test_owner_with_a_reused_process_id_is_dead() -> None:
     """The number is alive, but it is another process that started at another time."""
     here = Owner.here(A)
     assert not here.is_gone()
@@ -133,7 +133,7 @@ def test_owner_with_a_reused_process_number_is_gone() -> None:
 
 
 def test_lease_taken_by_many_at_once_is_given_to_one(tmp_path: Path) -> None:
-    """Five runs create a table at the same moment: one goes on, four are told."""
+    """Five runs create a table at the same moment: one continues, four are refused."""
     storage = LocalStorage(str(tmp_path / "t"))
     barrier = threading.Barrier(5)
     taken: list[Lease] = []

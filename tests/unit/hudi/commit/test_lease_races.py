@@ -48,7 +48,7 @@ class Meddled(LocalStorage):
 
 
 def test_acquire_while_an_ending_run_takes_the_folders_away_tries_again(tmp_path: Path) -> None:
-    """A run that releases its lease removes empty folders, also those of one who just comes."""
+    """A run that releases its lease removes empty folders, also those of a starting run."""
     storage = Meddled(tmp_path, lambda: shutil.rmtree(tmp_path / HOODIE), times=3)
     lease = acquire(storage, Owner.here(WRITE_ID), ManualClock())
     assert not storage.left
@@ -85,7 +85,7 @@ def test_acquire_with_a_number_that_has_been_passed_is_refused(tmp_path: Path) -
 
 
 def test_find_pending_while_a_run_cleans_up_looks_again(tmp_path: Path) -> None:
-    """Its folder is listed, and gone when it is opened."""
+    """Its folder is listed, and deleted before it is opened."""
     staging = an_intent().staging
     storage = Meddled(tmp_path, lambda: shutil.rmtree(tmp_path / staging.root))
     put(storage, staging.begin, an_intent().begin_bytes())

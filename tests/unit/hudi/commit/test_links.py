@@ -1,4 +1,4 @@
-"""Files get their names behind markers, exclusively, and what lies there is compared."""
+"""Files get their names after their markers, exclusively, and existing files are compared."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def conflict(action: Callable[[], object]) -> str:
 def test_link_files_puts_files_and_metadata_into_partitions(
     storage: MemoryStorage, linked: tuple[Transaction, tuple[SegmentRef, ...]]
 ) -> None:
-    """Each file lies in its partition with its bytes, and nothing is left in the attempts."""
+    """Each file is in its partition with its bytes, and nothing is left in the attempts."""
     transaction, segments = linked
     files = data_files(storage)
     statuses = [row for batch in merge_segments(storage, segments) for row in batch.to_pylist()]
@@ -79,7 +79,7 @@ def test_link_files_notes_every_file_in_markers(
 
 
 def test_link_files_never_names_a_file_without_its_marker() -> None:
-    """At every step of the batch, what lies in a partition has a marker."""
+    """At every step of the batch, every file in a partition has a marker."""
     storage = MemoryStorage(uuid4().hex)
     steps = 0
 
@@ -120,7 +120,7 @@ def test_link_files_over_other_bytes_is_a_conflict(storage: MemoryStorage) -> No
 
 
 def test_link_files_without_the_staged_file_is_a_conflict(storage: MemoryStorage) -> None:
-    """A status whose file is nowhere means that somebody took over."""
+    """A status without its file means that another run took over."""
     transaction = a_transaction(storage)
     begin(transaction)
     segments = stage_files(storage, transaction.intent)
@@ -159,7 +159,7 @@ def test_check_listing_removes_files_without_a_status(
 @pytest.mark.parametrize(
     ("replacement", "condition"), [(None, "file-missing"), (b"x", "file-changed")]
 )
-def test_check_listing_aborts_where_a_written_file_is_gone_or_changed(
+def test_check_listing_aborts_if_a_written_file_is_missing_or_changed(
     storage: MemoryStorage,
     linked: tuple[Transaction, tuple[SegmentRef, ...]],
     replacement: bytes | None,
@@ -175,7 +175,7 @@ def test_check_listing_aborts_where_a_written_file_is_gone_or_changed(
 
 
 def test_place_files_replaces_what_an_earlier_attempt_left(storage: MemoryStorage) -> None:
-    """The index may differ between attempts; nobody reads it before the commit."""
+    """The index may differ between attempts; it is not read before the commit."""
     transaction = a_transaction(storage)
     begin(transaction)
     for data in (b"1", b"2", b"2"):

@@ -241,7 +241,7 @@ def test_load_on_disk_that_was_killed_is_undone_and_done_again(
 def test_load_killed_anywhere_can_be_resumed(
     fresh: Callable[[], MemoryStorage], action: Action
 ) -> None:
-    """The same intent goes on after a kill anywhere before the commit, to the same table."""
+    """The same intent continues after a kill anywhere before the commit, to the same table."""
     whole = fresh()
     load(a_transaction(whole, a_load(action=action)))
     resumed = 0
@@ -273,7 +273,7 @@ def test_paused_load_that_was_recovered_publishes_nothing(
         def take_over(
             at: int, storage: MemoryStorage = storage, clock: ManualClock = clock, step: int = step
         ) -> None:
-            """Recover while the writer stands still."""
+            """Recover while the writer is paused."""
             if at == step:
                 recover(storage, clock, "b" * 32)
 

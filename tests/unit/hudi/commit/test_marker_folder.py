@@ -31,7 +31,7 @@ def storage() -> Iterator[MemoryStorage]:
 
 
 def temporary() -> str:
-    """Return a path that nobody else has."""
+    """Return a unique path."""
     return f".hoodie/.lakestrap/test/{uuid4().hex}"
 
 
@@ -51,8 +51,8 @@ def test_batches_that_are_placed_are_read_back_in_order(batches: list[list[str]]
     assert (there is not None) == bool(batches)
 
 
-def test_type_file_tells_the_form_and_other_files_are_no_batches(storage: MemoryStorage) -> None:
-    """Numbers go on after the highest, with gaps."""
+def test_type_file_gives_the_format_and_other_files_are_not_batches(storage: MemoryStorage) -> None:
+    """Numbers continue after the highest, with gaps."""
     for name in ("MARKERS7", ".MARKERS8.crc", "MARKERS", "MARKERSx", "x.parquet.marker.CREATE"):
         put(storage, f"{FOLDER}/{name}", b"a\n")
     place_batch(storage, INSTANT, ["b"], new_temporary=temporary)
@@ -86,8 +86,8 @@ def test_type_file_that_another_process_makes_meanwhile_is_taken(storage: Memory
     assert made.steps > 3
 
 
-def test_folder_that_cannot_be_written_is_told(storage: MemoryStorage) -> None:
-    """Not taken for a folder where somebody was faster."""
+def test_folder_that_cannot_be_written_is_reported(storage: MemoryStorage) -> None:
+    """It is not mistaken for a folder that another process created first."""
     with pytest.raises(StorageError) as caught:
         place_batch(FaultStorage(storage, fail_at=3), INSTANT, ["a"], new_temporary=temporary)
     assert caught.value.condition == "storage/full"

@@ -161,7 +161,7 @@ def test_check_listing_removes_log_files_without_a_status(storage: MemoryStorage
 @pytest.mark.parametrize(
     ("replacement", "condition"), [(None, "file-missing"), (b"x", "file-changed")]
 )
-def test_check_listing_aborts_where_a_log_file_is_gone_or_changed(
+def test_check_listing_aborts_if_a_log_file_is_missing_or_changed(
     storage: MemoryStorage, replacement: bytes | None, condition: str
 ) -> None:
     """Its name says another instant, but its status says what must be there."""

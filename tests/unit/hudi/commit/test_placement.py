@@ -33,7 +33,7 @@ def staging(storage: MemoryStorage) -> Staging:
 
 
 def test_place_bytes_twice_is_once(storage: MemoryStorage, staging: Staging) -> None:
-    """What lies there already is compared, and no temporary file is left."""
+    """An existing file is compared, and no temporary file is left."""
     for _ in range(2):
         place_bytes(storage, staging, NAME, b"x")
     assert tree(storage) == {NAME: b"x", staging.begin: b""}

@@ -177,7 +177,7 @@ def test_roll_forward_of_a_commit_that_kept_no_properties_is_refused(
 
 
 def test_run_that_apache_hudi_rolled_back_is_swept(storage: MemoryStorage) -> None:
-    """Its instant is gone and its files are left: they would become visible some day."""
+    """Its instant is deleted but its files are left: they could become visible later."""
     dead_run(storage)
     for name in ("commit.requested", "inflight"):
         storage.delete(f".hoodie/{BOOTSTRAP_INSTANT}.{name}")

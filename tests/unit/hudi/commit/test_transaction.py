@@ -128,7 +128,7 @@ def test_begin_of_a_new_table_where_something_is_raises(
 
 
 def test_publish_makes_the_commit_and_the_table(storage: MemoryStorage) -> None:
-    """The commit names every file, carries proof and properties, and the table is there."""
+    """The commit names every file, has proof and properties, and the table exists."""
     transaction, audited = ready(storage)
     instant = publish(transaction, audited, PUBLICATION)
     assert instant.path == COMMIT
@@ -285,7 +285,7 @@ def test_publish_beside_a_commit_of_another_run_is_a_conflict(storage: MemorySto
     """The instant is there, but it is not ours."""
 
     class Overtaken(FaultStorage):
-        """Somebody else's commit appears at the last moment."""
+        """Another writer's commit appears at the last moment."""
 
         def move(self, moves: Sequence[Move]) -> None:
             """Be late."""
@@ -299,7 +299,7 @@ def test_publish_beside_a_commit_of_another_run_is_a_conflict(storage: MemorySto
     assert caught.value.condition == "commit/instant-taken"
 
 
-def test_finish_that_fails_says_that_the_commit_stands(storage: MemoryStorage) -> None:
+def test_finish_that_fails_reports_that_the_commit_is_published(storage: MemoryStorage) -> None:
     """Nothing after the commit turns success into failure."""
     outer = FaultStorage(storage)
     transaction, audited = ready(storage, outer=outer)

@@ -72,7 +72,7 @@ def test_assembled_row_groups_of_two_files_are_read_in_their_order(
     assert [metadata.row_group(at).num_rows for at in range(3)] == [3, 3, 1]
 
 
-def test_assembled_columns_of_two_files_stand_side_by_side() -> None:
+def test_assembled_columns_of_two_files_are_side_by_side() -> None:
     """A column can be replaced by one that was written alone."""
     old = ChunkFile.read(written(COLUMNS))
     new = pa.array([10, 20, None, 40])
@@ -83,7 +83,7 @@ def test_assembled_columns_of_two_files_stand_side_by_side() -> None:
 
 
 def test_assembled_statistics_and_bounds_stay_with_their_chunks() -> None:
-    """Readers go on skipping row groups by them, and page indexes stay behind."""
+    """Readers can still skip row groups, and page indexes are not copied."""
     old = ChunkFile.read(written(COLUMNS, write_page_index=True))
     data = assembled(old, old.groups, {}, "x.parquet")
     column = pq.read_metadata(io.BytesIO(data)).row_group(0).column(0)
@@ -105,14 +105,14 @@ def test_assembled_file_with_bytes_that_differ_is_refused() -> None:
     old = ChunkFile.read(written(COLUMNS))
     first, *others = old.groups[0].chunks
     wrong = replace(first, start=first.start - 3)
-    with pytest.raises(CorruptFileError, match=r"column n of row group 0 is another") as caught:
+    with pytest.raises(CorruptFileError, match=r"column n of row group 0 differs") as caught:
         assembled(old, [RowGroup(rows=4, chunks=[wrong, *others])], {}, "x.parquet")
     assert caught.value.condition == "bootstrap/read-back-differs"
-    with pytest.raises(CorruptFileError, match=r"column n of row group 0 is another"):
+    with pytest.raises(CorruptFileError, match=r"column n of row group 0 differs"):
         assembled(old, [replace(old.groups[0], rows=3)], {}, "x.parquet")
 
 
-def test_columns_in_other_words_are_told_apart() -> None:
+def test_columns_with_other_schemas_are_distinguished() -> None:
     """Type, nullability, nesting and order make a difference; the name of the whole does not."""
     old = ChunkFile.read(written(COLUMNS))
     assert old.has_columns_of(ChunkFile.read(written(COLUMNS.slice(2), compression="none")))

@@ -1,4 +1,4 @@
-"""Records of groups and slices: what is encoded decodes to the same, and damage is told."""
+"""Records of groups and slices round-trip, and damage is reported."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_slice_encoded_decodes_to_the_same(found: FileSlice) -> None:
 @pytest.mark.property
 @settings(deadline=None)
 @given(groups())
-def test_record_tells_its_instant_where_it_is_the_record_of_the_one_slice(group: FileGroup) -> None:
+def test_record_of_a_single_slice_has_its_instant(group: FileGroup) -> None:
     """And where it does not, the slice has another record, or there are several."""
     text = encode_group(group).decode()
     found = slice_instant(text)
@@ -127,9 +127,7 @@ def test_plain_record_has_the_parts_of_the_one_base_file(group: FileGroup) -> No
 @pytest.mark.property
 @settings(deadline=None)
 @given(slices(), st.data())
-def test_damaged_record_is_told_or_reads_as_something(
-    found: FileSlice, data: st.DataObject
-) -> None:
+def test_damaged_record_is_reported_or_decodes(found: FileSlice, data: st.DataObject) -> None:
     """Nothing but the one error is raised, however it is damaged."""
     text = encode_slice(found)
     at = data.draw(st.integers(0, len(text)))
@@ -146,7 +144,7 @@ def test_damaged_record_is_told_or_reads_as_something(
 
 
 @pytest.mark.parametrize("record", ["", "b", "x", "b_0-1-1_1.parquet", "b_0-1-1_1.txt\t1", "l\t"])
-def test_record_of_no_file_is_told_as_corrupt(record: str) -> None:
+def test_record_without_a_file_is_corrupt(record: str) -> None:
     """With the group that it was kept for."""
     group = FileGroupId("p=1", "g")
     if record:
@@ -156,7 +154,7 @@ def test_record_of_no_file_is_told_as_corrupt(record: str) -> None:
         assert decode_slice(group, record) == FileSlice(group, "")
 
 
-def test_slice_of_no_file_id_is_told_as_corrupt() -> None:
+def test_slice_without_a_file_id_is_corrupt() -> None:
     """Such a name would not be read back."""
     with pytest.raises(CorruptFileError, match="view/corrupt-record"):
         decode_slice(FileGroupId("p=1", "a_b"), "b_0-1-1_1.parquet\t1")

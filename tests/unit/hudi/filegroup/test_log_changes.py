@@ -81,7 +81,7 @@ def test_changes_of_a_block_in_the_old_calendar_have_the_dates_meant(
 
 
 def test_changes_come_oldest_first_over_all_files(storage: MemoryStorage) -> None:
-    """Several blocks a file, several files a slice; deletes stand among them."""
+    """Several blocks per file and files per slice, including deletes."""
     header = {HeaderKey.INSTANT_TIME: "2"}
     deletes = encode_block(BlockKind.DELETE, header, encode_deletes([("b", "p=1")]))
     found = changes(storage, block("1", "a", "b") + deletes, block("3", "c"))

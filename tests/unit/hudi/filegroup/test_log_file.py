@@ -145,7 +145,7 @@ def test_log_file_of_nothing_or_without_meta_columns_is_refused() -> None:
     """Readers would make nothing of it."""
     with pytest.raises(ValueError, match="without rows"):
         log_file_bytes(TIME, AVRO)
-    with pytest.raises(ValueError, match="begin with"):
+    with pytest.raises(ValueError, match="start with"):
         log_file_bytes(TIME, AVRO, rows=a_table([]).select(["n", *META_COLUMNS]))
 
 

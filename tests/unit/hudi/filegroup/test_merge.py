@@ -83,7 +83,7 @@ def test_merged_by_ordering_compares_deletes_that_have_a_value(
 
 
 def test_merged_record_after_a_delete_is_compared_with_the_base_row() -> None:
-    """As in Apache Hudi: the logs are merged first, and the delete is gone by then."""
+    """As in Apache Hudi: the logs are merged first, which removes the delete."""
     found = merged(table(("a", 5, "old")), [gone("a"), written(("a", 3, "back"))], GREATER)
     assert rows_of(found) == [("a", 5, "old")]
     found = merged(table(), [gone("a"), written(("a", 3, "back"))], GREATER)

@@ -50,7 +50,7 @@ def test_partition_paths_null_is_the_default_partition() -> None:
 
 
 def test_partition_paths_unpartitioned_table_has_the_root() -> None:
-    """Without partition columns every row lies in the table's own folder."""
+    """Without partition columns every row is in the table's own folder."""
     assert paths(a_rule(), id=[1, 2]) == ["", ""]
 
 
@@ -78,7 +78,7 @@ def test_partition_paths_value_that_would_be_null_is_refused(value: str) -> None
 @pytest.mark.parametrize("value", ["a/b", "a=b", "a%20"])
 def test_partition_paths_positional_value_that_breaks_the_path_is_refused(value: str) -> None:
     """Without escapes a value with a special character has no folder."""
-    with pytest.raises(CorruptFileError, match="makes no folder name"):
+    with pytest.raises(CorruptFileError, match="cannot be a folder name"):
         paths(a_rule(SourceLayout.POSITIONAL, p=PartitionType.STRING), p=[value])
 
 

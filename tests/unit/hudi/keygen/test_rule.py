@@ -38,7 +38,7 @@ def test_generator_for_so_many_columns(keys: int, partitions: int, generator: Ke
 
 
 def test_properties_of_hive_layout_pin_names_generator_and_encoding() -> None:
-    """What a later writer must not guess stands in the table."""
+    """The table records what later writers must not guess."""
     assert rule_of("id", partitions=2).properties() == {
         "hoodie.table.recordkey.fields": "id",
         "hoodie.table.partition.fields": "p0,p1",
@@ -82,7 +82,7 @@ def test_rule_without_key_columns_says_so_by_leaving_them_out(
 
 
 def test_rule_comes_back_from_json() -> None:
-    """Descriptors and journals carry rules as JSON."""
+    """Descriptors and journals store rules as JSON."""
     for partitions in range(3):
         rule = rule_of("id", "x", partitions=partitions, scope=KeyScope.PARTITION)
         assert KeyRule.from_json(json.loads(json.dumps(rule.as_json()))) == rule
@@ -90,7 +90,7 @@ def test_rule_comes_back_from_json() -> None:
 
 @pytest.mark.parametrize("damage", [{"generator": "random"}, {"partition": [3]}, {"scope": None}])
 def test_rule_from_damaged_json_raises_corrupt_file_error(damage: dict[str, object]) -> None:
-    """Something else than a rule is told as such."""
+    """JSON that is not a rule is reported as such."""
     with pytest.raises(CorruptFileError) as caught:
         KeyRule.from_json({**rule_of("id").as_json(), **damage})
     assert caught.value.condition == "key/bad-rule"
@@ -104,7 +104,7 @@ def test_rule_from_damaged_json_raises_corrupt_file_error(damage: dict[str, obje
         (("id",), 0, SourceLayout.POSITIONAL, "partition/layout-needs-columns"),
     ],
 )
-def test_rule_that_layout_cannot_carry_is_refused(
+def test_rule_that_the_layout_cannot_hold_is_refused(
     keys: tuple[str, ...], fields: int, layout: SourceLayout, condition: str
 ) -> None:
     """Columns without folders and folders without columns are errors of the author."""
@@ -155,7 +155,7 @@ SCHEMA = pa.schema(
         (" a", "key/name-not-safe"),
     ],
 )
-def test_key_fault_of_a_column_is_told(column: str, condition: str) -> None:
+def test_key_fault_of_a_column_is_reported(column: str, condition: str) -> None:
     """Each unfit column has its own condition, and a remedy."""
     faults = key_faults(rule_of(column), SCHEMA)
     assert condition in [fault.condition for fault in faults]
@@ -173,7 +173,7 @@ def test_key_of_fit_columns_has_no_faults() -> None:
     assert key_faults(rule_of("id", "Name", "p1", partitions=2), SCHEMA) == ()
 
 
-def test_every_fault_is_told_at_once() -> None:
+def test_all_faults_are_reported_at_once() -> None:
     """A column listed twice and one that is missing are two faults and more."""
     conditions = [f.condition for f in key_faults(rule_of("id", "id", "x"), SCHEMA)]
     assert conditions == ["key/duplicate-column", "key/duplicate-column", "key/column-missing"]

@@ -124,7 +124,7 @@ def test_null_rows_of_any_table_are_those_with_a_null_or_empty_key(table: pa.Tab
     [("x", "x"), ("", "__empty__"), (None, "__null__"), (7, "7"), (True, "true")],
 )
 def test_part_that_is_only_in_the_path_comes_from_the_folder(value: Any, text: str) -> None:
-    """A constant part reads as a column of that value would, wherever it stands."""
+    """A constant part is formatted like a column of that value, in any position."""
     table = pa.table({"id": [1, 2]})
     for names in (["p", "id"], ["id", "p"]):
         expected = [",".join(f"{n}:{text if n == 'p' else i}" for n in names) for i in (1, 2)]

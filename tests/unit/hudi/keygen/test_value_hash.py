@@ -133,7 +133,7 @@ def test_value_hashes_of_many_blocks_are_those_of_each(monkeypatch: pytest.Monke
 def test_value_hashes_of_a_folder_are_those_of_a_column(
     value: PartitionValue, kind: pa.DataType
 ) -> None:
-    """Files with the partition column and files without it may stand in one source."""
+    """A source may have files with and without the partition column."""
     rule = a_rule("p", "a")
     numbers = pa.array([1, 2], pa.int64())
     absent = value_hashes(rule, pa.record_batch({"a": numbers}), {"p": value})

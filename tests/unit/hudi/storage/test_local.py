@@ -77,7 +77,7 @@ def file_size_limit() -> Iterator[int]:
 def test_local_create_past_the_limit_raises_full_and_leaves_nothing(
     tmp_path: Path, file_size_limit: int
 ) -> None:
-    """A write that does not fit comes out typed, through whoever writes."""
+    """A write that does not fit raises a typed error through every writer."""
     storage = LocalStorage(str(tmp_path))
     assert condition_of(lambda: put(storage, "f", b"x" * 2 * file_size_limit)) == "storage/full"
     assert tree(storage) == {}
@@ -102,7 +102,7 @@ def test_local_create_past_the_limit_through_parquet_raises_full(
 def test_local_move_that_cannot_sync_raises_not_durable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The name is there, but nobody may rely on it."""
+    """The name exists, but is not durable."""
     storage = LocalStorage(str(tmp_path))
     put(storage, "s", b"1")
 

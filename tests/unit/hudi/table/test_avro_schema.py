@@ -193,7 +193,7 @@ def test_avro_of_other_writers_is_read() -> None:
 
 @pytest.mark.parametrize("kind", [["int", "string"], ["null"], "unknown", 3, {"type": "error"}])
 def test_avro_without_an_arrow_counterpart_raises(kind: Any) -> None:
-    """A table that this version does not understand is told as such."""
+    """A table that this version does not support is reported as such."""
     avro = {"type": "record", "name": "r", "fields": [{"name": "a", "type": kind}]}
     with pytest.raises(UnsupportedTableError) as caught:
         arrow_schema(avro)

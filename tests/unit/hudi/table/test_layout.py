@@ -24,13 +24,13 @@ def test_parent_and_name_take_a_path_apart() -> None:
     assert (parent_of("c"), name_of("c")) == ("", "c")
 
 
-def test_crc_sidecar_lies_beside_its_file() -> None:
+def test_crc_sidecar_is_beside_its_file() -> None:
     """Hidden, and named after it."""
     assert crc_sidecar(PROPERTIES) == ".hoodie/.hoodie.properties.crc"
     assert crc_sidecar("a.parquet") == ".a.parquet.crc"
 
 
-def test_meta_columns_stand_in_file_order() -> None:
+def test_meta_columns_are_in_file_order() -> None:
     """As each base file begins."""
     assert META_COLUMNS == (
         "_hoodie_commit_time",

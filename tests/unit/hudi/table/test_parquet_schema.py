@@ -69,7 +69,7 @@ def test_nullability_is_kept_at_every_depth_and_metadata_is_not() -> None:
     assert all(field.metadata is None for field in found)
 
 
-def test_int96_is_a_moment_in_microseconds_and_told_apart() -> None:
+def test_int96_is_a_timestamp_in_microseconds_and_distinguished() -> None:
     """Spark reads it so; Apache Hudi cannot rewrite it."""
     schema = pa.schema([("a", pa.int32()), ("s", pa.struct([("t", pa.timestamp("ns"))]))])
     footer = _footer(schema, use_deprecated_int96_timestamps=True)

@@ -94,7 +94,7 @@ def test_names_that_differ_by_case_only_are_an_issue_of_each() -> None:
 
 
 def test_name_that_occurs_twice_is_an_issue() -> None:
-    """Arrow allows it, nobody else does."""
+    """Only Arrow allows it."""
     issues = check_schema(pa.schema([("a", pa.int32()), ("a", pa.int32())]))
     assert {i.condition for i in issues} == {"schema/duplicate-name"}
 
@@ -105,8 +105,8 @@ def test_meta_columns_in_the_source_are_an_issue() -> None:
     assert [i.condition for i in check_schema(schema)] == ["schema/meta-column"] * 2
 
 
-def test_columns_that_tell_where_rows_came_from_are_an_issue() -> None:
-    """Quarantined rows have them; beside those of a source nobody could tell one from the other."""
+def test_columns_with_the_origin_of_rows_are_an_issue() -> None:
+    """Quarantined rows have them, so a source with them would be ambiguous."""
     schema = pa.schema([("_lakestrap_row", pa.int64()), ("_LAKESTRAP_x", pa.bool_())])
     assert [i.condition for i in check_schema(schema)] == ["schema/reserved-column"] * 2
 
@@ -152,7 +152,7 @@ def test_milliseconds_are_found_at_every_depth_and_copied_as_microseconds() -> N
     assert millisecond_columns(full_record_schema(schema)) == ()
 
 
-def test_every_issue_is_told_at_once() -> None:
+def test_all_issues_are_reported_at_once() -> None:
     """In column order, reserved names first."""
     schema = pa.schema([("x y", pa.uint8()), ("_hoodie_x", pa.int32()), ("t", pa.timestamp("ns"))])
     assert [i.condition.partition("/")[2] for i in check_schema(schema)] == [

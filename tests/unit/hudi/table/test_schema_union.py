@@ -67,7 +67,7 @@ def test_types_widen_in_either_order(
     ],
 )
 def test_types_that_do_not_fit_are_a_conflict(left: pa.DataType, right: pa.DataType) -> None:
-    """The first type stands, and both schemas are named."""
+    """The first type is kept, and both schemas are named."""
     same = _schema(c=left)
     found = unify([_schema(a=left), same, same, _schema(c=right)])
     assert found.conflicts == (

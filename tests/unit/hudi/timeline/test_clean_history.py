@@ -1,4 +1,4 @@
-"""A state of the past is told only as long as all its slices are surely there."""
+"""A past state is accepted only if all its slices certainly exist."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def refusal(table: MemoryStorage, instant: str) -> str | None:
     return None
 
 
-def test_past_without_cleaning_is_told(table: MemoryStorage) -> None:
-    """Down to the oldest instant; before it nobody knows, or there was no table."""
+def test_past_without_cleaning_is_accepted(table: MemoryStorage) -> None:
+    """Down to the oldest instant; before it, the state is unknown or there was no table."""
     assert [refusal(table, t) for t in ("20", "25", "40", "99")] == [None] * 4
     assert refusal(table, "19") == "read/before-table"
 
 
 def test_past_before_the_commit_that_a_clean_kept_is_refused(table: MemoryStorage) -> None:
-    """From that commit on all slices are there."""
+    """From that commit on all slices exist."""
     clean(table, earliest="30", last="40")
     assert [refusal(table, t) for t in ("20", "29", "30", "40")] == [
         "read/cleaned",
@@ -91,19 +91,19 @@ def test_past_before_the_commit_that_a_clean_kept_is_refused(table: MemoryStorag
 def test_past_before_a_clean_by_versions_is_refused(
     table: MemoryStorage, last: str, bound: str
 ) -> None:
-    """It names no commit to keep, so only what came with its last commit is sure."""
+    """It names no commit to keep, so only states from its last commit on are certain."""
     clean(table, earliest="", last=last)
     assert refusal(table, "30") == "read/cleaned"
     assert refusal(table, bound) is None
 
 
-def test_past_before_a_clean_that_deleted_nothing_is_told(table: MemoryStorage) -> None:
+def test_past_before_a_clean_that_deleted_nothing_is_accepted(table: MemoryStorage) -> None:
     """All slices are still there."""
     clean(table, earliest="40", deleted=False)
     assert refusal(table, "20") is None
 
 
-def test_past_that_a_savepoint_holds_is_told(table: MemoryStorage) -> None:
+def test_past_that_a_savepoint_holds_is_accepted(table: MemoryStorage) -> None:
     """Its slices are never cleaned, and its instant is never archived."""
     put(table, ".hoodie/20.savepoint")
     clean(table, earliest="40")

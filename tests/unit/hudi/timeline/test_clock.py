@@ -57,8 +57,8 @@ def test_next_instant_with_a_clock_far_behind_raises_with_both_times(last: str) 
     assert last in caught.value.message
 
 
-def test_next_instant_with_a_clock_that_stands_never_repeats() -> None:
-    """Each instant is greater than the one before, though the clock stands or steps back."""
+def test_next_instant_with_a_stopped_clock_never_repeats() -> None:
+    """Each instant is greater than the previous one, even if the clock stops or moves back."""
     clock, times = ManualClock(NOW_MS), ["00000000000001"]
     for _ in range(50):
         times.append(next_instant(clock, a_timeline(*times)))
@@ -67,7 +67,7 @@ def test_next_instant_with_a_clock_that_stands_never_repeats() -> None:
 
 
 def test_instant_at_does_not_depend_on_the_time_zone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Instants are UTC wherever the machine stands."""
+    """Instants are UTC in every time zone of the machine."""
     monkeypatch.setenv("TZ", "Asia/Kathmandu")
     time.tzset()
     try:
@@ -89,6 +89,6 @@ def test_instant_at_keeps_the_order_of_moments(epoch_ms: int) -> None:
     assert one < two
 
 
-def test_system_clock_tells_the_present() -> None:
+def test_system_clock_returns_the_current_time() -> None:
     """Milliseconds since the epoch."""
     assert abs(SystemClock().now_ms() - time.time() * 1000) < 10_000

@@ -77,7 +77,7 @@ def test_other_file_names_are_no_instants(name: str) -> None:
 
 
 def test_instants_of_different_length_compare_as_text() -> None:
-    """The 14-digit bootstrap instant lies before everything, as in Apache Hudi."""
+    """The 14-digit bootstrap instant sorts before everything, as in Apache Hudi."""
     first, later = (
         Instant(requested_time=time, action=Action.COMMIT, state=InstantState.COMPLETED)
         for time in ("00000000000001", TIME)

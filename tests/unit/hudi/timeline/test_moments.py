@@ -50,7 +50,7 @@ def test_moment_that_is_none_is_refused(moment: str) -> None:
 
 
 def test_moment_with_a_zone_is_refused_where_instants_are_local() -> None:
-    """Nobody knows the zone of the writer; a time without one is meant to be its."""
+    """The writer's zone is unknown; a time without a zone is in the writer's."""
     assert instant_of("2026-11-21 09:30", TIMELINE, "LOCAL") == "20261121093000000"
     with pytest.raises(PlanError) as caught:
         instant_of(datetime(2026, 11, 21, tzinfo=UTC), TIMELINE, "LOCAL")

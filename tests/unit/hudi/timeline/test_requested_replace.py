@@ -73,7 +73,7 @@ def test_requested_replace_names_its_records_as_apache_hudi_does() -> None:
     names: set[str] = set()
 
     def walk(schema: Any) -> None:
-        """Gather the full names of all records."""
+        """Collect the full names of all records."""
         if isinstance(schema, dict):
             if schema.get("type") == "record":
                 names.add(f"{schema['namespace']}.{schema['name']}")

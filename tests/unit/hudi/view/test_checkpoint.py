@@ -67,7 +67,7 @@ def test_view_that_is_opened_again_lists_nothing(scene: Scene, path: Path) -> No
     assert found.view.counts.resets == 0
 
 
-def test_view_that_is_opened_again_goes_on_from_what_it_knew(scene: Scene, path: Path) -> None:
+def test_reopened_view_continues_from_its_checkpoint(scene: Scene, path: Path) -> None:
     """What completed since is read, and nothing else."""
     write_checkpoint(scene.view, path)
     scene.write("p/b_0-0-0_2.parquet")
@@ -81,7 +81,7 @@ def test_view_that_is_opened_again_goes_on_from_what_it_knew(scene: Scene, path:
 
 
 def test_view_that_knows_some_of_the_table_is_opened_as_that(path: Path) -> None:
-    """Partitions that nobody asked for are listed when somebody does."""
+    """Partitions that were not requested before are listed on request."""
     scene = Scene()
     scene.write(BASE)
     scene.commit("1.commit", BASE)
@@ -112,7 +112,7 @@ def test_checkpoint_takes_the_place_of_the_one_before(scene: Scene, path: Path) 
 
 
 def test_checkpoint_that_cannot_be_written_leaves_the_one_before(scene: Scene, path: Path) -> None:
-    """A folder stands where a file is to be; the temporary file is gone."""
+    """A folder blocks the file's name; the temporary file is removed."""
     (path / "folder").mkdir(parents=True)
     with pytest.raises(StorageError):
         write_checkpoint(scene.view, path)
@@ -131,7 +131,7 @@ def test_checkpoint_that_cannot_be_read_is_refused(scene: Scene, path: Path) -> 
 
 
 def test_checkpoint_of_which_any_byte_changed_is_refused(scene: Scene, path: Path) -> None:
-    """Wherever it is; so is one that was cut, or that goes on."""
+    """In any position; so is one that was truncated or extended."""
     write_checkpoint(scene.view, path)
     whole = path.read_bytes()
     store = MemoryStore()
@@ -164,7 +164,7 @@ def test_checkpoint_of_another_version_is_refused(scene: Scene, path: Path) -> N
 
 
 def test_checkpoint_of_another_table_is_refused(scene: Scene, path: Path) -> None:
-    """Tables of one timeline may lie in several places."""
+    """Tables of one timeline may be in several locations."""
     other = Scene()
     write_checkpoint(other.view, path)
     assert refused(scene, path) is Refusal.FOREIGN
@@ -180,7 +180,7 @@ def test_checkpoint_of_a_table_that_was_made_anew_is_refused(scene: Scene, path:
 
 
 def test_checkpoint_from_before_what_was_archived_is_refused(scene: Scene, path: Path) -> None:
-    """Nobody can tell what instants did that came and went meanwhile."""
+    """The effect of instants that were archived meanwhile is unknown."""
     write_checkpoint(scene.view, path)
     scene.unsay("1.commit")
     scene.write("p/b_0-0-0_2.parquet")

@@ -1,4 +1,4 @@
-"""Which files of a partition a kept view takes up, and that names alone tell it for most."""
+"""The files of a partition that a kept view includes, mostly decided by names alone."""
 
 from __future__ import annotations
 

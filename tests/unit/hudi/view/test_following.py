@@ -34,7 +34,7 @@ def test_rollback_that_could_not_delete_a_file_leaves_it_out(scene: Scene) -> No
 
 
 def test_commit_of_a_file_outside_of_its_partition_begins_anew(scene: Scene) -> None:
-    """Where the file belongs cannot be told, so nothing is taken for known."""
+    """The file's partition is unclear, so everything is listed again."""
     put(scene.storage, "q/.hoodie_partition_metadata")
     assert scene.shown("q") == {}
     scene.write("q/b_0-0-0_2.parquet")
@@ -64,7 +64,7 @@ def test_bootstrap_that_the_view_saw_unfinished_has_its_sources(asked: str) -> N
 
 
 def test_table_made_anew_while_nothing_was_loaded_has_its_own_index() -> None:
-    """An index that was opened for a table that is gone is not asked about the next."""
+    """An index that was opened for a deleted table is not used for the next."""
     scene = Scene()
     skeleton = f"p/a_0-0-0_{BOOTSTRAP_INSTANT}.parquet"
     for size in (7, 8):
@@ -108,8 +108,8 @@ def test_instants_are_followed_in_the_order_in_which_they_completed(scene: Scene
     assert scene.shown()["a"] == [("a_0-0-0_1.parquet", 2), (name_of(LOG), 2)]
 
 
-def test_log_file_of_which_two_writers_tell_is_as_large_as_the_larger_says(scene: Scene) -> None:
-    """Whoever completes last need not have written last; a log file never shrinks."""
+def test_log_file_recorded_by_two_writers_has_the_larger_size(scene: Scene) -> None:
+    """The last to complete need not have written last; a log file never shrinks."""
     scene.write(LOG)
     scene.commit("3.deltacommit", LOG, size=9)
     scene.commit("2.deltacommit", LOG, size=5)
@@ -128,7 +128,7 @@ def test_partition_that_was_made_again_while_it_was_cleaned_away_is_there(scene:
     assert scene.shown(None) == {"b": [("b_0-0-0_3.parquet", 2)]}
 
 
-def test_partition_that_was_cleaned_away_is_gone(scene: Scene) -> None:
+def test_partition_that_was_cleaned_is_removed(scene: Scene) -> None:
     """Its folder is not there any more."""
     assert scene.shown(None)
     scene.storage.delete("p")
@@ -159,7 +159,7 @@ def test_table_made_anew_at_the_same_time_by_another_action_is_seen(scene: Scene
 
 
 def test_partitions_can_be_asked_for_without_holding_the_lock(scene: Scene) -> None:
-    """Whoever stops half way through them keeps nobody waiting."""
+    """An iteration that stops half way blocks no other caller."""
     found = scene.view.partitions()
     assert next(found) == "p"
     with ThreadPoolExecutor(1) as other:

@@ -89,7 +89,7 @@ def test_view_that_follows_many_tables_answers_as_a_listing_does(shard: int) -> 
 def test_view_over_any_store_that_is_opened_again_answers_as_a_listing_does(
     kind: Callable[[Path], Lab], tmp_path: Path
 ) -> None:
-    """Wherever its groups are, and though it ends and goes on from an older checkpoint."""
+    """For every store, also after reopening from an older checkpoint."""
     lab = kind(tmp_path)
     for seed in range(QUICK_STORE_PLAYS):
         lab.play(seed)

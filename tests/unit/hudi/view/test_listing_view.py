@@ -59,7 +59,7 @@ def versions(found: FileSlice) -> list[int]:
 
 
 def test_partitions_are_folders_with_metadata(storage: MemoryStorage) -> None:
-    """At any depth; neither `.hoodie` nor what lies inside a partition is searched."""
+    """At any depth; neither `.hoodie` nor folders inside a partition are searched."""
     for path in ("b/c/", "a=1/", "b/c/d/", ".hoodie/x/"):
         put(storage, f"{path}.hoodie_partition_metadata")
     put(storage, "e/f/file")
@@ -69,7 +69,7 @@ def test_partitions_are_folders_with_metadata(storage: MemoryStorage) -> None:
 
 
 def test_partitions_of_an_unpartitioned_table_are_its_root(storage: MemoryStorage) -> None:
-    """The metadata lies in the base folder."""
+    """The metadata is in the base folder."""
     put(storage, ".hoodie_partition_metadata")
     put(storage, "f_0-0-0_1.parquet")
     put(storage, ".hoodie/1.commit")
@@ -97,7 +97,7 @@ def test_latest_slices_are_of_completed_instants_only(storage: MemoryStorage) ->
     assert view.latest_slices("none") == []
 
 
-def test_latest_slices_carry_the_log_files_of_their_base(storage: MemoryStorage) -> None:
+def test_latest_slices_have_the_log_files_of_their_base(storage: MemoryStorage) -> None:
     """Oldest first by number; logs of other slices and change data are left out."""
     view = a_table(
         storage,
@@ -144,7 +144,7 @@ def test_latest_slices_leave_out_replaced_groups(storage: MemoryStorage) -> None
     assert shown(view) == [("b", "1", [])]
 
 
-def test_latest_slices_of_skeletons_carry_their_source(storage: MemoryStorage) -> None:
+def test_latest_slices_of_skeletons_have_their_source(storage: MemoryStorage) -> None:
     """Only base files at the bootstrap instant are skeletons, and only those in the index."""
     source = SourceFile(uri="file:///s/a.parquet", size=7, mtime_ms=1)
     index = AnIndex({"p": {"a": source, "b": source, "gone": source}})

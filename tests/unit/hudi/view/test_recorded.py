@@ -1,4 +1,4 @@
-"""What commits recorded, over random lives of tables that nobody damaged."""
+"""Records of commits, over random histories of undamaged tables."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def check(storage: CompletedStorage) -> int:
     return sum(map(len, slices.values()))
 
 
-def test_tables_that_nobody_damaged_are_as_their_commits_recorded() -> None:
+def test_undamaged_tables_match_their_commits() -> None:
     """Writes and services of several writers, archived and cleaned."""
     assert sum(map(live, range(QUICK_LIVES))) > QUICK_LIVES * STEPS
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("shard", range(SHARDS))
-def test_many_tables_that_nobody_damaged_are_as_their_commits_recorded(shard: int) -> None:
+def test_many_undamaged_tables_match_their_commits(shard: int) -> None:
     """The same, with other seeds."""
     size = LIVES // SHARDS
     seeds = range(QUICK_LIVES + shard * size, QUICK_LIVES + (shard + 1) * size)

@@ -44,7 +44,7 @@ def test_clean_that_is_the_first_of_the_table_is_followed(scene: Scene) -> None:
     assert scene.view.counts.resets == 0
 
 
-def test_clean_that_was_pending_and_is_gone_begins_anew(scene: Scene) -> None:
+def test_pending_clean_that_disappeared_forces_a_new_listing(scene: Scene) -> None:
     """It may have completed and been archived, though another is there still."""
     scene.write("p/a_0-0-0_2.parquet")
     scene.commit("2.commit", "p/a_0-0-0_2.parquet")
@@ -57,8 +57,8 @@ def test_clean_that_was_pending_and_is_gone_begins_anew(scene: Scene) -> None:
     assert scene.view.counts.resets == 1
 
 
-def test_deltacommit_that_is_gone_without_a_rollback_begins_anew(scene: Scene) -> None:
-    """What it wrote may have been listed, and nothing told that it was deleted."""
+def test_deltacommit_that_disappeared_without_a_rollback_forces_a_new_listing(scene: Scene) -> None:
+    """Its files may have been listed, and their deletion was not recorded."""
     scene.say("2.deltacommit.requested")
     scene.write(LOG)
     scene.view.sync()
@@ -70,7 +70,7 @@ def test_deltacommit_that_is_gone_without_a_rollback_begins_anew(scene: Scene) -
     assert scene.shown() == {"a": [("a_0-0-0_1.parquet", 2)]}
 
 
-def test_commit_that_is_gone_without_a_rollback_is_followed(scene: Scene) -> None:
+def test_commit_that_disappeared_without_a_rollback_is_followed(scene: Scene) -> None:
     """Base files of pending instants are never kept, so there is nothing to forget."""
     scene.say("2.commit.requested")
     scene.write("p/a_0-0-0_2.parquet")
@@ -132,7 +132,7 @@ def test_first_commit_that_the_view_saw_pending_is_followed() -> None:
 
 
 def test_compaction_that_was_rolled_back_and_then_archived_unseen_begins_anew(scene: Scene) -> None:
-    """A rollback of one attempt does not tell what became of the next."""
+    """A rollback of one attempt does not determine the result of the next."""
     scene.say("2.compaction.requested")
     scene.view.sync()
     scene.shown()

@@ -35,7 +35,7 @@ FULL = {"mode: metadata_only": "mode: full_record"}
 def test_build_of_a_column_that_readers_cannot_use_is_refused(
     tmp_path: Path, column: str, kind: pa.DataType, condition: str
 ) -> None:
-    """A skeleton leaves the column as it is, so nobody could read it."""
+    """A skeleton keeps the column unchanged, so it would be unreadable."""
     source = a_source("month=1", schema=with_columns(**{column: kind}))
     (finding,) = findings_of(tmp_path, seen(source))
     assert (finding.rule, finding.key_path) == (condition, "bootstrap.path")
@@ -76,22 +76,22 @@ def two_schemas(first: pa.Schema, second: pa.Schema) -> SourceInventory:
 
 
 def test_build_with_conflicting_schemas_names_column_types_and_files(tmp_path: Path) -> None:
-    """Two types that cannot be one are told with a file of each."""
+    """Incompatible types are reported with a file of each."""
     source = two_schemas(FLIGHTS_SCHEMA, with_columns(origin=pa.int64()))
     (finding,) = findings_of(tmp_path, seen(source))
     assert (finding.rule, finding.key_path) == ("schema/conflict", "bootstrap.path")
     assert "string in month=1/a.parquet, int64 in month=12/b.parquet" in finding.message
 
 
-def test_build_with_a_conflict_and_a_missing_key_tells_both(tmp_path: Path) -> None:
+def test_build_with_a_conflict_and_a_missing_key_reports_both(tmp_path: Path) -> None:
     """A conflict in one column does not hide faults of others."""
     source = two_schemas(FLIGHTS_SCHEMA, with_columns(origin=pa.int64()))
     found = findings_of(tmp_path, seen(source), changes={"carrier, flight": "carrier, flihgt"})
     assert [f.rule for f in found] == ["key/column-missing", "schema/conflict"]
 
 
-def test_build_with_conflicts_of_the_common_schema_tells_them(tmp_path: Path) -> None:
-    """Where schemas are not told by partition, the inventory's conflicts count."""
+def test_build_with_conflicts_of_the_common_schema_reports_them(tmp_path: Path) -> None:
+    """If schemas are not known by partition, the inventory's conflicts count."""
     conflict = SchemaConflict(column="origin", types=(("string", "a"), ("int64", "b")))
     (finding,) = findings_of(tmp_path, seen(a_source("month=1", conflicts=(conflict,))))
     assert finding.rule == "schema/conflict"
@@ -130,7 +130,7 @@ def test_build_with_evolving_schemas_widens_them(tmp_path: Path) -> None:
 def test_build_of_a_partition_column_of_another_type_in_the_files_is_refused(
     tmp_path: Path,
 ) -> None:
-    """A column that stands in folders and files has one type."""
+    """A column in both folders and files has one type."""
     source = a_source("month=1", schema=with_columns(month=pa.string()))
     (finding,) = findings_of(tmp_path, seen(source))
     assert (finding.rule, finding.key_path) == ("partition/type-differs", "table.partition_by")

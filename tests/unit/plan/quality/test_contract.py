@@ -76,7 +76,7 @@ def test_contract_that_fits_has_no_faults() -> None:
     assert contract_faults(columns, FLIGHTS_SCHEMA) == []
 
 
-def test_columns_that_are_missing_or_of_another_type_are_all_told() -> None:
+def test_columns_that_are_missing_or_have_another_type_are_all_reported() -> None:
     """With the nearest name, and the type that is there."""
     columns = [
         ColumnContract(name="orgin", key_path="table.columns.orgin"),
@@ -100,7 +100,7 @@ def a_check(kind: CheckKind, text: str, **more: Any) -> Check:
     return Check(name="a", kind=kind, text=text, key_path="quality.checks[0]", **more)
 
 
-def test_columns_that_checks_name_and_the_table_has_not_are_told() -> None:
+def test_columns_that_checks_name_and_the_table_lacks_are_reported() -> None:
     """In predicates and conditions, and among those that are never shown."""
     quality = Quality(
         checks=(
@@ -120,7 +120,7 @@ def test_columns_that_checks_name_and_the_table_has_not_are_told() -> None:
     ]
 
 
-def test_texts_that_do_not_fit_are_told_where_types_are_known() -> None:
+def test_texts_that_do_not_fit_are_reported_if_types_are_known() -> None:
     """Without types nothing can be said of them."""
     quality = Quality(checks=(a_check(CheckKind.EXPECT, "day >= 'x' AND origin >= 'x'"),))
     names = FLIGHTS_SCHEMA.names
@@ -163,7 +163,7 @@ def test_plan_refuses_a_contract_that_the_footers_do_not_fit(tmp_path: Path) -> 
     assert (finding.rule, finding.where.line) == ("contract/type-differs", 11)
 
 
-def test_plan_tells_columns_of_checks_without_a_contract(tmp_path: Path) -> None:
+def test_plan_reports_columns_of_checks_without_a_contract(tmp_path: Path) -> None:
     """It is the first that knows them."""
     check = "quality: {redact: [emial], checks: [{name: a, expect: mnth > 0 AND day > 'x'}]}"
     changes = {"mode: metadata_only": f"mode: metadata_only\n{check}"}
@@ -193,7 +193,7 @@ def splitting(count: int) -> Quality:
 def test_more_checks_that_take_rows_out_than_there_are_bits_are_refused_at_the_first_too_many() -> (
     None
 ):
-    """A row's bad checks are told in one long."""
+    """A row's failed checks are bits of one long."""
     assert splitting_faults(splitting(MAX_SPLITTING)) == []
     schema = pa.schema([("id", pa.int64())])
     (fault,) = quality_faults(splitting(MAX_SPLITTING + 2), schema)

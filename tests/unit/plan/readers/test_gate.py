@@ -74,7 +74,7 @@ def test_exceptions_fill_in_each_message() -> None:
 
 
 def test_gate_of_a_table_with_skeletons_is_for_spark_alone() -> None:
-    """Judged releases read and continue; nobody else is shown to read skeletons."""
+    """Tested releases read and continue; no other reader is proven to read skeletons."""
     found = gate({Trait.SKELETONS: ""})
     for version in ("1.2.0", "1.1.x", "1.0.x"):
         assert hudi(found, version) == (YES, YES, ("auto-upgrade-loses-rows",))
@@ -163,21 +163,21 @@ def test_gate_of_full_files_with_a_type_that_stays_names_it() -> None:
     assert [e.full_record for e in found.exceptions] == ["nothing while the column keeps its type"]
 
 
-def test_gate_tells_whom_an_exception_concerns() -> None:
+def test_gate_lists_the_readers_of_an_exception() -> None:
     """One text for all readers, versions joined by engine."""
     found = {e.name: e.who for e in gate(dict.fromkeys(Trait, "x")).exceptions}
     assert found["millisecond-timestamp"] == "Spark with Apache Hudi 1.0.x, 0.15.0"
     assert found["read-optimized-only"] == "Trino OSS connector; Athena engine 3"
 
 
-def test_gate_of_a_merge_on_read_table_tells_what_trino_sees() -> None:
+def test_gate_of_a_merge_on_read_table_describes_what_trino_reads() -> None:
     """Read-optimized only."""
     found = gate({Trait.MERGE_ON_READ: ""})
     assert verdict_on(found, "Trino", "OSS connector").exceptions == ("read-optimized-only",)
 
 
-def test_gate_of_merge_on_read_skeletons_tells_which_index_to_use() -> None:
-    """Writing goes on with another index, so the verdict stays."""
+def test_gate_of_merge_on_read_skeletons_names_the_index_to_use() -> None:
+    """Writing works with another index, so the verdict is unchanged."""
     found = gate({Trait.SKELETONS: "", Trait.MERGE_ON_READ: ""})
     assert hudi(found, "1.0.x") == (
         YES,
@@ -323,7 +323,7 @@ def test_plan_with_one_key_and_two_partition_columns_names_custom_keys(tmp_path:
 
 
 def test_reader_groups_of_a_table_with_skeletons_join_versions() -> None:
-    """Readers that fare alike stand in one line."""
+    """Readers with equal verdicts share one line."""
     assert reader_groups(gate({Trait.SKELETONS: ""})) == (
         ("read and write on", "Spark with Apache Hudi 1.2.0, 1.1.x, 1.0.x, 0.15.0"),
         ("cannot read", "Trino OSS connector; hudi-rs 0.5.0; Hive"),
@@ -331,7 +331,7 @@ def test_reader_groups_of_a_table_with_skeletons_join_versions() -> None:
     )
 
 
-def test_reader_groups_of_full_files_tell_what_is_only_documented() -> None:
+def test_reader_groups_of_full_files_mark_what_is_only_documented() -> None:
     """A vendor's word is marked as such."""
     assert dict(reader_groups(gate({})))["read only"] == (
         "Trino OSS connector (as documented); hudi-rs 0.5.0; Hive (as documented); "

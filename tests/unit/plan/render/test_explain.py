@@ -55,14 +55,14 @@ nyc.flights  copy_on_write  12 partitions, 12 files, 336,776 rows, 6.1 MB
 a write with default options upgrades the table to version 8 or 9; \
 while skeletons are left, filters on data columns then lose rows: write with \
 hoodie.write.table.version=6, hoodie.write.auto.upgrade=false and hoodie.metadata.enable=false
-     full_record would change: rows are right after an upgrade too
+     full_record would change: rows are correct after an upgrade too
    ! typed-path-only-partition (Spark with Apache Hudi 1.0.x, 0.15.0): \
-reads are right, but a write that touches a skeleton's file group fails where a partition column \
-stands only in the path and is neither a string nor a date (ClassCastException): column month
-     full_record would change: the value is then in the file, and right
+reads are correct, but a write that touches a skeleton's file group fails where a partition column \
+is only in the path and is neither a string nor a date (ClassCastException): column month
+     full_record would change: the value is then in the file, and correct
   notes
-   key parts carrier, origin are text: values with ',' or ':' could make two keys read the same; \
-uniqueness is proven on the text, so that would be refused [key/text-may-collide]
+   key parts carrier, origin are text: values with ',' or ':' could give two keys the same text; \
+uniqueness is proven on that text, so the audit would refuse them [key/text-may-collide]
 Plan: 1 table to bootstrap. Nothing has been changed."""
 
 MIXED_HEAD = """\
@@ -119,11 +119,11 @@ Estimate: ~80.8 kB to write, ~0.0 core-seconds.
 a write with default options upgrades the table to version 8 or 9; \
 while skeletons are left, filters on data columns then lose rows: write with \
 hoodie.write.table.version=6, hoodie.write.auto.upgrade=false and hoodie.metadata.enable=false. \
-With `full_record`: rows are right after an upgrade too.
+With `full_record`: rows are correct after an upgrade too.
 - **typed-path-only-partition** (Spark with Apache Hudi 1.0.x, 0.15.0) \
-reads are right, but a write that touches a skeleton's file group fails where a partition column \
-stands only in the path and is neither a string nor a date (ClassCastException): column month. \
-With `full_record`: the value is then in the file, and right.
+reads are correct, but a write that touches a skeleton's file group fails where a partition column \
+is only in the path and is neither a string nor a date (ClassCastException): column month. \
+With `full_record`: the value is then in the file, and correct.
 
 **Plan: 1 table to bootstrap. Nothing has been changed.**
 """
@@ -182,12 +182,12 @@ def test_explain_text_has_kinds_for_the_terminal(tmp_path: Path) -> None:
     [
         (
             "resume",
-            "   1 recover     resume run 3f2a9c1e: spec and source are the same (8 files done)",
+            "   1 recover     resume run 3f2a9c1e: spec and source are unchanged (8 files done)",
             "Plan: 1 table to bootstrap, resumed. Nothing has been changed.",
         ),
         (
             "roll_back",
-            "   1 recover     roll back run 3f2a9c1e: its journal is not complete",
+            "   1 recover     roll back run 3f2a9c1e: its journal is incomplete",
             "Plan: 1 table to bootstrap. Nothing has been changed.",
         ),
         (
@@ -263,7 +263,7 @@ def test_explain_markdown_of_hostile_names_keeps_its_tables(tmp_path: Path) -> N
 
 
 def test_explain_markdown_of_an_adopted_table_lists_the_changes(tmp_path: Path) -> None:
-    """The diff stands in the comment as well."""
+    """The comment includes the diff."""
     text = explain_markdown(cases(tmp_path)["adopted"])
     assert "- 3 new files (5 B) under /lake/raw/flights not in the table: a\\|b and 2 more" in text
 
@@ -312,7 +312,7 @@ def test_explain_json_of_the_plain_plan_has_its_numbers(tmp_path: Path) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(counts=st.lists(st.integers(0, 10**12), min_size=1, max_size=20))
 def test_explanations_of_any_sizes_agree(tmp_path: Path, counts: list[int]) -> None:
-    """Text, Markdown and JSON tell the same rows, and none of them fails."""
+    """Text, Markdown and JSON show the same rows, and none of them fails."""
     source = a_source(*(partition(f"month={n}", n, rows=r) for n, r in enumerate(counts)))
     plan = a_plan(tmp_path, Observation(table=a_table(), source=source))
     assert f"{sum(counts):,} rows" in text_of(plan).splitlines()[0]

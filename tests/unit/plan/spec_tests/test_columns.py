@@ -55,14 +55,14 @@ def test_given_rows_without_schema_have_the_columns_of_the_contract(tmp_path: Pa
 
 
 def test_contract_behind_transforms_only_lends_its_types(tmp_path: Path) -> None:
-    """What a source has before them is not told by what the table has after them."""
+    """The table's columns after them do not determine the source's before them."""
     found = given_columns(a_spec(tmp_path, table=CONTRACT, transforms=SQL))
     assert (found.types, found.said_by) == ({}, "")
     assert found.further["id"] == "bigint"
 
 
 def test_rows_before_have_the_types_of_the_contract_else_of_the_schema(tmp_path: Path) -> None:
-    """The schema counts only where no transform stands between."""
+    """The schema applies only without transforms."""
     contract = table_columns(a_spec(tmp_path, source=SCHEMA, table=CONTRACT))
     assert contract.types["id"] == "bigint"
     schema = table_columns(a_spec(tmp_path, source=SCHEMA))

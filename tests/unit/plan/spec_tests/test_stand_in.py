@@ -19,7 +19,7 @@ BOOTSTRAP: dict[str, Any] = {
 }
 
 
-def test_nothing_of_a_spec_that_is_tried_lies_at_its_own_places(tmp_path: Path) -> None:
+def test_tested_spec_uses_none_of_its_own_locations(tmp_path: Path) -> None:
     """Neither table nor sources nor the quarantined rows; the spec itself stays as it is."""
     quality = {
         "checks": [{"name": "a", "expect": "id > 0", "on_fail": "quarantine"}],

@@ -1,4 +1,4 @@
-"""Looking up where a key path stands."""
+"""Looking up the position of a key path."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ SOUND: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("expectation", "arguments", "argument", "rule"), FAULTS)
-def test_fault_of_a_check_is_told_once_at_its_place(
+def test_fault_of_a_check_is_reported_once_at_its_place(
     expectation: str, arguments: dict[str, Any], argument: str | None, rule: str
 ) -> None:
     """By the path of the argument and the rule that it breaks."""
@@ -190,7 +190,7 @@ def test_each_expectation_of_the_catalogue_has_an_example() -> None:
     }
 
 
-def test_all_faults_of_a_check_are_told_at_once() -> None:
+def test_all_faults_of_a_check_are_reported_at_once() -> None:
     """Those of kinds and of names together."""
     faults = argument_faults(IN_SET, {"kolumn": "a", "value_set": 1, "mostly": 2})
     assert [(fault.argument, fault.rule, fault.suggestion) for fault in faults] == [
@@ -209,14 +209,14 @@ def test_all_faults_of_a_check_are_told_at_once() -> None:
         ("moonshine", None),
     ],
 )
-def test_unknown_expectation_is_told_with_the_nearest(written: str, meant: str | None) -> None:
-    """Names of classes are understood as what they stand for."""
+def test_unknown_expectation_is_reported_with_the_nearest(written: str, meant: str | None) -> None:
+    """Class names are recognized as their expectations."""
     (fault,) = argument_faults(written, {"any": 1})
     assert (fault.argument, fault.suggestion) == (None, meant)
 
 
-def test_expectation_that_spark_does_not_have_is_told_with_the_reason() -> None:
-    """Whoever knows it from Great Expectations learns why it is refused."""
+def test_expectation_that_spark_lacks_is_reported_with_the_reason() -> None:
+    """The refusal explains why an expectation of GX is missing."""
     (fault,) = argument_faults("expect_column_values_to_match_like_pattern", {})
     assert "no implementation for Spark" in fault.message
     (other,) = argument_faults("unexpected_rows_expectation", {})
@@ -233,7 +233,7 @@ def test_value_that_does_not_fit_is_not_shown() -> None:
 
 
 def test_columns_of_a_check_come_with_the_paths_that_name_them() -> None:
-    """So that a missing one can be shown where it stands."""
+    """So that a missing column is reported at its position."""
     assert column_arguments(IN_SET, {"column": "a", "value_set": ["b"]}) == [("column", "a")]
     pair = {"column_A": "a", "column_B": "b"}
     assert column_arguments("expect_column_pair_values_to_be_equal", pair) == [

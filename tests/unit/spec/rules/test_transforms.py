@@ -42,7 +42,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def inline(sql: str, name: str = "a") -> str:
-    """A transform whose SQL stands in the spec."""
+    """Return a transform with inline SQL."""
     block = "".join(f"      {line}\n" for line in sql.split("\n"))
     return f"  - name: {name}\n    sql: |\n{block}"
 
@@ -101,7 +101,7 @@ def test_value_is_put_in_once_and_never_looked_at_again(
 
 
 def test_value_that_looks_like_a_mark_stays_text(write_spec: Write) -> None:
-    """The characters that stand for references while Jinja works may come from outside."""
+    """Input may contain the characters that mark references during rendering."""
     path = write_spec(BEGIN + inline("SELECT '${var.a}', '{{ var.a }}', '{{ var.b }}'"))
     sql = transform(path, a="\ue0000\ue001", b="\ue00099\ue001").sql
     assert sql == "SELECT '\ue0000\ue001', '\ue0000\ue001', '\ue00099\ue001'"
@@ -121,7 +121,7 @@ def test_text_that_references_make_too_long_is_refused(write_spec: Write, sql: s
 
 
 def test_spec_with_very_many_faulty_transforms_is_answered(write_spec: Write) -> None:
-    """What is beyond the bounds is not worked on, and references that nobody checked are not."""
+    """Transforms beyond the limit are not processed, and neither are their references."""
     text = BEGIN + "".join(
         f"  - {{name: t{i}, sql: 'SELECT ${{var.no{i}}}'}}\n" for i in range(5_000)
     )
@@ -174,7 +174,7 @@ def test_stored_transform_gives_the_same_sql_without_file_and_variables(
 
 
 def test_template_that_reads_the_environment_is_stored_as_written(write_spec: Write) -> None:
-    """What Jinja made of such a value can no longer be told from the rest."""
+    """Rendered text from such a value can no longer be distinguished."""
     sql = "SELECT '{{ var.home | upper }}', ${var.year}"
     spec = load_spec(write_spec(BEGIN + inline(sql), PROJECT))
     assert spec.transforms[0].sql == "SELECT '/HOME/{{ADA}}/X', 2026"
@@ -198,7 +198,7 @@ def test_hash_depends_on_the_finished_sql_alone(write_spec: Write, tmp_path: Pat
     assert len(set(hashes)) == 3
 
 
-def test_file_lies_within_the_folder_of_the_project(tmp_path: Path) -> None:
+def test_file_must_be_within_the_folder_of_the_project(tmp_path: Path) -> None:
     """That of the project file where there is one, else the spec's own; links are followed."""
     specs, beside = tmp_path / "project" / "specs", tmp_path / "project" / "sql"
     for folder in (specs, beside, tmp_path / "project" / ".git"):
@@ -236,10 +236,10 @@ def test_file_lies_within_the_folder_of_the_project(tmp_path: Path) -> None:
         (b"SELECT '{{ var.token }}'", "secret-not-allowed", "line 1"),
     ],
 )
-def test_fault_in_a_file_is_told_at_its_name(
+def test_fault_in_a_file_is_reported_at_its_name(
     write_spec: Write, tmp_path: Path, content: bytes, rule: str, line: str
 ) -> None:
-    """The finding stands in the spec, and its message says where in the file."""
+    """The finding is in the spec, and its message names the place in the file."""
     (tmp_path / "a.sql").write_bytes(content)
     found = fault(write_spec(BEGIN + "  - {name: a, sql_file: a.sql}\n", PROJECT))
     assert (found.rule, found.where.line, found.where.column) == (f"spec/{rule}", 9, 25)
@@ -248,7 +248,7 @@ def test_fault_in_a_file_is_told_at_its_name(
     assert "canary" not in found.message
 
 
-def test_folder_and_missing_file_are_told(write_spec: Write, tmp_path: Path) -> None:
+def test_folder_and_missing_file_are_reported(write_spec: Write, tmp_path: Path) -> None:
     """With the name that is nearly the same."""
     (tmp_path / "sql").mkdir()
     (tmp_path / "sql" / "orders.sql").write_text("SELECT 1")
@@ -262,7 +262,7 @@ def test_folder_and_missing_file_are_told(write_spec: Write, tmp_path: Path) -> 
         assert (found.rule, found.suggestion) == (f"spec/{rule}", suggestion)
 
 
-def test_fault_in_sql_of_the_spec_is_told_with_its_line(write_spec: Write) -> None:
+def test_fault_in_sql_of_the_spec_is_reported_with_its_line(write_spec: Write) -> None:
     """The place is the field's, the line that of the SQL."""
     found = fault(write_spec(BEGIN + inline("SELECT 1,\n  {{ var.no }}")))
     assert (found.rule, found.where.line, found.where.column) == ("spec/undefined-variable", 10, 5)

@@ -96,7 +96,7 @@ def test_option_is_stored_in_the_type_of_its_field(write_spec: Write, spec_text:
 
 
 def test_option_that_nothing_uses_is_a_warning(write_spec: Write, spec_text: str) -> None:
-    """A mistyped --var is told, with the declared name that is near."""
+    """A mistyped --var is reported, with the nearest declared name."""
     (warning,) = load_spec(write_spec(spec_text, PROJECT), variables={"lak": "/x"}).warnings
     assert (warning.rule, warning.suggestion) == ("spec/unused-variable", "lake")
     assert load_spec(write_spec(spec_text, PROJECT), variables={"lake": "/x"}).warnings == ()
@@ -189,7 +189,7 @@ def test_fault_in_the_project_file_gives_one_finding_at_its_place(  # noqa: PLR0
 
 
 def test_faults_of_both_files_come_together(write_spec: Write, spec_text: str) -> None:
-    """One run tells what is wrong in either, sorted by file."""
+    """One run reports the faults of both, sorted by file."""
     path = write_spec(spec_text.replace("hive", "hvie"), "version: 1\nvariabels: {}\n")
     assert [f.rule for f in faults(path)] == ["spec/unknown-field", "spec/unknown-value"]
 

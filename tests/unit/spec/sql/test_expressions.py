@@ -1,4 +1,4 @@
-"""What an expression of Spark SQL names, told by a light scan."""
+"""The names in a Spark SQL expression, found by a light scan."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_valid_predicate_over_a_row_gives_no_sign_of_a_fault(expression: str) ->
 
 @pytest.mark.parametrize("expression", [case for case, _ in AGGREGATE])
 def test_valid_predicate_over_all_rows_is_known_as_one(expression: str) -> None:
-    """It has an aggregate, whatever stands around it."""
+    """It has an aggregate, in any context."""
     assert scan(expression).may_aggregate
 
 
@@ -71,7 +71,7 @@ def test_column_has_its_place_in_the_text() -> None:
         ("a = 'NULL' OR `NULL` = b", []),
     ],
 )
-def test_comparison_with_null_is_found_where_it_stands(expression: str, marked: list[str]) -> None:
+def test_comparison_with_null_is_found_at_its_position(expression: str, marked: list[str]) -> None:
     """Only those that are never true; `<=>` knows NULL."""
     found = scan(expression).null_comparisons
     assert len(found) == len(marked)
@@ -125,7 +125,7 @@ def test_text_that_is_cast_is_found_with_its_type(
         ("a LIKE 'x'", []),
     ],
 )
-def test_text_beside_a_column_is_found_where_both_stand_alone(
+def test_text_compared_with_a_bare_column_is_found(
     expression: str, found: list[tuple[str, str]]
 ) -> None:
     """What is computed has another type than the column."""

@@ -59,7 +59,7 @@ def test_type_has_one_normal_text(text: str, normal: str | None) -> None:
     ],
 )
 def test_text_that_is_no_type_is_refused(text: str, suggestion: str | None) -> None:
-    """With the type that was meant, where it can be told."""
+    """With the intended type, if it can be guessed."""
     with pytest.raises(TypeTextError) as caught:
         normal_type(text)
     assert caught.value.suggestion == suggestion

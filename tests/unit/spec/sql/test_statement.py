@@ -1,4 +1,4 @@
-"""One statement that only reads, told by a light scan."""
+"""A read-only statement, recognized by a light scan."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_reading_statement_is_taken_as_it_is(sql: str) -> None:
     ],
 )
 def test_end_of_a_statement_is_cut_off(sql: str, finished: str) -> None:
-    """The `;` goes, with the comments after it, so that the text can stand in brackets."""
+    """The `;` is removed, with the comments after it, so that the text can be put in brackets."""
     assert finished_statement(sql) == finished
 
 

@@ -131,7 +131,7 @@ def test_fault_in_a_template_has_rule_line_and_suggestion(
 
 
 def test_faults_of_a_template_come_at_once() -> None:
-    """By line, and nothing is told twice."""
+    """By line, without repetition."""
     rendered = render("{{ a }}\n{% include 'x' %}{{ var.b }}\n{{ f({'a': g()}) }}", VARIABLES)
     assert [(f.rule, f.line) for f in rendered.faults] == [
         ("undefined-variable", 1),
@@ -195,7 +195,7 @@ def test_way_out_of_the_sandbox_is_closed(template: str) -> None:
     ids=lambda template: template[:40],
 )
 def test_template_without_measure_is_stopped_soon(template: str) -> None:
-    """What grows or goes on is refused by its size, or stopped by what it has cost."""
+    """A growing or endless template is refused by size, or stopped by cost."""
     begin = time.process_time()
     assert fault_of(template).rule == "template-limit"
     assert time.process_time() - begin < 3
@@ -229,6 +229,6 @@ WORDS = (
 @pytest.mark.property
 @given(st.lists(st.sampled_from(WORDS.split()), max_size=25))
 def test_any_template_is_rendered_or_refused(words: list[str]) -> None:
-    """Nothing but text and faults comes of it, whatever is written."""
+    """Any template results in text or faults."""
     rendered = render(" ".join(words), VARIABLES)
     assert rendered.text == "" or not rendered.faults

@@ -1,4 +1,4 @@
-"""The page's data: what each route tells, to whom, and in which parts."""
+"""The page's data: content, access and paging of each route."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ THIRD = "20261103000000000"
 
 
 def told(served: Served, below: str = "", **more: str) -> Any:
-    """Return what the only table's route tells, once all its commits are read."""
+    """Return the data of the only table's route, once all its commits are read."""
     (table,) = ask(served, PAGE).value["items"]
     query = "&".join(f"{name}={quote(value, safe='')}" for name, value in more.items())
     while True:
@@ -74,7 +74,7 @@ def test_table_that_cannot_be_read_says_why_beside_the_others(
     assert (alone.status, alone.value["condition"]) == (500, "properties/checksum")
 
 
-def test_timeline_is_told_newest_first_with_what_commits_wrote(served: Served) -> None:
+def test_timeline_is_newest_first_with_the_writes_of_commits(served: Served) -> None:
     """Rows, files, bytes, operation, and when each state was reached."""
     second, first = told(served)["instants"]["items"]
     assert (first["instant"], second["instant"]) == (FIRST, SECOND)
@@ -108,14 +108,14 @@ def test_growth_of_a_table_whose_beginning_is_archived_says_so(
 
 
 def test_growth_after_a_rollback_is_reckoned_anew(served: Served, orders: WrittenTable) -> None:
-    """A commit that is gone counts no more."""
+    """A rolled-back commit no longer counts."""
     assert len(told(served)["growth"]["points"]) == 2
     (orders.hoodie / f"{SECOND}.commit").unlink()
     assert [each["rows"] for each in told(served)["growth"]["points"]] == [30]
 
 
 def test_commit_that_cannot_be_read_says_why(served: Served, orders: WrittenTable) -> None:
-    """The others are told all the same; from there on no size is known."""
+    """The others are still shown; from there on no size is known."""
     (orders.hoodie / f"{SECOND}.commit").write_text("{")
     found = told(served)
     second, first = found["instants"]["items"]
@@ -124,7 +124,7 @@ def test_commit_that_cannot_be_read_says_why(served: Served, orders: WrittenTabl
     assert not found["growth"]["is_known"]
 
 
-def test_gate_of_a_commit_is_told_with_its_checks(served: Served, orders: WrittenTable) -> None:
+def test_gate_of_a_commit_has_its_checks(served: Served, orders: WrittenTable) -> None:
     """Verdict, proof of keys, checks, and what became of the rows."""
     proof = json.loads(json.dumps({**KEYS, **commit_summary(a_report())}))
     orders.commit(THIRD, [a_file(4, THIRD)], proof=proof)
@@ -141,7 +141,7 @@ def test_gate_of_a_commit_is_told_with_its_checks(served: Served, orders: Writte
     "proof",
     [None, {}, [], {"checks": 5, "fate": 7, "more_checks": ["x"]}, {"scope": {}, "rows": []}],
 )
-def test_gate_of_whatever_a_commit_holds_is_told_without_failing(
+def test_gate_of_any_commit_content_is_returned_without_failing(
     served: Served, orders: WrittenTable, proof: Any
 ) -> None:
     """Facts of other writers are no proof."""
@@ -151,7 +151,7 @@ def test_gate_of_whatever_a_commit_holds_is_told_without_failing(
     assert gate["fate"] is None or gate["fate"]["input"] == 0
 
 
-def test_instant_under_way_is_told_in_each_state(served: Served, orders: WrittenTable) -> None:
+def test_pending_instant_is_shown_in_each_state(served: Served, orders: WrittenTable) -> None:
     """Requested, inflight, completed; and that no run of ours is at work."""
     orders.request(THIRD)
     requested = told(served)
@@ -228,7 +228,7 @@ def test_slices_are_the_newest_of_their_groups(served: Served) -> None:
     assert found["instant"] == SECOND
 
 
-def test_bootstrapped_slices_tell_their_source(adopted: Path) -> None:
+def test_bootstrapped_slices_have_their_source(adopted: Path) -> None:
     """Skeletons do; what was rewritten in full has none."""
     with a_served(adopted) as served:
         skeletons = told(served, "/slices", partition="p=1")
@@ -266,14 +266,14 @@ def test_only_get_is_answered(served: Served) -> None:
 
 
 @pytest.mark.parametrize("token", [None, "wrong", "é"])
-def test_caller_without_the_token_is_told_nothing(served: Served, token: str | None) -> None:
+def test_caller_without_the_token_gets_no_data(served: Served, token: str | None) -> None:
     """Neither by a header nor in the address."""
     shown = None if token is None else token.encode().decode("latin-1")
     found = ask(served, f"{PAGE}?token={served.token}", token=shown)
     assert (found.status, list(found.value)) == (401, ["error"])
 
 
-def test_caller_of_another_host_name_is_told_nothing(served: Served) -> None:
+def test_caller_of_another_host_name_gets_no_data(served: Served) -> None:
     """A name that an attacker's server may have given to this address."""
     assert ask(served, PAGE, headers={"Host": "evil.example"}).status == 421
 

@@ -81,5 +81,5 @@ def test_file_that_is_none_of_the_page_is_not_found(served: Served, path: str) -
 
 
 def test_health_stays_open(served: Served) -> None:
-    """For whoever watches the service."""
+    """For monitoring of the service."""
     assert ask(served, "/health", token=None).value["status"] == "ok"

@@ -1,4 +1,4 @@
-"""How large a table was after each commit, told by what commits wrote."""
+"""The size of a table after each commit, from the commits' metadata."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def a_growth() -> Growth:
 
 
 def test_base_file_takes_the_place_of_its_group_s_slice_before() -> None:
-    """Rows that were carried over count once."""
+    """Rows that were copied count once."""
     growth = a_growth()
     growth.take([a_file(0, SECOND, rows=12, size=1500, previous=FIRST)])
     assert growth.size == Size(groups=3, rows=32, bytes=3500)
@@ -58,7 +58,7 @@ def test_file_that_builds_on_an_unknown_one_makes_the_sizes_partial() -> None:
 
 
 def test_sizes_that_were_given_up_stay_unknown() -> None:
-    """What a commit wrote is still told."""
+    """The bytes of a commit are still shown."""
     growth = a_growth()
     growth.give_up()
     written = growth.take([a_file(7, SECOND)])

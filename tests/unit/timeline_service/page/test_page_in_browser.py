@@ -51,13 +51,13 @@ def open_table(tab: Tab, served: Served, name: str) -> None:
     tab.value(f"{link}.click()")
     for part in (".instants li", ".partitions li"):
         tab.wait_for(f"document.querySelector('{part}') !== null")
-    tab.wait_for(f"!{seen('still to be read')}")
+    tab.wait_for(f"!{seen('not read yet')}")
 
 
 def test_page_shows_table_timeline_sizes_and_partitions(
     tab: Tab, served: Served, orders: WrittenTable
 ) -> None:
-    """And asks nobody but its service; its console stays empty."""
+    """It sends requests only to its service; its console stays empty."""
     orders.commit(THIRD, [a_file(3, THIRD)], proof={**KEYS, **commit_summary(a_report())})
     open_table(tab, served, "sales.orders")
     text = tab.text()
@@ -71,9 +71,7 @@ def test_page_shows_table_timeline_sizes_and_partitions(
     assert tab.console == []
 
 
-def test_instant_that_is_opened_tells_its_gate(
-    tab: Tab, served: Served, orders: WrittenTable
-) -> None:
+def test_open_instant_shows_its_gate(tab: Tab, served: Served, orders: WrittenTable) -> None:
     """Keys, rows and each check."""
     orders.commit(THIRD, [a_file(3, THIRD)], proof={**KEYS, **commit_summary(a_report())})
     open_table(tab, served, "sales.orders")
@@ -154,7 +152,7 @@ def test_token_leaves_the_address_and_stays_in_the_tab(tab: Tab, served: Served)
 def test_wrong_token_is_asked_for_and_may_be_corrected(tab: Tab, served: Served) -> None:
     """By a form that takes the focus."""
     tab.open(f"{served.address}/#token=wrong")
-    tab.wait_for(seen("does not know the token"))
+    tab.wait_for(seen("rejected this token"))
     assert tab.value("document.activeElement.id") == "token"
     tab.write(str(served.token))
     tab.press("Enter")
@@ -165,7 +163,7 @@ def test_page_without_a_token_asks_for_it(tab: Tab, served: Served) -> None:
     """And says where it is to be had."""
     tab.open(f"{served.address}/")
     tab.wait_for(seen("run-pipeline serve prints this page's address"))
-    assert not tab.value(seen("does not know the token"))
+    assert not tab.value(seen("rejected this token"))
 
 
 def test_instant_under_way_is_followed_to_its_end(
@@ -177,7 +175,7 @@ def test_instant_under_way_is_followed_to_its_end(
     tab.value("document.querySelectorAll('.instants summary')[1].focus()")
     orders.request(THIRD)
     tab.wait_for(seen("● requested"))
-    assert tab.value(seen("No run of ours is at work."))
+    assert tab.value(seen("No lakestrap run is active."))
     assert tab.value("document.title").startswith("● ")
     orders.inflight(THIRD)
     tab.wait_for(seen("● inflight"))
@@ -192,7 +190,7 @@ def test_instant_under_way_is_followed_to_its_end(
     assert "20261101000000000" in tab.value(kept)
 
 
-def test_commit_between_two_looks_is_told_too(
+def test_commit_between_two_refreshes_is_shown_too(
     tab: Tab, served: Served, orders: WrittenTable
 ) -> None:
     """It was never seen under way."""
@@ -202,33 +200,35 @@ def test_commit_between_two_looks_is_told_too(
     assert tab.value("document.querySelector('.now').innerText.includes('20261103000000000')")
 
 
-def test_instant_that_is_undone_is_told(tab: Tab, served: Served, orders: WrittenTable) -> None:
+def test_instant_that_is_rolled_back_is_shown(
+    tab: Tab, served: Served, orders: WrittenTable
+) -> None:
     """Nothing of it was published."""
     open_table(tab, served, "sales.orders")
     orders.request(THIRD)
     tab.wait_for(seen("● requested"))
     (orders.hoodie / f"{THIRD}.commit.requested").unlink()
-    tab.wait_for(seen("✕ undone"))
+    tab.wait_for(seen("✕ rolled back"))
 
 
-def test_table_that_goes_away_is_told(tab: Tab, served: Served, orders: WrittenTable) -> None:
+def test_table_that_disappears_is_reported(tab: Tab, served: Served, orders: WrittenTable) -> None:
     """In words, and its page stays."""
     open_table(tab, served, "sales.orders")
     orders.folder.rename(orders.folder.with_name("elsewhere"))
-    tab.wait_for(seen("The table is gone"))
+    tab.wait_for(seen("The table no longer exists"))
 
 
-def test_service_that_goes_away_is_told_and_found_again(tab: Tab, served: Served) -> None:
+def test_service_that_stops_is_reported_and_found_again(tab: Tab, served: Served) -> None:
     """What was seen last stays to be read."""
     open_table(tab, served, "sales.orders")
     tab.offline()
-    tab.wait_for(seen("The service does not answer. It last did at"))
+    tab.wait_for(seen("The service does not respond. Last response at"))
     assert tab.value(seen("2 instants, newest first."))
     tab.offline(offline=False)
-    tab.wait_for(f"!{seen('does not answer')}")
+    tab.wait_for(f"!{seen('does not respond')}")
 
 
-def test_table_that_is_not_served_is_told(tab: Tab, served: Served) -> None:
+def test_table_that_is_not_served_is_reported(tab: Tab, served: Served) -> None:
     """With the way to those that are."""
     tab.open(served.page)
     tab.wait_for(seen("sales.orders"))
