@@ -195,7 +195,7 @@ def _load(
         files=len(listing.files or ()),
         bytes=listing.bytes,
         earlier_files=listing.earlier_files,
-        remembered=listing.remembered,
+        fresh=listing.fresh,
         listing_sha256=listing.sha256,
         creates=creates,
         evolution=write.schema_evolution,

@@ -19,7 +19,9 @@ from framework.engine.bootstrap.job import (
     table_schemas,
     work_ranges,
 )
-from framework.engine.run.context import Committed
+from framework.engine.quarantine.record import PLACE
+from framework.engine.reading.table_memory import TableMemory, store_memory
+from framework.engine.run.context import Committed, RunContext
 from framework.engine.run.quarantined_rows import name_quarantined_rows
 from framework.engine.run.state import RunState
 from framework.engine.tasks import Tasks, decode, encode
@@ -103,7 +105,7 @@ def commit_bootstrap(  # noqa: PLR0913, PLR0917  the results of earlier steps
         check_listing(transaction, segments)
         check_drift(ctx.tasks, begun.job.keys, work_ranges(ctx.plan.partitions))
         audited = ctx.timed(audited)
-        publication = _publication(ctx.plan, begun, made_full, required)
+        publication = _publication(ctx, begun, audited, (made_full, required))
         instant = publish(transaction, audited, publication)
         run.stop_renewal()
         finish(transaction)
@@ -234,9 +236,14 @@ class StagedIndex(NamedTuple):
 
 
 def _publication(
-    plan: Plan, begun: Begun, made_full: int, required: tuple[str, ...]
+    ctx: RunContext, begun: Begun, audited: AuditedFiles, made: tuple[int, tuple[str, ...]]
 ) -> Publication:
-    """Return the contents of the commit besides its files."""
+    """Return what the commit says beyond its files; stores the table's memory.
+
+    `made` is how many files were written in full that were planned as skeletons, and the paths that
+    the commit requires.
+    """
+    (made_full, required), plan = made, ctx.plan
     intent, target = begun.intent, plan.target
     _, avro = table_schemas(plan)
     facts = plan.facts(write_id=intent.write_id, instant=intent.requested_time)
@@ -245,6 +252,14 @@ def _publication(
         "key_rule": target.key_rule.as_json(),
         "files": plan.taken.files,
     }
+    described_text = json.dumps(described, sort_keys=True, ensure_ascii=False)
+    place = audited.proof.get(PLACE)
+    memory = TableMemory(
+        bootstrap=described_text,
+        key_rule=target.key_rule,
+        immutable=facts.immutable,
+        places=(str(place),) if place else (),
+    )
     properties = new_table_properties(
         target.name,
         target.table_type,
@@ -255,8 +270,9 @@ def _publication(
     return Publication(
         extra={
             "schema": json.dumps(avro),
-            FACTS_KEY: json.dumps(described, sort_keys=True, ensure_ascii=False),
+            FACTS_KEY: described_text,
             "lakestrap.spec": target.spec_json,
+            **store_memory(ctx.storage, intent, memory),
         },
         properties=properties.render(),
         required=required,

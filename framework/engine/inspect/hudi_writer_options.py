@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from enum import StrEnum, unique
 from typing import Final
 
 import pyarrow as pa
 
-from framework.engine.reading.load_history import read_load
 from framework.engine.reading.table import open_table
+from framework.engine.reading.table_memory import read_memory
 from framework.errors import PlanError, Where
 from framework.hudi.keygen.rule import KeyGenerator, KeyRule
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.properties import TableProperties, read_properties
-from framework.hudi.timeline.commit_metadata import read_commit_head
-from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import load_timeline
-from framework.plan.facts import FACTS_KEY, BootstrapFacts
 from framework.plan.readers.exceptions import EXCEPTIONS, Trait
 from framework.plan.readers.gate import gate
 from framework.plan.readers.versions import Ability
@@ -95,12 +91,11 @@ def _kinds(kind: pa.DataType) -> Iterator[pa.DataType]:
 
 
 def _limits(storage: Storage) -> Iterator[str]:
-    """Yield failures that no option prevents, and wrong rows, as the reader gate names them."""
-    data = [e for e in load_timeline(storage).completed if e.action in DATA_ACTIONS]
-    text = read_commit_head(storage, data[0].path).extra.get(FACTS_KEY) if data else None
-    if text is None:
+    """Yield what no option mends: writes that fail or spoil rows, as the reader gate names them."""
+    memory = read_memory(storage, load_timeline(storage))
+    facts = None if memory is None else memory.facts
+    if facts is None:
         return
-    facts = BootstrapFacts.from_json(text)
     found = gate({trait: facts.traits[trait] for trait in Trait if trait in facts.traits})
     stopping = {each.name for each in EXCEPTIONS if each.continues is Ability.NO}
     for each in found.exceptions:
@@ -137,13 +132,9 @@ def _properties(storage: Storage) -> TableProperties:
 
 
 def _key_rule(storage: Storage) -> KeyRule | None:
-    """Return the rule in the commit that created the table; None if another writer did."""
-    data = [e for e in load_timeline(storage).completed if e.action in DATA_ACTIONS]
-    extra = read_commit_head(storage, data[0].path).extra if data else {}
-    if FACTS_KEY in extra:
-        return KeyRule.from_json(json.loads(extra[FACTS_KEY])["key_rule"])
-    load = read_load(extra)
-    return None if load is None else load.key_rule
+    """The key rule of a table that we began; None where it was not ours."""
+    memory = read_memory(storage, load_timeline(storage))
+    return memory.key_rule if memory is not None and memory.immutable else None
 
 
 def _options(properties: TableProperties, rule: KeyRule | None) -> dict[str, str]:

@@ -11,26 +11,25 @@ from framework.engine.events import Events, StageFinished, StageStarted, silent
 from framework.engine.inspect.drift import Adoption, find_drift
 from framework.engine.load.input_footers import list_input
 from framework.engine.places import canonical, obstacle
-from framework.engine.reading.load_history import read_load
+from framework.engine.reading.table_memory import read_memory
 from framework.engine.run.context import lean_arrow
 from framework.engine.tasks import Tasks
-from framework.errors import CorruptFileError, Where
+from framework.errors import CorruptFileError
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.commit.lease import current_lease
 from framework.hudi.commit.pending import Pending, PendingKind, find_pending
 from framework.hudi.commit.segments import Journal
 from framework.hudi.commit.staging import Staging
+from framework.hudi.commit.state_files import STATE
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import HOODIE, LAKESTRAP, METADATA_TABLE, PROPERTIES, name_of
 from framework.hudi.table.properties import read_properties
 from framework.hudi.timeline.clock import SystemClock
-from framework.hudi.timeline.commit_metadata import read_commit_head
-from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import Timeline, load_timeline
 from framework.hudi.view.listing_view import ListingView
 from framework.plan import observation
-from framework.plan.facts import FACTS_KEY, INVENTORY_FACT, SPEC_FACT, BootstrapFacts
+from framework.plan.facts import INVENTORY_FACT, SPEC_FACT, BootstrapFacts
 from framework.plan.load import LoadRequest
 from framework.plan.target import Target
 
@@ -105,7 +104,8 @@ def observe_table(location: str, *, levels: int | None = None) -> observation.Ta
     storage = open_storage(canonical(location))
     timeline = load_timeline(storage)
     properties = read_properties(storage)
-    facts, begun = _facts(storage, timeline), _begun(storage, timeline)
+    memory = read_memory(storage, timeline)
+    facts = None if memory is None else memory.facts
     if levels is None:
         levels = len(properties.partition_fields) if properties else 0
     return observation.TableState(
@@ -118,30 +118,9 @@ def observe_table(location: str, *, levels: int | None = None) -> observation.Ta
         metadata_table=storage.stat(METADATA_TABLE) is not None
         or bool(properties and properties.metadata_partitions),
         facts=facts,
-        begun=begun,
+        begun={} if memory is None else dict(memory.immutable),
         drift=_drift(storage, timeline, facts, levels) if facts else None,
     )
-
-
-def _facts(storage: Storage, timeline: Timeline) -> BootstrapFacts | None:
-    """Return the facts in the commit that adopted the table; None if Lakestrap did not."""
-    data = [each for each in timeline.completed if each.action in DATA_ACTIONS]
-    if not data:
-        return None
-    text = read_commit_head(storage, data[0].path).extra.get(FACTS_KEY)
-    return None if text is None else BootstrapFacts.from_json(text)
-
-
-def _begun(storage: Storage, timeline: Timeline) -> dict[str, str]:
-    """Return the immutable fields if Lakestrap created the table, else nothing."""
-    data = [each for each in timeline.completed if each.action in DATA_ACTIONS]
-    if not data:
-        return {}
-    extra = read_commit_head(storage, data[0].path).extra
-    if FACTS_KEY in extra:
-        return dict(BootstrapFacts.from_json(extra[FACTS_KEY]).immutable)
-    load = read_load(extra, where=Where(file=data[0].path))
-    return {} if load is None else load.immutable
 
 
 def _foreign(storage: Storage) -> tuple[str, ...]:
@@ -224,7 +203,8 @@ def _dead_lease(storage: Storage) -> observation.PendingRun | None:
     """
     lease = current_lease(storage)
     if lease is None:
-        left = storage.stat(LAKESTRAP) is not None and storage.stat(PROPERTIES) is not None
+        there = storage.stat(LAKESTRAP) is not None and storage.stat(PROPERTIES) is not None
+        left = there and [each.path for each in storage.list(LAKESTRAP)] != [STATE]
         return observation.PendingRun(write_id=_UNKNOWN) if left else None
     if not lease.is_over(SystemClock()):
         return None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from framework.engine.load.job import Opened
-from framework.engine.reading.load_history import load_state
 from framework.engine.reading.table import Table, open_table
+from framework.engine.reading.table_memory import TableMemory, read_memory
 from framework.engine.run.context import RunContext
 from framework.engine.run.state import RunState
 from framework.errors import CommitConflictError, Where
@@ -48,33 +50,39 @@ def begin_load(run: RunState, stage: BeginLoad) -> Opened:
             facts={SPEC_FACT: ctx.plan.target.spec_hash},
         )
 
-    def prepare(_: object) -> Table | None:
-        _refuse_published(ctx, plan.run_id)
+    def prepare(_: object) -> tuple[Table | None, TableMemory | None]:
+        memory = read_memory(ctx.storage, load_timeline(ctx.storage))
+        if memory is not None:
+            _refuse_published(ctx, plan, memory)
         if plan.creates:
-            return None
+            return None, memory
         table = open_table(ctx.storage.location)
         table.require_meta_columns("a load")
-        return table
+        return table, memory
 
     with run.stage(stage) as report:
-        transaction, table = run.begin(new_intent, prepare)
+        transaction, (table, memory) = run.begin(new_intent, prepare)
         report.summary = f"instant {transaction.intent.requested_time}"
-    return Opened(transaction=transaction, table=table)
+    return Opened(transaction=transaction, table=table, memory=memory)
 
 
-def _refuse_published(ctx: RunContext, run_id: str | None) -> None:
-    """Raise if the run's id was published between its plan and its lease.
+def _refuse_published(ctx: RunContext, plan: LoadPlan, memory: TableMemory) -> None:
+    """Refuse a run whose id, or one of whose new files, was published after it was planned.
 
     Raises:
         CommitConflictError: `load/published-meanwhile`.
     """
-    if run_id is None:
+    known = memory.loaded.get(plan.source_id)
+    fresh = np.array(plan.fresh, np.uint64)
+    if plan.run_id is not None and memory.has_run(ctx.storage, plan.run_id):
+        what = f"a run of the id {plan.run_id} was"
+    elif known is not None and known.holds(ctx.storage, fresh).any():
+        what = "files of this load were"
+    else:
         return
-    state = load_state(ctx.storage, load_timeline(ctx.storage), "")
-    if run_id in state.run_ids:
-        raise CommitConflictError(
-            "load/published-meanwhile",
-            f"a run with the id {run_id} was published while this one was planned",
-            where=Where(table=ctx.storage.location),
-            remedy="Nothing of this run was published, and there is nothing left to do.",
-        )
+    raise CommitConflictError(
+        "load/published-meanwhile",
+        f"{what} published while this run was planned",
+        where=Where(table=ctx.storage.location),
+        remedy="Nothing of this run was published. Run again; it takes what is left.",
+    )

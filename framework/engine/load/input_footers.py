@@ -8,13 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framework.engine.load.job import InputFile
 from framework.engine.load.schema_evolution import InputSchema
 from framework.engine.places import canonical
-from framework.engine.reading.load_history import file_hash, load_state
+from framework.engine.reading.table_memory import file_hash, read_memory
 from framework.errors import CorruptFileError, PlanError, SourceDriftError, Where
 from framework.hudi.bootstrap.discovery import Ignored, SourceFile, discover
 from framework.hudi.codecs.parquet_seal import UNREADABLE
@@ -126,31 +127,36 @@ _MOST_FILES: Final = 250_000
 def list_input(table: Storage, request: LoadRequest) -> InputListing:
     """Return the files that a load takes, and those that earlier loads took.
 
-    Costs a listing of each folder of the source, and the head of each commit of the table.
+    Costs a listing of each folder of the source, and what `read_memory` costs.
 
     Raises:
         PlanError: `source/missing`, `load/too-many-files`, or see `discover`.
         CorruptFileError: `load/facts-not-readable`.
         StorageError: a folder cannot be listed.
     """
-    state = load_state(table, load_timeline(table), request.source_id)
-    is_done = request.run_id is not None and request.run_id in state.run_ids
+    memory = read_memory(table, load_timeline(table))
+    is_done = bool(memory and request.run_id and memory.has_run(table, request.run_id))
     if request.input is not None and request.input.files is not None:
         return _as_named(request.input.files, is_done=is_done)
     if request.input is None or request.input.path is None or not request.is_folder:
         return InputListing(is_done=is_done)
     root, files = _files(request.input.path)
-    hashes = {each.path: file_hash(each.path, each.size, each.mtime_ns) for each in files}
-    loaded = [each for each in files if hashes[each.path] in state.loaded]
-    chosen = [e for e in files if not (request.only_new and hashes[e.path] in state.loaded)]
+    hashes = np.array([file_hash(e.path, e.size, e.mtime_ns) for e in files], np.uint64)
+    known = memory.loaded.get(request.source_id) if memory is not None else None
+    loaded = np.zeros(hashes.size, np.bool_) if known is None else known.holds(table, hashes)
+    chosen = [
+        each
+        for each, is_loaded in zip(files, loaded, strict=True)
+        if not (request.only_new and is_loaded)
+    ]
     digest = hashlib.sha256()
     for each in chosen:
         digest.update(f"{each.path}\0{each.size}\0{each.mtime_ns}\n".encode())
     return InputListing(
         files=tuple(f"{root}/{each.path}" for each in chosen),
         bytes=sum(each.size for each in chosen),
-        earlier_files=len(loaded),
-        remembered=tuple(sorted({hashes[each.path] for each in (*loaded, *chosen)})),
+        earlier_files=int(np.count_nonzero(loaded)),
+        fresh=tuple(np.unique(hashes[~loaded]).tolist()),
         sha256=digest.hexdigest(),
         has_folders=any("=" in folder for each in chosen for folder in each.path.split("/")[:-1]),
         is_done=is_done,

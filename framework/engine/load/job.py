@@ -16,6 +16,7 @@ from framework.engine.audit.account import Account
 from framework.engine.audit.screen import NOTHING, Screened
 from framework.engine.reading.slice_rows import SliceTable
 from framework.engine.reading.table import Table
+from framework.engine.reading.table_memory import TableMemory
 from framework.engine.run.inspection import Intake
 from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.bootstrap.source_schema import decode_schema
@@ -118,11 +119,13 @@ class Opened:
 
     Attributes:
         transaction: the pending instant.
-        table: the table when the load started; None if the load creates it.
+        table: the table as it was when the load began, None where the load makes it.
+        memory: what earlier commits of ours remember; None where there is none.
     """
 
     transaction: Transaction
     table: Table | None
+    memory: TableMemory | None
 
     @property
     def intent(self) -> Intent:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +13,10 @@ import pyarrow.parquet as pq
 
 from framework.engine.places import canonical
 from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
-from framework.engine.reading.load_history import read_load
+from framework.engine.reading.table_memory import read_memory
 from framework.errors import CorruptFileError, Where
 from framework.hudi.codecs.parquet_seal import UNREADABLE
-from framework.hudi.commit.intent import AUDIT_KEY, WRITE_ID_KEY
+from framework.hudi.commit.intent import WRITE_ID_KEY
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import ARCHIVED, name_of, parent_of
 from framework.hudi.timeline.commit_metadata import read_commit_head
@@ -71,46 +70,25 @@ def read_record(table: str) -> Record:
     """Return the record in the commits of a table, empty without a table; reads each head.
 
     Raises:
-        CorruptFileError: `load/facts-not-readable`, `quarantine/audit-not-readable`.
+        CorruptFileError, UnsupportedTableError: as of `read_memory`.
     """
     storage = open_storage(canonical(table))
     timeline = load_timeline(storage)
+    memory = read_memory(storage, timeline)
     runs: dict[str, str] = {}
-    released: dict[str, str] = {}
-    places: dict[str, None] = {}
     for instant in timeline.completed:
         if instant.action not in DATA_ACTIONS:
             continue
-        extra, where = read_commit_head(storage, instant.path).extra, Where(file=instant.path)
+        extra = read_commit_head(storage, instant.path).extra
         runs[instant.requested_time] = extra.get(WRITE_ID_KEY, "")
-        load = read_load(extra, where=where)
-        if load is not None and load.released:
-            released[load.released] = instant.requested_time
-        place = _audit(extra, where).get(PLACE)
-        if place:
-            places[str(place)] = None
     return Record(
         table=storage.location,
         timeline=timeline,
         runs=runs,
-        released=released,
-        places=tuple(places),
+        released=memory.released if memory is not None else {},
+        places=memory.places if memory is not None else (),
         has_archive=any(not each.is_folder for each in storage.list(ARCHIVED)),
     )
-
-
-def _audit(extra: Mapping[str, str], where: Where) -> dict[str, Any]:
-    """Return the audit of a commit, empty if it has none."""
-    try:
-        found = json.loads(extra.get(AUDIT_KEY, "{}"))
-    except ValueError as error:
-        raise CorruptFileError(
-            "quarantine/audit-not-readable",
-            f"the commit's record of its audit is not readable: {error}",
-            where=where,
-            remedy="The commit file was changed after it was written; restore it.",
-        ) from error
-    return found if isinstance(found, dict) else {}
 
 
 CARRIED_FILE = "carried_file"

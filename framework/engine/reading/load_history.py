@@ -1,19 +1,11 @@
-"""The record of loads in a table's commits: files, run ids, and one summary per instant.
-
-Each commit has the whole record, as far as the source still has the files, so the newest one is
-enough; rolling a commit back rolls its record back with it.
-"""
+"""What the commit of a load says of it, and the history of a table: one summary per instant."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
-
-import numpy as np
 
 from framework.engine.tasks import decode, encode
 from framework.errors import CorruptFileError, Where
@@ -24,7 +16,7 @@ from framework.hudi.storage.port import Storage
 from framework.hudi.timeline.commit_body import read_commit
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS, Instant
-from framework.hudi.timeline.timeline import Timeline, load_timeline
+from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.load import LoadPlan
 from framework.plan.target import Target
 
@@ -32,30 +24,13 @@ __all__ = [
     "LOAD_KEY",
     "Event",
     "LoadFacts",
-    "LoadState",
-    "file_hash",
     "history",
     "load_facts",
-    "load_state",
     "read_load",
 ]
 
 LOAD_KEY: Final = "lakestrap.load"
-_LOADED_KEY: Final = "lakestrap.loaded"
 _VERSION: Final = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadState:
-    """Earlier loads, as the commits of a table record them.
-
-    Attributes:
-        loaded: hashes of the files of one source that are loaded.
-        run_ids: ids of the table's runs.
-    """
-
-    loaded: frozenset[int] = frozenset()
-    run_ids: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,12 +60,6 @@ class LoadFacts:
     immutable: dict[str, str]
 
 
-def file_hash(path: str, size: int, mtime_ns: int) -> int:
-    """Return the hash that identifies a file of a source; another size or time is another file."""
-    text = f"{path}\0{size}\0{mtime_ns}".encode(errors="surrogateescape")
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
-
-
 def load_facts(target: Target, plan: LoadPlan) -> dict[str, str]:
     """Return the entries of `lakestrap.*` that record a load in its commit."""
     facts = LoadFacts(
@@ -104,29 +73,7 @@ def load_facts(target: Target, plan: LoadPlan) -> dict[str, str]:
         key_rule=target.key_rule,
         immutable=dict(target.immutable),
     )
-    memory = np.array(sorted(plan.remembered), np.dtype("<u8")).tobytes()
-    return {
-        LOAD_KEY: encode(facts),
-        _LOADED_KEY: base64.b64encode(memory).decode(),
-    }
-
-
-def load_state(storage: Storage, timeline: Timeline, source_id: str) -> LoadState:
-    """Return the recorded earlier loads of a source; reads the head of each commit."""
-    loaded: frozenset[int] | None = None
-    run_ids = set()
-    for instant in reversed(timeline.completed):
-        if instant.action not in DATA_ACTIONS:
-            continue
-        extra = read_commit_head(storage, instant.path).extra
-        facts = read_load(extra, where=Where(file=instant.path))
-        if facts is None:
-            continue
-        if facts.run_id:
-            run_ids.add(facts.run_id)
-        if loaded is None and facts.source == source_id:
-            loaded = frozenset(_numbers(extra.get(_LOADED_KEY, ""), instant.path))
-    return LoadState(loaded=loaded or frozenset(), run_ids=frozenset(run_ids))
+    return {LOAD_KEY: encode(facts)}
 
 
 def read_load(extra: Mapping[str, str], *, where: Where | None = None) -> LoadFacts | None:
@@ -145,15 +92,6 @@ def read_load(extra: Mapping[str, str], *, where: Where | None = None) -> LoadFa
     if facts.version != _VERSION:
         raise _not_readable("it is of another release", where)
     return facts
-
-
-def _numbers(text: str, path: str) -> Iterable[int]:
-    """Return the numbers in a text."""
-    try:
-        data = base64.b64decode(text, validate=True)
-        return [int(each) for each in np.frombuffer(data, np.dtype("<u8"))]
-    except ValueError as error:
-        raise _not_readable(str(error), Where(file=path)) from error
 
 
 def _not_readable(message: str, where: Where | None) -> CorruptFileError:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
 
+from framework.engine.reading.table_memory import read_memory
 from framework.errors import CorruptFileError, UnsupportedTableError, Where
 from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.storage.locations import open_storage
@@ -24,14 +24,12 @@ from framework.hudi.timeline.clock import Moment, instant_of
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import Timeline, load_timeline
-from framework.plan.facts import FACTS_KEY, BootstrapFacts
 from framework.plan.readers.exceptions import Trait
 from framework.vocabulary import PartitionType, SourceLayout
 
 __all__ = ["Table", "open_table"]
 
 _SCHEMA: Final = "schema"
-_RULE: Final = "key_rule"
 _GENERATORS: Final = frozenset(
     {"", "SimpleKeyGenerator", "ComplexKeyGenerator", "CustomKeyGenerator"}
 )
@@ -101,8 +99,8 @@ class Table:
 def open_table(location: str, as_of: Moment | None = None) -> Table:
     """Return the table at `location`, as it is, or as it was at a moment of the past.
 
-    Costs one listing and one or two heads of commits; for the past also one small read per clean
-    on the timeline.
+    Costs one listing, the head of a commit or a few, and the state file of a table of ours; for
+    the past also one small read for each clean on the timeline.
 
     Raises:
         UnsupportedTableError: `read/not-a-table`, `read/table-version`, `read/no-schema`,
@@ -130,13 +128,13 @@ def open_table(location: str, as_of: Moment | None = None) -> Table:
                 f"the table has {entry.key}={entry.value}: {entry.why}",
                 "Read it with Apache Hudi.",
             )
-    timeline = load_timeline(storage)
+    whole = timeline = load_timeline(storage)
     if as_of is not None:
         instant = instant_of(as_of, timeline, properties.timezone)
         check_not_cleaned(storage, timeline, instant)
         timeline = timeline.as_of(instant)
     schema = _schema(storage, timeline)
-    adoption = _adoption(storage, timeline)
+    adoption = _adoption(storage, whole)
     rule = adoption.rule
     partition = rule.partition if rule else _partition(storage, properties, schema)
     return Table(
@@ -195,25 +193,19 @@ class _Adoption:
 
 
 def _adoption(storage: Storage, timeline: Timeline) -> _Adoption:
-    """Return the record of the bootstrap in its commit; empty if it was not Lakestrap's.
+    """Return what our bootstrap left, nothing where it was not ours.
 
     If it made no skeletons, there is no rule for their keys.
     """
-    found = next((each for each in timeline.completed if each.action in DATA_ACTIONS), None)
-    if found is None:
+    memory = read_memory(storage, timeline, only_with_folder=True)
+    facts = None if memory is None else memory.facts
+    if memory is None or facts is None:
         return _Adoption()
-    text = read_commit_head(storage, found.path).extra.get(FACTS_KEY)
-    if text is None:
-        return _Adoption()
-    facts = BootstrapFacts.from_json(text, where=Where(file=f"{storage.location}/{found.path}"))
-    stored: Mapping[str, object] = json.loads(text)
     skipped = frozenset(facts.skipped)
-    is_adopted = found.requested_time == facts.instant == BOOTSTRAP_INSTANT
-    if not is_adopted or _RULE not in stored:
+    if facts.instant != BOOTSTRAP_INSTANT:
         return _Adoption(skipped=skipped)
-    rule = KeyRule.from_json(stored[_RULE])  # type: ignore[arg-type]  # it validates its argument
     widened = Trait.WIDENED in facts.traits
-    return _Adoption(rule=rule, has_widened=widened, skipped=skipped)
+    return _Adoption(rule=memory.key_rule, has_widened=widened, skipped=skipped)
 
 
 def _partition(

@@ -17,6 +17,7 @@ from framework.hudi.commit.lease import Lease, require
 from framework.hudi.commit.pending import Pending, PendingKind
 from framework.hudi.commit.placement import own_logs, place_bytes, read_bytes
 from framework.hudi.commit.staging import Staging, dead_folders
+from framework.hudi.commit.state_files import delete_state_of
 from framework.hudi.filegroup.names import instant_of
 from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.table import layout
@@ -90,6 +91,7 @@ def _undo_run(storage: Storage, pending: Pending, lease: Lease) -> None:
     for each in _pending_files(storage, time):
         if read_commit_head(storage, each.path).extra.get(WRITE_ID_KEY) == pending.write_id:
             storage.delete(each.path, layout.crc_sidecar(each.path))
+    delete_state_of(storage, pending.write_id)
     mine = (path for path in dead_folders(storage) if pending.write_id in path)
     _delete_folders(storage, tuple(mine))
 

@@ -32,7 +32,7 @@ def test_drop_removes_the_chosen_and_no_other(shop: Shop) -> None:
     assert drop(str(shop.table), [first], SystemClock()) == (first,)
     assert shop.waiting() == (second,)
     assert current_lease(open_storage(str(shop.table))) is None
-    assert not (shop.table / ".hoodie" / ".lakestrap").exists()
+    assert [each.name for each in (shop.table / ".hoodie" / ".lakestrap").iterdir()] == ["state"]
     assert shop.rows() == {1: 1, 11: 1}
 
 
