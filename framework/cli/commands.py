@@ -105,6 +105,36 @@ def _quarantine_drop() -> Callable[..., int]:
     return drop_command
 
 
+def _rollback() -> Callable[..., int]:
+    from framework.cli.undo import rollback_command
+
+    return rollback_command
+
+
+def _restore() -> Callable[..., int]:
+    from framework.cli.undo import restore_command
+
+    return restore_command
+
+
+def _savepoint_create() -> Callable[..., int]:
+    from framework.cli.undo import savepoint_create_command
+
+    return savepoint_create_command
+
+
+def _savepoint_ls() -> Callable[..., int]:
+    from framework.cli.undo import savepoint_ls_command
+
+    return savepoint_ls_command
+
+
+def _savepoint_drop() -> Callable[..., int]:
+    from framework.cli.undo import savepoint_drop_command
+
+    return savepoint_drop_command
+
+
 def _preview() -> Callable[..., int]:
     from framework.cli.sql import preview_command
 
@@ -154,9 +184,14 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "quarantine release": Command(
         load=_quarantine_release, summary="Send rows through the gate again, into the table."
     ),
-    "quarantine drop": Command(
-        load=_quarantine_drop, summary="Delete quarantined rows permanently."
+    "quarantine drop": Command(load=_quarantine_drop, summary="Remove quarantined rows, for good."),
+    "rollback": Command(load=_rollback, summary="Roll back the newest instant of a table."),
+    "restore": Command(load=_restore, summary="Go back to an instant, a savepoint or a time."),
+    "savepoint create": Command(
+        load=_savepoint_create, summary="Hold an instant, so that it can be restored."
     ),
+    "savepoint ls": Command(load=_savepoint_ls, summary="List the savepoints of a table."),
+    "savepoint drop": Command(load=_savepoint_drop, summary="Release a savepoint."),
     "preview": Command(load=_preview, summary="Show the first rows that a spec would load."),
     "sql": Command(load=_sql, summary="Show the rows of a query over a table."),
     "serve": Command(load=_serve, summary="Serve views of tables over HTTP, with a status page."),
@@ -167,6 +202,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
 }
 
 GROUPS: Final[Mapping[str, str]] = {
-    "quarantine": "List, show, release or drop quarantined rows.",
+    "quarantine": "List, show, release or drop rows that runs quarantined.",
+    "savepoint": "Create, list or drop savepoints.",
 }
 """First words of several commands, each of which has two words."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 from collections.abc import Mapping
@@ -119,8 +120,10 @@ class Intent:
         requested_time: its instant.
         action: its action.
         operation: Hudi's name of the write operation.
-        is_new_table: True if this write creates the table's properties.
-        facts: the pending instant's `lakestrap.*` entries, such as the spec's hash.
+        is_new_table: True where the table's properties are made by this very write.
+        facts: what the pending instant says under `lakestrap.*`, such as the spec's hash.
+        plan: the requested file of an action that is no write, as base64; its own `extraMetadata`
+            says whose it is. "" for writes.
     """
 
     write_id: str
@@ -129,6 +132,7 @@ class Intent:
     operation: str
     is_new_table: bool
     facts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    plan: str = ""
 
     @property
     def staging(self) -> Staging:
@@ -155,9 +159,12 @@ class Intent:
     def pending_files(self) -> tuple[tuple[Instant, bytes], ...]:
         """Return the requested and the inflight instant with the bytes of their files.
 
-        Both hold our facts and no statistics; the requested file of a replacecommit must be an Avro
-        plan. Equal intents give equal bytes, also after being read back.
+        Both hold our facts and no statistics, or the plan; the first file of a replacecommit must
+        be an Avro plan. The same bytes for equal intents, also for one that was read back.
         """
+        if self.plan:
+            data = base64.b64decode(self.plan)
+            return (self.requested, data), (self.inflight, data)
         extra = dict(sorted({**self.facts, WRITE_ID_KEY: self.write_id}.items()))
         out = io.BytesIO()
         write_commit(out, CommitHead(extra=extra, operation=self.operation), ())

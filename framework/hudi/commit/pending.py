@@ -9,6 +9,7 @@ from typing import Final
 
 from framework.errors import StorageError
 from framework.hudi.commit.intent import WRITE_ID_KEY, Intent, read_intent
+from framework.hudi.commit.rollback import UNDOING
 from framework.hudi.commit.staging import dead_folders, staging_ids
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import PROPERTIES, PROPERTIES_BACKUP, name_of, write_folder
@@ -89,9 +90,13 @@ def find_pending(storage: Storage, *, own: str | None = None) -> Pending | None:
 
 
 def _look(storage: Storage, own: str | None) -> Pending | None:
+    """Look once.
+
+    A rollback of ours comes first: it is finished before the instants that it has made pending.
+    """
     timeline = load_timeline(storage)
     folders = _folders(storage, own)
-    for instant in timeline.pending:
+    for instant in sorted(timeline.pending, key=lambda each: each.action not in UNDOING):
         facts = read_commit_head(storage, instant.path).extra
         write_id = facts.get(WRITE_ID_KEY)
         if write_id is None:

@@ -18,9 +18,22 @@ from framework.hudi.commit.staging import Staging
 from framework.hudi.filegroup.names import LogFileName
 from framework.hudi.storage.checksum import file_crc32c
 from framework.hudi.storage.port import Move, Storage
-from framework.hudi.table.layout import crc_sidecar, name_of
+from framework.hudi.table.layout import (
+    PARTITION_METADATA,
+    PartitionMetadata,
+    crc_sidecar,
+    name_of,
+)
 
-__all__ = ["Placement", "is_own_log", "own_logs", "place", "place_bytes", "read_bytes"]
+__all__ = [
+    "Placement",
+    "is_own_log",
+    "made_partition",
+    "own_logs",
+    "place",
+    "place_bytes",
+    "read_bytes",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +108,17 @@ def read_bytes(storage: Storage, path: str) -> bytes:
     """Return all bytes of a small file."""
     with storage.open_input(path) as source:
         return bytes(source.read())
+
+
+def made_partition(storage: Storage, path: str, time: str) -> bool:
+    """Return whether `path` is partition metadata that the instant `time` made; one small read."""
+    if name_of(path) != PARTITION_METADATA:
+        return False
+    text = read_bytes(storage, path).decode(errors="replace")
+    try:
+        return PartitionMetadata.parse(text, path).commit_time == time
+    except errors.CorruptFileError:
+        return False
 
 
 def _is_placed(storage: Storage, placement: Placement) -> bool:

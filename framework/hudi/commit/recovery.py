@@ -11,18 +11,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from framework.errors import CommitConflictError, CorruptFileError, UnsupportedTableError, Where
+from framework.errors import CommitConflictError, UnsupportedTableError, Where
 from framework.hudi.commit.intent import PROPERTIES_KEY, WRITE_ID_KEY, read_intent
 from framework.hudi.commit.lease import Lease, require
 from framework.hudi.commit.pending import Pending, PendingKind
-from framework.hudi.commit.placement import own_logs, place_bytes, read_bytes
+from framework.hudi.commit.placement import made_partition, own_logs, place_bytes
+from framework.hudi.commit.rollback import UNDOING, finish_undo
 from framework.hudi.commit.staging import Staging, dead_folders
 from framework.hudi.commit.state_files import delete_state_of
 from framework.hudi.filegroup.names import instant_of
-from framework.hudi.storage.port import Entry, Storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.table import layout
 from framework.hudi.timeline.commit_metadata import read_commit_head
-from framework.hudi.timeline.instant import Instant
+from framework.hudi.timeline.instant import Action, Instant
 from framework.hudi.timeline.timeline import load_timeline
 
 __all__ = ["roll_back", "roll_forward"]
@@ -46,6 +47,11 @@ def roll_back(storage: Storage, pending: Pending, lease: Lease) -> None:
             raise _refused("not-ours", "another writer's instant is never rolled back", pending)
         case PendingKind.UNFINISHED:
             raise _refused("not-pending", "a completed instant is never rolled back", pending)
+        case PendingKind.DEAD_RUN if pending.instant and pending.instant.action is Action.SAVEPOINT:
+            storage.delete(pending.instant.path)
+            _delete_folders(storage, pending.folders)
+        case PendingKind.DEAD_RUN if pending.instant and pending.instant.action in UNDOING:
+            _finish_undo(storage, pending, lease)
         case PendingKind.DEAD_RUN:
             _undo_run(storage, pending, lease)
         case PendingKind.ORPHANS:
@@ -94,6 +100,21 @@ def _undo_run(storage: Storage, pending: Pending, lease: Lease) -> None:
     delete_state_of(storage, pending.write_id)
     mine = (path for path in dead_folders(storage) if pending.write_id in path)
     _delete_folders(storage, tuple(mine))
+
+
+def _finish_undo(storage: Storage, pending: Pending, lease: Lease) -> None:
+    """Finish a rollback or restore, or remove it where it has changed nothing yet."""
+    if pending.instant is None or pending.write_id is None or pending.intent is None:
+        raise _refused("not-ours", "the instant does not say whose it is", pending)
+    Staging(write_id=pending.write_id).rename_away(storage)
+    mine = tuple(path for path in dead_folders(storage) if pending.write_id in path)
+    for folder in mine:
+        if finish_undo(storage, lease, pending.intent, folder):
+            break
+    else:
+        for each in _pending_files(storage, pending.instant.requested_time):
+            storage.delete(each.path)
+    _delete_folders(storage, mine)
 
 
 def _pending_files(storage: Storage, time: str) -> list[Instant]:
@@ -167,7 +188,8 @@ class _Sweep:
         times = {e.path: instant_of(e.name) for e in entries if not e.is_folder}
         doomed = [path for path, time in times.items() if time == self.time]
         if set(times.values()) <= {self.time, None}:
-            doomed += [e.path for e in entries if _is_metadata_of(self.storage, e, self.time)]
+            files = (e.path for e in entries if not e.is_folder)
+            doomed += [path for path in files if made_partition(self.storage, path, self.time)]
         if doomed:
             require(self.storage, self.lease)
             self.storage.delete(*doomed)
@@ -186,17 +208,6 @@ class _Sweep:
             layout.parent_of(layout.parent_of(layout.BOOTSTRAP_FILEIDS_INDEX)), only_empty=True
         )
         self.storage.delete(layout.AUX, only_empty=True)
-
-
-def _is_metadata_of(storage: Storage, entry: Entry, time: str) -> bool:
-    """Whether the entry is partition metadata made by the instant `time`."""
-    if entry.name != layout.PARTITION_METADATA or entry.is_folder:
-        return False
-    text = read_bytes(storage, entry.path).decode(errors="replace")
-    try:
-        return layout.PartitionMetadata.parse(text, entry.path).commit_time == time
-    except CorruptFileError:
-        return False
 
 
 def _delete_markers(storage: Storage, time: str) -> None:

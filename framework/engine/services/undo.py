@@ -1,0 +1,248 @@
+"""Rollback, savepoint and restore: the way back from a load that should not have been.
+
+Nothing here needs Spark: a rollback deletes what an instant wrote, and earlier slices are there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from framework.engine.services.service_run import require_table, service_run
+from framework.errors import PlanError, UnsupportedTableError, Where
+from framework.hudi.commit.placement import is_own_log
+from framework.hudi.commit.rollback import Undo, undo_instants
+from framework.hudi.commit.transaction import finish
+from framework.hudi.filegroup.names import BaseFileName, LogFileName
+from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
+from framework.hudi.timeline.action_metadata import PlannedRollback
+from framework.hudi.timeline.archive import archive_files
+from framework.hudi.timeline.clock import Clock, SystemClock, instant_of
+from framework.hudi.timeline.commit_body import read_commit_body
+from framework.hudi.timeline.commit_metadata import read_commit_head
+from framework.hudi.timeline.instant import Action, Instant
+from framework.hudi.timeline.timeline import Timeline, load_timeline
+from framework.plan.services.undo import SeenInstant, UndoPlan, plan_undo, undoable
+
+__all__ = ["observe_undo", "plan_restore", "plan_rollback", "run_undo"]
+
+
+def plan_rollback(location: str, instant: str | None = None) -> UndoPlan:
+    """Return the plan to roll back the newest completed instant of data.
+
+    Args:
+        location: the table's.
+        instant: the instant that is meant; None means the newest, whichever it is.
+
+    Raises:
+        PlanError: `rollback/not-newest`, `rollback/no-such-instant`.
+        CommitConflictError, UnsupportedTableError: as of `plan_undo` and `require_table`.
+    """
+    storage, timeline = _opened(location)
+    found = undoable(timeline.instants)
+    newest = found[0].requested_time if found else None
+    if instant is not None and instant != newest:
+        there = any(each.requested_time == instant for each in found)
+        raise PlanError(
+            "rollback/not-newest" if there else "rollback/no-such-instant",
+            f"instant {instant} is not the newest, which is {newest}"
+            if there
+            else f"there is no completed instant {instant} of data",
+            where=Where(table=storage.location, instant=instant),
+            remedy="Roll back newest first, or `restore --to` the instant that is to remain."
+            if there
+            else "Look at the instants with `run-pipeline history`.",
+        )
+    to = found[1].requested_time if len(found) > 1 else None
+    return observe_undo(storage, timeline, found[:1], to=to)
+
+
+def plan_restore(location: str, to: str) -> UndoPlan:
+    """Return the plan to go back to a moment: every later instant of data is rolled back.
+
+    Args:
+        location: the table's.
+        to: an instant, or a time as `read(as_of=…)` takes it; what is not later stays.
+
+    Raises:
+        UnsupportedTableError: `restore/before-table`, `restore/archived`; and as of `plan_undo`.
+        CommitConflictError: `rollback/nothing-to-undo`.
+        PlanError: `read/moment-not-readable`.
+    """
+    storage, timeline = _opened(location)
+    moment = instant_of(to, timeline, require_table(storage).timezone)
+    found = undoable(timeline.instants)
+    kept = [each.requested_time for each in found if each.requested_time <= moment]
+    later = [each for each in found if each.requested_time > moment]
+    if not kept:
+        raise UnsupportedTableError(
+            "restore/before-table",
+            f"no instant on the timeline is as old as {to}",
+            where=Where(table=storage.location),
+            remedy="Choose a later moment; `run-pipeline history` lists the instants.",
+        )
+    return observe_undo(storage, timeline, later, to=kept[0])
+
+
+def observe_undo(
+    storage: Storage, timeline: Timeline, later: Sequence[Instant], *, to: str | None
+) -> UndoPlan:
+    """Return the plan to roll back these instants, newest first.
+
+    Reads the commit of each, and lists each partition that they touched once.
+    """
+    savepoints = frozenset(
+        each.requested_time for each in timeline.completed if each.action is Action.SAVEPOINT
+    )
+    if to is None:
+        _check_not_archived(storage)
+    listings = _Listings(storage)
+    going = frozenset(each.requested_time for each in later)
+    seen = [_seen(storage, listings, each, going) for each in later]
+    return plan_undo(storage.location, seen, savepoints, to=to)
+
+
+def _check_not_archived(storage: Storage) -> None:
+    """Raise where older instants are in the archive, and no active one would remain.
+
+    Files of archived instants count as long as a later instant of data is on the timeline.
+
+    Raises:
+        UnsupportedTableError: `rollback/archived`.
+    """
+    properties = require_table(storage)
+    if archive_files(storage, properties.raw):
+        raise UnsupportedTableError(
+            "rollback/archived",
+            "the instants before are in the archive, and no active instant would remain",
+            where=Where(table=storage.location),
+            remedy="Write to the table first; then this instant is no longer the oldest.",
+        )
+
+
+def run_undo(
+    plan: UndoPlan, action: Action, clock: Clock | None = None, storage: Storage | None = None
+) -> str:
+    """Roll back what the plan says as one rollback or restore; return the action's instant.
+
+    The plan is made again under the lease, and has to be the same. `storage` is the table's, None
+    opens it.
+
+    Raises:
+        LeaseHeldError: another run is at work on the table.
+        PlanError: `rollback/stale-plan`; the table has changed since it was planned.
+        AfterCommitError: `rollback/unfinished`; the next run finishes it.
+    """
+    storage = storage or open_storage(plan.location)
+    with service_run(storage, clock or SystemClock()) as run:
+        _check_fresh(storage, plan)
+        undo = Undo(
+            instants=tuple(_planned(each) for each in plan.instants),
+            savepoint=plan.savepoint,
+            drops=plan.drops,
+        )
+        requested = undo.plan_bytes(storage.location, run.facts, action)
+        transaction = run.begin(action, action.value.upper(), requested)
+        undo_instants(transaction, undo)
+        finish(transaction)
+    return transaction.intent.requested_time
+
+
+def _check_fresh(storage: Storage, plan: UndoPlan) -> None:
+    """Raise unless what is to be rolled back is still what the plan shows."""
+    timeline = load_timeline(storage)
+    found = undoable(timeline.instants)[: len(plan.instants)]
+    now = observe_undo(storage, timeline, found, to="" if not plan.drops else None)
+    if replace(now, savepoint=plan.savepoint) != plan:
+        raise PlanError(
+            "rollback/stale-plan",
+            "the table has changed since the rollback was planned",
+            where=Where(table=storage.location),
+            remedy="Nothing was changed. Run the command again and look at its plan.",
+        )
+
+
+def _planned(seen: SeenInstant) -> PlannedRollback:
+    return PlannedRollback(
+        instant=seen.instant.requested_time, action=seen.instant.action.value, files=seen.files
+    )
+
+
+def _opened(location: str) -> tuple[Storage, Timeline]:
+    storage = open_storage(location)
+    require_table(storage)
+    return storage, load_timeline(storage)
+
+
+class _Listings:
+    """Names of the files of partitions, each listed once."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._groups: dict[str, dict[str, set[str]]] = {}
+
+    def instants(self, partition: str, file_id: str) -> set[str]:
+        """Return the base instants that a file group has files of."""
+        if partition not in self._groups:
+            found: dict[str, set[str]] = defaultdict(set)
+            for entry in self._storage.list(partition):
+                if base := BaseFileName.parse(entry.name):
+                    found[base.file_id].add(base.instant)
+                elif log := LogFileName.parse(entry.name):
+                    found[log.file_id].add(log.base_instant)
+            self._groups[partition] = found
+        return self._groups[partition].get(file_id, set())
+
+
+def _seen(
+    storage: Storage, listings: _Listings, instant: Instant, going: frozenset[str]
+) -> SeenInstant:
+    """Return an instant with what rolling it back takes."""
+    body = read_commit_body(storage, instant.path)
+    files: dict[str, list[str]] = defaultdict(list)
+    missing, shared = [], []
+    counts = [0, 0, 0]
+    for stat in body.files():
+        counts = [counts[0] + stat.inserts, counts[1] + stat.updates, counts[2] + stat.deletes]
+        if stat.log is not None:
+            kept, whole = _log(storage, stat.path, instant.requested_time)
+            if kept:
+                shared.append(stat.path)
+            if not whole:
+                continue
+        elif stat.previous is not None and stat.previous not in listings.instants(
+            stat.partition_path, stat.file_id
+        ):
+            missing.append(f"{stat.partition_path}/{stat.file_id}".lstrip("/"))
+        files[stat.partition_path].append(stat.path)
+    for partition, ids in body.replaced.items():
+        missing += [
+            f"{partition}/{each}".lstrip("/")
+            for each in sorted(ids)
+            if not listings.instants(partition, each) - going
+        ]
+    return SeenInstant(
+        instant=instant,
+        operation=read_commit_head(storage, instant.path).operation,
+        files={partition: tuple(sorted(paths)) for partition, paths in sorted(files.items())},
+        missing=tuple(missing),
+        shared_logs=tuple(shared),
+        inserted=counts[0],
+        updated=counts[1],
+        deleted=counts[2],
+    )
+
+
+def _log(storage: Storage, path: str, instant: str) -> tuple[bool, bool]:
+    """Return whether a log file has blocks of others as well, and whether it is the instant's own.
+
+    Both are False where it is missing.
+    """
+    try:
+        return False, is_own_log(storage, path, instant)
+    except UnsupportedTableError as error:
+        if error.condition != "commit/mixed-log":
+            raise
+        return True, False

@@ -1,0 +1,209 @@
+"""Rolling back completed instants, newest first: alone, or many of them in one restore.
+
+What is rolled back is written down before anything changes: each instant with its files, in the
+run's own folder. Then, for each instant: its completed file goes first, which takes it from the
+table at once; then its data files; then its pending files, since a file whose instant is not on the
+timeline would become visible when the timeline has moved past it. Each step may be done again, so a
+run that died is finished by the next one, never undone: what it has removed cannot be brought back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Final
+
+from framework.errors import AfterCommitError, Where
+from framework.hudi.commit.intent import WRITE_ID_KEY, Intent, Transaction
+from framework.hudi.commit.lease import Lease, require
+from framework.hudi.commit.placement import made_partition, place_bytes
+from framework.hudi.commit.staging import Staging
+from framework.hudi.commit.state_files import delete_state_of
+from framework.hudi.commit.transaction import check_unmoved
+from framework.hudi.storage.port import Storage
+from framework.hudi.table import layout
+from framework.hudi.timeline import action_metadata
+from framework.hudi.timeline.action_metadata import PlannedRollback, RolledBackPart
+from framework.hudi.timeline.commit_metadata import read_commit_head
+from framework.hudi.timeline.instant import Action, Instant, InstantState
+
+__all__ = ["UNDOING", "Undo", "finish_undo", "undo_instants"]
+
+UNDOING: Final = frozenset({Action.ROLLBACK, Action.RESTORE})
+
+_READY: Final = "ready"
+_SUFFIX: Final = ".avro"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undo:
+    """What a rollback or restore rolls back.
+
+    Attributes:
+        instants: newest first.
+        savepoint: the savepoint that is restored to, None for any other instant.
+        drops: whether no instant of data remains, so that the table goes as well: its properties
+            and its timeline, so that a bootstrap may begin there again.
+    """
+
+    instants: tuple[PlannedRollback, ...]
+    savepoint: str | None = None
+    drops: bool = False
+
+    def plan_bytes(self, location: str, extra: Mapping[str, str], action: Action) -> bytes:
+        """Return the requested file of a rollback or restore."""
+        if action is Action.ROLLBACK:
+            return action_metadata.rollback_plan_bytes(location, self.instants[0], extra)
+        return action_metadata.restore_plan_bytes(self.instants, self.savepoint, extra)
+
+
+def undo_instants(transaction: Transaction, undo: Undo) -> None:
+    """Roll back the instants of a pending rollback or restore, and complete it.
+
+    Raises:
+        LeaseHeldError, CommitConflictError, StorageError: before anything was rolled back.
+        AfterCommitError: `rollback/unfinished`; the table is between two states, and the next run
+            finishes it.
+    """
+    storage, staging = transaction.storage, transaction.intent.staging
+    check_unmoved(transaction, ())
+    folder = _folder(staging)
+    for number, planned in enumerate(undo.instants):
+        path = layout.join(folder, f"{number:06}{_SUFFIX}")
+        place_bytes(storage, staging, path, _planned_bytes(storage, planned))
+    ready = json.dumps({"savepoint": undo.savepoint, "drops": undo.drops}).encode()
+    place_bytes(storage, staging, layout.join(folder, _READY), ready)
+    require(storage, transaction.lease)
+    try:
+        _undo(storage, transaction.lease, transaction.intent, undo)
+    except Exception as error:
+        raise AfterCommitError(
+            "rollback/unfinished",
+            "the rollback is not finished: some instants are rolled back, others are not yet",
+            where=Where(table=storage.location, instant=transaction.intent.requested_time),
+            remedy="Run the same command again; it finishes what is left.",
+        ) from error
+
+
+def finish_undo(storage: Storage, lease: Lease, intent: Intent, folder: str) -> bool:
+    """Finish the rollback or restore of a dead run; return False where it had not begun to.
+
+    Args:
+        storage: the table.
+        lease: of the recovering run.
+        intent: of the dead run.
+        folder: the dead run's staging folder, renamed or not.
+    """
+    root = layout.join(folder, "undo")
+    ready = layout.join(root, _READY)
+    if storage.stat(ready) is None:
+        return False
+    with storage.open_input(ready) as source:
+        said = json.loads(bytes(source.read()))
+    paths = sorted(e.path for e in storage.list(root) if e.name.endswith(_SUFFIX))
+    instants = tuple(action_metadata.read_rollback_plan(storage, path) for path in paths)
+    _undo(storage, lease, intent, Undo(instants=instants, **said))
+    return True
+
+
+def _folder(staging: Staging) -> str:
+    return layout.join(staging.root, "undo")
+
+
+def _planned_bytes(storage: Storage, planned: PlannedRollback) -> bytes:
+    return action_metadata.rollback_plan_bytes(storage.location, planned, {})
+
+
+def _undo(storage: Storage, lease: Lease, intent: Intent, undo: Undo) -> None:
+    """Roll back each instant and complete the action; done again it does what is left."""
+    begun = monotonic()
+    done = [(each, _undo_one(storage, lease, each)) for each in undo.instants]
+    if undo.drops:
+        _drop(storage, lease, intent)
+        return
+    took = int((monotonic() - begun) * 1000)
+    time, location = intent.requested_time, storage.location
+    if intent.action is Action.ROLLBACK:
+        ((planned, parts),) = done
+        data = action_metadata.rollback_bytes(location, time, planned, parts, took_ms=took)
+    else:
+        data = action_metadata.restore_bytes(location, time, done, took_ms=took)
+    require(storage, lease)
+    if storage.stat(intent.completed.path) is None:
+        staging = Staging(write_id=lease.owner.write_id)
+        place_bytes(storage, staging, intent.completed.path, data, has_begun=False)
+
+
+def _undo_one(
+    storage: Storage, lease: Lease, planned: PlannedRollback
+) -> Mapping[str, RolledBackPart]:
+    """Roll back one instant; what is missing already counts as deleted."""
+    action = Action(planned.action)
+    completed = Instant(requested_time=planned.instant, action=action, state=InstantState.COMPLETED)
+    require(storage, lease)
+    write_id = _write_id(storage, completed)
+    storage.delete(completed.path, layout.crc_sidecar(completed.path))
+    for partition, files in planned.files.items():
+        require(storage, lease)
+        storage.delete(*files, *map(layout.crc_sidecar, files))
+        _tidy(storage, partition, planned.instant)
+    if planned.instant == layout.BOOTSTRAP_INSTANT:
+        for path in (layout.BOOTSTRAP_PARTITIONS_INDEX, layout.BOOTSTRAP_FILEIDS_INDEX):
+            storage.delete(path, layout.crc_sidecar(path))
+    if write_id is not None:
+        delete_state_of(storage, write_id)
+    storage.delete(layout.temp_folder(planned.instant))
+    for path in _pending_paths(storage, planned.instant):
+        storage.delete(path, layout.crc_sidecar(path))
+    return {path: RolledBackPart(deleted=files) for path, files in planned.files.items()}
+
+
+def _write_id(storage: Storage, completed: Instant) -> str | None:
+    """Return the run of ours that made an instant; None where it was another writer, or is gone."""
+    if storage.stat(completed.path) is None:
+        pending = _pending_paths(storage, completed.requested_time)
+        heads = (read_commit_head(storage, path).extra for path in pending)
+        return next((head[WRITE_ID_KEY] for head in heads if WRITE_ID_KEY in head), None)
+    return read_commit_head(storage, completed.path).extra.get(WRITE_ID_KEY)
+
+
+def _pending_paths(storage: Storage, time: str) -> Sequence[str]:
+    """Return inflight, then requested files of an instant of data, as far as they are there."""
+    found = (Instant.parse(e.name) for e in storage.list(layout.HOODIE) if not e.is_folder)
+    mine = (
+        each
+        for each in found
+        if each
+        and each.requested_time == time
+        and not each.is_completed
+        and each.action is not Action.SAVEPOINT
+    )
+    return [each.path for each in sorted(mine)]
+
+
+def _drop(storage: Storage, lease: Lease, intent: Intent) -> None:
+    """Remove the properties and the timeline of a table that has no data any more."""
+    require(storage, lease)
+    for path in (layout.PROPERTIES, layout.PROPERTIES_BACKUP):
+        storage.delete(path, layout.crc_sidecar(path))
+    mine = {intent.requested.path, intent.inflight.path}
+    others = [
+        e.path for e in storage.list(layout.HOODIE) if e.path not in {*mine, layout.LAKESTRAP}
+    ]
+    storage.delete(*others, *sorted(mine))
+
+
+def _tidy(storage: Storage, partition: str, time: str) -> None:
+    """Remove partition metadata that the instant made, and the folder, where no file is left."""
+    entries = [e for e in storage.list(partition) if e.path != layout.HOODIE]
+    metadata = layout.join(partition, layout.PARTITION_METADATA)
+    if {each.path for each in entries} - {metadata, layout.crc_sidecar(metadata)}:
+        return
+    if entries and made_partition(storage, metadata, time):
+        storage.delete(metadata, layout.crc_sidecar(metadata))
+    folder = partition
+    while folder:
+        storage.delete(folder, only_empty=True)
+        folder = layout.parent_of(folder)

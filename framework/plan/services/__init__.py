@@ -1,0 +1,1 @@
+"""What a table service will do, as frozen values."""

@@ -1,0 +1,350 @@
+"""Rollback, savepoint and restore: what goes, what comes back, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from framework.cli.options import JsonFormat
+from framework.cli.undo import rollback_command
+from framework.engine.reading.load_history import history
+from framework.engine.services.savepoint import create_savepoint, delete_savepoint, savepoints
+from framework.engine.services.service_run import service_run
+from framework.engine.services.undo import plan_restore, plan_rollback, run_undo
+from framework.errors import (
+    AfterCommitError,
+    CommitConflictError,
+    FrameworkError,
+    PlanError,
+    UnsupportedTableError,
+)
+from framework.hudi.commit.lease import Owner, acquire
+from framework.hudi.commit.pending import find_pending
+from framework.hudi.commit.staging import new_write_id
+from framework.hudi.storage.local import LocalStorage
+from framework.hudi.storage.locations import open_storage
+from framework.hudi.timeline.clock import ManualClock, SystemClock
+from framework.hudi.timeline.instant import Action
+from framework.hudi.timeline.timeline import load_timeline
+from tests.support.fault_storage import FaultStorage, Killed
+from tests.support.storage_suite import tree
+from tests.support.writing import rows_of, run_spec
+
+KINDS = ("copy_on_write", "merge_on_read")
+LATER_MS = 10 * 365 * 24 * 3_600_000
+
+
+class Shop:
+    """A table of orders with a folder that files land in."""
+
+    def __init__(self, folder: Path, kind: str, *, adopts: bool = False) -> None:
+        self.folder = folder
+        self.location = folder / "table"
+        self.document: dict[str, Any] = {
+            "version": 1,
+            "table": {
+                "name": "shop.orders",
+                "location": str(self.location),
+                "type": kind,
+                "partition_by": {"day": "string"},
+                "record_key": {"columns": ["id"], "unique_within": "table"},
+                "ordering": "commit_time",
+            },
+            "source": {"path": str(folder / "landing")},
+            "write": {"operation": "upsert"},
+        }
+        if adopts:
+            self.document["bootstrap"] = {
+                "path": str(folder / "source"),
+                "layout": "hive",
+                "mode": "metadata_only",
+            }
+            for day in ("d1", "d2"):
+                self._write(f"source/day={day}/a.parquet", [(f"{day}-1", day, 0)])
+
+    def lands(self, name: str, *rows: tuple[str, str, int]) -> str:
+        """Load one more file of (id, day, value) and return the instant."""
+        self._write(f"landing/{name}.parquet", list(rows))
+        return self.run()
+
+    def run(self) -> str:
+        """Run the spec, which has something to do, and return the instant."""
+        instant = run_spec(self.document, self.folder).instant
+        assert instant is not None
+        return instant
+
+    def rows(self) -> list[tuple[str, str, int]]:
+        """Return all rows of the table, sorted."""
+        found = rows_of(str(self.location))
+        return sorted((each["id"], each["day"], each["v"]) for each in found)
+
+    def tree(self) -> dict[str, bytes]:
+        """Return every file of the table."""
+        return tree(LocalStorage(str(self.location)))
+
+    def _write(self, name: str, rows: list[tuple[str, str, int]]) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        ids, days, values = zip(*rows, strict=True)
+        pq.write_table(pa.table({"id": ids, "day": days, "v": pa.array(values, pa.int64())}), path)
+
+
+@pytest.fixture(params=KINDS)
+def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Shop:
+    """Return a table of three loads: inserts, an upsert over them, and one more."""
+    shop = Shop(tmp_path, str(request.param))
+    shop.lands("one", ("a", "d1", 1), ("b", "d1", 1), ("c", "d2", 1))
+    shop.lands("two", ("a", "d1", 2), ("d", "d3", 2))
+    shop.lands("three", ("b", "d1", 3), ("d", "d3", 3), ("e", "d4", 3))
+    return shop
+
+
+def after_one() -> list[tuple[str, str, int]]:
+    """Return the rows after the first load."""
+    return [("a", "d1", 1), ("b", "d1", 1), ("c", "d2", 1)]
+
+
+def after_two() -> list[tuple[str, str, int]]:
+    """Return the rows after the second load."""
+    return [("a", "d1", 2), ("b", "d1", 1), ("c", "d2", 1), ("d", "d3", 2)]
+
+
+def rolled_back(shop: Shop, action: Action = Action.ROLLBACK) -> str:
+    """Roll the newest instant back."""
+    return run_undo(plan_rollback(str(shop.location)), action)
+
+
+def test_rollback_takes_the_rows_of_the_newest_load_and_no_others(shop: Shop) -> None:
+    """Inserted rows go, changed rows are as before, and nothing of the instant is left."""
+    plan = plan_rollback(str(shop.location))
+    (seen,) = plan.instants
+    assert (seen.inserted, seen.updated) == (1, 2)
+    gone = seen.instant.requested_time
+    instant = run_undo(plan, Action.ROLLBACK)
+    assert shop.rows() == after_two()
+    assert not [path for path in shop.tree() if gone in path and ".rollback" not in path]
+    assert not (shop.location / "day=d4").exists()
+    newest = history(str(shop.location))[-1]
+    assert (newest.instant, newest.action, newest.state) == (instant, "rollback", "completed")
+
+
+def test_files_of_a_load_that_was_rolled_back_are_loaded_again(shop: Shop) -> None:
+    """The table's memory goes back with the instant."""
+    rolled_back(shop)
+    shop.run()
+    assert shop.rows() == [
+        ("a", "d1", 2),
+        ("b", "d1", 3),
+        ("c", "d2", 1),
+        ("d", "d3", 3),
+        ("e", "d4", 3),
+    ]
+
+
+def test_rollback_of_every_load_removes_the_table_and_a_run_makes_it_again(shop: Shop) -> None:
+    """The last one takes properties and timeline along."""
+    for _ in range(2):
+        rolled_back(shop)
+    assert shop.rows() == after_one()
+    assert plan_rollback(str(shop.location)).drops
+    rolled_back(shop)
+    assert shop.tree() == {}
+    shop.run()
+    assert len(shop.rows()) == 5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rollback_of_a_bootstrap_leaves_nothing_and_the_source_as_it_was(
+    kind: str, tmp_path: Path
+) -> None:
+    """A bootstrap may be run again afterwards."""
+    shop = Shop(tmp_path, kind, adopts=True)
+    source = tree(LocalStorage(str(tmp_path / "source")))
+    shop.run()
+    before = shop.rows()
+    rolled_back(shop)
+    assert shop.tree() == {}
+    assert tree(LocalStorage(str(tmp_path / "source"))) == source
+    shop.run()
+    assert shop.rows() == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rollback_of_an_upsert_into_skeletons_brings_them_back(kind: str, tmp_path: Path) -> None:
+    """Rows are read from the source again."""
+    shop = Shop(tmp_path, kind, adopts=True)
+    shop.run()
+    before = shop.rows()
+    shop.lands("one", ("d1-1", "d1", 7), ("x", "d2", 7))
+    assert shop.rows() != before
+    rolled_back(shop)
+    assert shop.rows() == before
+
+
+def test_restore_goes_back_over_several_instants(shop: Shop) -> None:
+    """One action on the timeline, and the state of that moment."""
+    first = load_timeline(open_storage(str(shop.location))).completed[0].requested_time
+    plan = plan_restore(str(shop.location), first)
+    assert len(plan.instants) == 2
+    instant = run_undo(plan, Action.RESTORE)
+    assert shop.rows() == after_one()
+    newest = history(str(shop.location))[-1]
+    assert (newest.instant, newest.action) == (instant, "restore")
+    shop.run()
+    assert len(shop.rows()) == 5
+
+
+def test_restore_to_a_savepoint_names_it_and_keeps_it(shop: Shop) -> None:
+    """A savepoint holds the state of its instant, whatever comes after."""
+    first = load_timeline(open_storage(str(shop.location))).completed[0].requested_time
+    made = create_savepoint(str(shop.location), first, comment="before the migration")
+    assert (made.instant, made.files) == (first, 2)
+    plan = plan_restore(str(shop.location), first)
+    assert plan.savepoint == first
+    run_undo(plan, Action.RESTORE)
+    assert shop.rows() == after_one()
+    assert savepoints(load_timeline(open_storage(str(shop.location)))) == (first,)
+
+
+def refusal(attempt: Callable[[], object]) -> FrameworkError:
+    """Return the error of an attempt that is refused."""
+    with pytest.raises(FrameworkError) as refused:
+        attempt()
+    return refused.value
+
+
+def test_rollback_of_a_savepointed_instant_is_refused(shop: Shop) -> None:
+    """Nothing is changed until the savepoint is released."""
+    made = create_savepoint(str(shop.location))
+    before = shop.tree()
+    error = refusal(lambda: rolled_back(shop))
+    assert isinstance(error, UnsupportedTableError)
+    assert error.condition == "rollback/savepointed"
+    assert shop.tree() == before
+    delete_savepoint(str(shop.location), made.instant)
+    rolled_back(shop)
+    assert shop.rows() == after_two()
+
+
+def test_rollback_of_another_than_the_newest_is_refused(shop: Shop) -> None:
+    """Newest first, since later instants build on earlier ones."""
+    first = load_timeline(open_storage(str(shop.location))).completed[0].requested_time
+    error = refusal(lambda: plan_rollback(str(shop.location), first))
+    assert isinstance(error, PlanError)
+    assert error.condition == "rollback/not-newest"
+    error = refusal(lambda: plan_rollback(str(shop.location), "20200101000000000"))
+    assert error.condition == "rollback/no-such-instant"
+
+
+def test_rollback_past_a_clean_is_refused(tmp_path: Path) -> None:
+    """Where the slice before is gone, its rows would be lost."""
+    shop = Shop(tmp_path, "copy_on_write")
+    first = shop.lands("one", ("a", "d1", 1), ("b", "d1", 1))
+    shop.lands("two", ("a", "d1", 2))
+    (old,) = (shop.location / "day=d1").glob(f"*_{first}.parquet")
+    old.unlink()
+    before = shop.tree()
+    error = refusal(lambda: rolled_back(shop))
+    assert error.condition == "rollback/cleaned"
+    assert shop.tree() == before
+
+
+def test_restore_to_what_is_there_already_or_before_the_table_is_refused(shop: Shop) -> None:
+    """Each with a condition of its own."""
+    newest = load_timeline(open_storage(str(shop.location))).completed[-1].requested_time
+    error = refusal(lambda: plan_restore(str(shop.location), newest))
+    assert isinstance(error, CommitConflictError)
+    assert error.condition == "rollback/nothing-to-undo"
+    error = refusal(lambda: plan_restore(str(shop.location), "2020-01-01"))
+    assert error.condition == "restore/before-table"
+
+
+def test_rollback_beside_a_run_is_refused(shop: Shop) -> None:
+    """The lease is the run's."""
+    plan = plan_rollback(str(shop.location))
+    acquire(open_storage(str(shop.location)), Owner.here(new_write_id()), SystemClock())
+    error = refusal(lambda: run_undo(plan, Action.ROLLBACK))
+    assert error.condition == "commit/lease-held"
+    assert len(shop.rows()) == 5
+
+
+def test_rollback_of_a_stale_plan_is_refused(shop: Shop) -> None:
+    """Another load was published since the plan was shown."""
+    plan = plan_rollback(str(shop.location))
+    shop.lands("four", ("z", "d1", 4))
+    error = refusal(lambda: run_undo(plan, Action.ROLLBACK))
+    assert error.condition == "rollback/stale-plan"
+    assert len(shop.rows()) == 6
+
+
+def steps_of(shop: Shop, copy: Path, at: int, action: Action) -> tuple[FaultStorage, bool]:
+    """Undo all but the first load on a copy that dies at step `at`; return whether it died."""
+    shutil.copytree(shop.location, copy)
+    storage = FaultStorage(LocalStorage(str(copy)), kill_at=at)
+    first = load_timeline(storage).completed[0].requested_time
+    plan = plan_rollback(str(copy)) if action is Action.ROLLBACK else plan_restore(str(copy), first)
+    try:
+        run_undo(plan, action, ManualClock(SystemClock().now_ms()), storage)
+    except (Killed, AfterCommitError):
+        return storage, True
+    return storage, storage.dead
+
+
+@pytest.mark.parametrize("action", [Action.ROLLBACK, Action.RESTORE])
+@pytest.mark.parametrize("kind", KINDS)
+def test_undo_killed_at_any_step_is_finished_or_never_began(
+    action: Action, kind: str, tmp_path: Path
+) -> None:
+    """The next run finds the state before or the state after, whatever was done already."""
+    shop = Shop(tmp_path, kind)
+    shop.lands("one", ("a", "d1", 1), ("b", "d1", 1), ("c", "d2", 1))
+    shop.lands("two", ("a", "d1", 2), ("d", "d3", 2))
+    shop.lands("three", ("b", "d1", 3), ("d", "d3", 3), ("e", "d4", 3))
+    all_rows, wanted = shop.rows(), after_two() if action is Action.ROLLBACK else after_one()
+    deaths, outcomes, step = 0, set(), 0
+    while True:
+        step += 1
+        copy = tmp_path / f"copy-{step}"
+        _, died = steps_of(shop, copy, step, action)
+        if not died:
+            break
+        deaths += 1
+        survivor = Shop(tmp_path, kind)
+        survivor.location = copy
+        recover(copy)
+        found = survivor.rows()
+        assert found in (all_rows, wanted), step
+        assert find_pending(LocalStorage(str(copy))) is None
+        outcomes.add(found == wanted)
+        shutil.rmtree(copy)
+    assert deaths > 20
+    assert outcomes == {True, False}
+
+
+def recover(location: Path) -> None:
+    """Do what the next run does first, long after."""
+    later = ManualClock(SystemClock().now_ms() + LATER_MS)
+    with service_run(LocalStorage(str(location)), later):
+        pass
+
+
+def test_rollback_command_shows_its_plan_and_asks(
+    shop: Shop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With --dry-run nothing changes; as JSON the plan is one line."""
+    assert rollback_command(str(shop.location), dry_run=True) == 0
+    shown = capsys.readouterr().out
+    assert "1 instant to roll back" in shown
+    assert "Nothing has been changed." in shown
+    assert rollback_command(str(shop.location), yes=True, form=JsonFormat.JSON) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["instants"][0]["inserted"] == 1
+    assert document["completed"]
+    assert shop.rows() == after_two()
