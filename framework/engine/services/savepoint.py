@@ -69,8 +69,9 @@ def create_savepoint(
         with LISTED.opened(table) as view:
             for partition in view.partitions():
                 for each in view.latest_slices(partition):
-                    files = (*([each.base] if each.base else []), *each.logs)
-                    names[partition] += [name_of(f.path) for f in files if f.path not in later]
+                    paths = [each.base.path] if each.base else []
+                    paths += [log.path for log in each.logs]
+                    names[partition] += [name_of(path) for path in paths if path not in later]
         data = savepoint_bytes(names, by=getpass.getuser(), at_ms=clock.now_ms(), comments=comment)
         _place(run, time, data)
     return Savepoint(instant=time, files=sum(map(len, names.values())))
