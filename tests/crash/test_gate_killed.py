@@ -17,6 +17,7 @@ from framework.hudi.timeline.timeline import load_timeline
 from framework.spark import run
 from tests.crash.gate_run import POINTS
 from tests.support.checks import Gate, good_rows, quarantined_in
+from tests.support.lakes import leftovers
 from tests.support.scenes import snapshot
 from tests.support.started import started
 
@@ -58,8 +59,7 @@ def new_rows(gate: Gate) -> dict[int, float]:
 
 def left_over(gate: Gate) -> list[str]:
     """Return what of the run's own is left beside the table and its quarantined rows."""
-    own = [path for path in gate.location.glob(".hoodie/.lakestrap/**/*") if path.is_file()]
-    own += list(gate.location.glob(".hoodie/.temp/*"))
+    own = leftovers(gate.location)
     hidden = list(gate.quarantine.glob(".*")) if gate.quarantine.exists() else []
     return [str(path.relative_to(gate.folder)) for path in (*own, *hidden)]
 

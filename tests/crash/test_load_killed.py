@@ -14,6 +14,7 @@ import pytest
 from framework.hudi.commit.pending import find_pending
 from framework.hudi.storage.locations import open_storage
 from tests.crash.killing import Point, kill_at, mutating_calls, run_once
+from tests.support.lakes import leftovers
 from tests.support.writing import rows_of
 
 PROGRAM = Path(__file__).with_name("one_run.py")
@@ -78,8 +79,7 @@ class Lake:
         assert run_once(PROGRAM, *self.words) == 0
         assert self.rows() == self.new
         assert find_pending(open_storage(str(self.table))) is None
-        own = [self.table / ".hoodie" / name for name in (".lakestrap", ".temp")]
-        assert not [path for folder in own for path in folder.rglob("*")]
+        assert leftovers(self.table) == []
 
 
 @pytest.fixture(scope="module", params=["copy_on_write", "merge_on_read"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,12 +22,14 @@ from framework.hudi.storage.locations import open_storage
 from tests.support.scenes import Scene, a_document, a_scene, adopt, snapshot
 from tests.support.stitching import pieces_of, read_table
 
-__all__ = ["FILES", "ROWS", "Lake", "a_lake", "layout"]
+__all__ = ["FILES", "ROWS", "Lake", "a_lake", "layout", "leftovers"]
 
 PARTITIONS = 5
 FILES = 2 * PARTITIONS
 ROWS = 40
 _FULL = f"p={PARTITIONS}"
+
+_STATE_FILE = re.compile(r"(\.lakestrap/state/[0-9]+)-[0-9a-f]{32}-(.*)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,10 +131,23 @@ def a_lake(folder: Path) -> Lake:
 def layout(table: Path) -> dict[str, str]:
     """Return every folder and file of the table; of Parquet files also the hash of their bytes.
 
-    Nothing is left out, so that what a run leaves behind is seen.
+    Nothing is left out, so that what a run leaves behind is seen; the id of a run is taken out of
+    the names of state files.
     """
     found = sorted(table.rglob("*")) if table.exists() else []
-    return {str(path.relative_to(table)): _digest(path) for path in found}
+    return {
+        _STATE_FILE.sub(r"\1-\2", str(path.relative_to(table))): _digest(path) for path in found
+    }
+
+
+def leftovers(table: Path) -> list[Path]:
+    """Return what runs left beside the table: files of theirs, markers, states no commit names."""
+    hoodie = table / ".hoodie"
+    commits = b"".join(each.read_bytes() for each in hoodie.glob("*commit"))
+    state = hoodie / ".lakestrap" / "state"
+    named = {each for each in state.glob("*") if each.name.encode() in commits}
+    found = [*(hoodie / ".lakestrap").rglob("*"), *(hoodie / ".temp").rglob("*")]
+    return sorted(each for each in found if each not in {state, *named})
 
 
 def _beside(scene: Scene, folder: Path) -> Scene:

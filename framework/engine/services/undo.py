@@ -44,19 +44,29 @@ def plan_rollback(location: str, instant: str | None = None) -> UndoPlan:
     found = undoable(timeline.instants)
     newest = found[0].requested_time if found else None
     if instant is not None and instant != newest:
-        there = any(each.requested_time == instant for each in found)
-        raise PlanError(
-            "rollback/not-newest" if there else "rollback/no-such-instant",
-            f"instant {instant} is not the newest, which is {newest}"
-            if there
-            else f"there is no completed instant {instant} of data",
-            where=Where(table=storage.location, instant=instant),
-            remedy="Roll back newest first, or `restore --to` the instant that is to remain."
-            if there
-            else "Look at the instants with `run-pipeline history`.",
-        )
+        raise _not_newest(storage, instant, newest, found)
     to = found[1].requested_time if len(found) > 1 else None
     return observe_undo(storage, timeline, found[:1], to=to)
+
+
+def _not_newest(
+    storage: Storage, instant: str, newest: str | None, found: Sequence[Instant]
+) -> PlanError:
+    """Return the error for an instant that is not the newest, or not there."""
+    where = Where(table=storage.location, instant=instant)
+    if any(each.requested_time == instant for each in found):
+        return PlanError(
+            "rollback/not-newest",
+            f"instant {instant} is not the newest, which is {newest}",
+            where=where,
+            remedy="Roll back newest first, or `restore --to` the instant that is to remain.",
+        )
+    return PlanError(
+        "rollback/no-such-instant",
+        f"there is no completed instant {instant} of data",
+        where=where,
+        remedy="Look at the instants with `run-pipeline history`.",
+    )
 
 
 def plan_restore(location: str, to: str) -> UndoPlan:

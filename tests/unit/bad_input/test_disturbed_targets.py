@@ -13,6 +13,7 @@ from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
 from framework.errors import FrameworkError
 from framework.plan.definition import Plan
+from tests.support.lakes import leftovers
 from tests.support.meddling import WRITING, Meddling
 from tests.support.scenes import Scene, a_document, a_scene, adopt, plan, snapshot
 from tests.support.sources import ids
@@ -47,7 +48,7 @@ def test_two_runs_at_once_are_one_and_a_refusal(scene: Scene) -> None:
         thread.join()
     assert sorted(outcomes) == ["4", "bootstrap"]
     assert len(read_table(scene, pieces_of(scene))) == 4
-    assert not (scene.location / ".hoodie" / ".lakestrap").exists()
+    assert leftovers(scene.location) == []
 
 
 @pytest.mark.parametrize("mode", ["metadata_only", "full_record"])

@@ -14,6 +14,7 @@ from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
 from framework.errors import CorruptFileError, PlanError
 from framework.plan.build import Earlier
+from tests.support.lakes import leftovers
 from tests.support.meddling import FOOTERS, WRITING, Meddling
 from tests.support.scenes import Scene, a_document, a_scene, adopt, plan, snapshot, with_spec
 from tests.support.sources import ids
@@ -90,7 +91,7 @@ def test_interrupted_run_keeps_its_files_and_resume_continues_with_them(
     kept = {name for name, node in _placed(scene).items() if staged.get(name) == node}
     assert len(kept) == journaled
     assert len(read_table(scene, pieces_of(scene, MODES))) == 6 + 4 * BIG
-    assert not (scene.location / ".hoodie" / ".lakestrap").exists()
+    assert leftovers(scene.location) == []
 
 
 def test_run_after_an_interrupted_one_resumes_by_itself(scene: Scene) -> None:
@@ -111,7 +112,7 @@ def test_fresh_run_after_an_interrupted_one_starts_anew(scene: Scene) -> None:
     adopt(scene, earlier=Earlier.FRESH)
     assert not {n for name, n in _placed(scene).items() if staged.get(name) == n}
     assert len(read_table(scene, pieces_of(scene, MODES))) == 8
-    assert not (scene.location / ".hoodie" / ".lakestrap").exists()
+    assert leftovers(scene.location) == []
 
 
 @pytest.mark.parametrize("folder", ["p=1", "deeper/p=1"])
