@@ -83,9 +83,9 @@ class InputListing:
     """The current source of a load, compared with the table's commits.
 
     Attributes:
-        files: absolute paths of the files to load, in order; None where the source has none.
-        bytes: their sizes, added.
-        earlier_files: files that are loaded already.
+        files: absolute paths of the files to load, in order; None if the source has no files.
+        bytes: their total size.
+        earlier_files: number of files that are already loaded.
         fresh: hashes of the files that no earlier run loaded, ascending.
         sha256: over names, sizes and times of the files to load.
         has_folders: whether some of them are in folders named `column=value`.
@@ -107,22 +107,22 @@ class LoadPlan:
 
     Attributes:
         operation: what is done with the rows.
-        request: which rows; None for an operation that has none.
-        source_id: names the source, so that later runs know what was loaded.
-        files: files to load; 0 for formats that have none.
-        bytes: their sizes, added.
-        earlier_files: files of the source that are loaded already.
+        request: the rows; None for an operation without input.
+        source_id: identifies the source, so that later runs know what was loaded.
+        files: files to load; 0 for formats without files.
+        bytes: their total size.
+        earlier_files: files of the source that are already loaded.
         fresh: hashes of the files that no earlier run loaded, ascending.
-        listing_sha256: over the files to load; "" for formats that have none.
-        creates: whether the run makes the table.
-        evolution: how far the table's schema follows.
-        missing: what a column of the table means that an input file lacks.
-        target_file_size: bytes that a new file is meant to have.
-        small_file_limit: bytes below which a file takes new rows.
-        parallelism: tasks at once, None for as many as there are cores.
-        partitions: paths or globs of the partitions that are deleted.
-        run_id: what the caller calls this run, None for nothing.
-        releases: the instant whose quarantined rows are loaded again; None for a source's.
+        listing_sha256: over the files to load; "" for formats without files.
+        creates: whether the run creates the table.
+        evolution: how far the table's schema follows the input's.
+        missing: how a column of the table that an input file lacks is treated.
+        target_file_size: target size of a new file, in bytes.
+        small_file_limit: files below this size, in bytes, take new rows.
+        parallelism: concurrent tasks; None for one per core.
+        partitions: paths or globs of the partitions to delete.
+        run_id: the caller's id of this run, or None.
+        releases: the instant whose quarantined rows are loaded again; None for a source's rows.
     """
 
     operation: WriteOperation

@@ -65,9 +65,14 @@ class Lake:
 
 
 def contents(table: Path) -> dict[str, str]:
-    """Every file of the table; of Parquet files also the hash of their bytes."""
+    """Return every file of the table, of Parquet files also the hash of their bytes.
+
+    The write id is removed from the names of state files.
+    """
     return {
-        str(path.relative_to(table)): digest(path) if path.suffix == ".parquet" else ""
+        without_write_id(str(path.relative_to(table))): digest(path)
+        if path.suffix == ".parquet"
+        else ""
         for path in sorted(table.rglob("*"))
         if path.is_file()
     }

@@ -22,7 +22,7 @@ from framework.hudi.storage.locations import open_storage
 from tests.support.scenes import Scene, a_document, a_scene, adopt, snapshot
 from tests.support.stitching import pieces_of, read_table
 
-__all__ = ["FILES", "ROWS", "Lake", "a_lake", "layout", "leftovers"]
+__all__ = ["FILES", "ROWS", "Lake", "a_lake", "layout", "leftovers", "without_write_id"]
 
 PARTITIONS = 5
 FILES = 2 * PARTITIONS
@@ -135,9 +135,12 @@ def layout(table: Path) -> dict[str, str]:
     the names of state files.
     """
     found = sorted(table.rglob("*")) if table.exists() else []
-    return {
-        _STATE_FILE.sub(r"\1-\2", str(path.relative_to(table))): _digest(path) for path in found
-    }
+    return {without_write_id(str(path.relative_to(table))): _digest(path) for path in found}
+
+
+def without_write_id(path: str) -> str:
+    """Return a path in a table without the write id in the name of a state file."""
+    return _STATE_FILE.sub(r"\1-\2", path)
 
 
 def leftovers(table: Path) -> list[Path]:

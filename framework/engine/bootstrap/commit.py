@@ -238,10 +238,10 @@ class StagedIndex(NamedTuple):
 def _publication(
     ctx: RunContext, begun: Begun, audited: AuditedFiles, made: tuple[int, tuple[str, ...]]
 ) -> Publication:
-    """Return what the commit says beyond its files; stores the table's memory.
+    """Store the table's memory and return the contents of the commit besides its files.
 
-    `made` is how many files were written in full that were planned as skeletons, and the paths that
-    the commit requires.
+    `made` is the number of planned skeletons that were written in full, and the paths that the
+    commit requires.
     """
     (made_full, required), plan = made, ctx.plan
     intent, target = begun.intent, plan.target

@@ -91,7 +91,7 @@ def _kinds(kind: pa.DataType) -> Iterator[pa.DataType]:
 
 
 def _limits(storage: Storage) -> Iterator[str]:
-    """Yield what no option mends: writes that fail or spoil rows, as the reader gate names them."""
+    """Yield failures that no option prevents, and wrong rows, as the reader gate names them."""
     memory = read_memory(storage, load_timeline(storage))
     facts = None if memory is None else memory.facts
     if facts is None:
@@ -132,7 +132,7 @@ def _properties(storage: Storage) -> TableProperties:
 
 
 def _key_rule(storage: Storage) -> KeyRule | None:
-    """The key rule of a table that we began; None where it was not ours."""
+    """Return the key rule of a table that Lakestrap created; None for any other."""
     memory = read_memory(storage, load_timeline(storage))
     return memory.key_rule if memory is not None and memory.immutable else None
 

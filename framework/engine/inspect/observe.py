@@ -102,8 +102,10 @@ def observe_table(location: str, *, levels: int | None = None) -> observation.Ta
         levels: folder levels of a partition; None for those of the table's properties.
     """
     storage = open_storage(canonical(location))
+    properties = read_properties(
+        storage
+    )  # before the timeline: a new table gets them after its commit
     timeline = load_timeline(storage)
-    properties = read_properties(storage)
     memory = read_memory(storage, timeline)
     facts = None if memory is None else memory.facts
     if levels is None:

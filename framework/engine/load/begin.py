@@ -67,7 +67,7 @@ def begin_load(run: RunState, stage: BeginLoad) -> Opened:
 
 
 def _refuse_published(ctx: RunContext, plan: LoadPlan, memory: TableMemory) -> None:
-    """Refuse a run whose id, or one of whose new files, was published after it was planned.
+    """Raise if the run's id or one of its new files was published after the run was planned.
 
     Raises:
         CommitConflictError: `load/published-meanwhile`.
@@ -75,14 +75,14 @@ def _refuse_published(ctx: RunContext, plan: LoadPlan, memory: TableMemory) -> N
     known = memory.loaded.get(plan.source_id)
     fresh = np.array(plan.fresh, np.uint64)
     if plan.run_id is not None and memory.has_run(ctx.storage, plan.run_id):
-        what = f"a run of the id {plan.run_id} was"
+        what = f"a run with the id {plan.run_id} was"
     elif known is not None and known.holds(ctx.storage, fresh).any():
         what = "files of this load were"
     else:
         return
     raise CommitConflictError(
         "load/published-meanwhile",
-        f"{what} published while this run was planned",
+        f"{what} published after this run was planned",
         where=Where(table=ctx.storage.location),
-        remedy="Nothing of this run was published. Run again; it takes what is left.",
+        remedy="Nothing of this run was published. Run again; it loads what is left.",
     )

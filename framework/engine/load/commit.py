@@ -43,9 +43,9 @@ def commit_load(
 
 
 def _remembered(ctx: RunContext, opened: Opened, files: AuditedFiles) -> TableMemory:
-    """Return the table's memory with what this load adds; stores what does not fit inline.
+    """Return the table's memory including this load; store hashes that do not fit inline.
 
-    A table that another writer began has no immutable fields.
+    A table that another writer created has no immutable fields.
     """
     target, plan, intent = ctx.plan.target, load_plan(ctx), opened.intent
     begun = dict(target.immutable) if plan.creates else {}
@@ -65,7 +65,7 @@ def _remembered(ctx: RunContext, opened: Opened, files: AuditedFiles) -> TableMe
 
 
 def _publication(ctx: RunContext, audited: AuditedLoad, memory: Mapping[str, str]) -> Publication:
-    """Return what the commit says beyond its files."""
+    """Return the contents of the commit besides its files."""
     target, plan = ctx.plan.target, load_plan(ctx)
     avro = avro_schema(audited.schema, table=table_names(target.name)[1])
     properties = None

@@ -119,8 +119,8 @@ class Opened:
 
     Attributes:
         transaction: the pending instant.
-        table: the table as it was when the load began, None where the load makes it.
-        memory: what earlier commits of ours remember; None where there is none.
+        table: the table when the load started; None if the load creates it.
+        memory: of the table; None if no commit is Lakestrap's.
     """
 
     transaction: Transaction

@@ -99,8 +99,8 @@ class Table:
 def open_table(location: str, as_of: Moment | None = None) -> Table:
     """Return the table at `location`, as it is, or as it was at a moment of the past.
 
-    Costs one listing, the head of a commit or a few, and the state file of a table of ours; for
-    the past also one small read for each clean on the timeline.
+    Costs one listing, the heads of one or a few commits, and the state file if there is one; for
+    the past also one small read per clean on the timeline.
 
     Raises:
         UnsupportedTableError: `read/not-a-table`, `read/table-version`, `read/no-schema`,

@@ -1,10 +1,10 @@
-"""A table's memory: how it began, its key rule, the files and run ids of its loads.
+"""A table's memory: its adoption, its key rule, and the files and run ids of its loads.
 
-It is the content of the state file that the newest commit of ours names
-(`framework.hudi.commit.state_files`), so it outlives the active timeline, and rolling a commit back
-takes back what the commit added. Hashes of loaded files and of run ids are in sets of sorted
-segments: a load adds its own, small ones inside the state file, and merges segments of like size,
-so that its cost does not grow with the number of earlier loads.
+It is stored in the state file that the newest Lakestrap commit names
+(`framework.hudi.commit.state_files`), so it outlives the active timeline, and a rollback of a
+commit also removes what the commit added. Hashes of loaded files and run ids are in sets of sorted
+segments. A load adds its hashes, few of them inside the state file itself, and merges segments of
+similar size, so that its cost does not grow with the number of earlier loads.
 """
 
 from __future__ import annotations
@@ -103,18 +103,18 @@ def _numbers(data: bytes) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableMemory:
-    """What our commits remember of a table, as of the newest of them.
+    """The content of a state file.
 
     Attributes:
         version: of this form.
-        bootstrap: facts of the bootstrap as JSON, with the key rule; None where the table did not
-            begin with a bootstrap of ours.
-        key_rule: by which our commits make keys.
-        immutable: what must stay as it was, key path in the spec to its value as text.
+        bootstrap: facts of the bootstrap as JSON, with the key rule; None if Lakestrap did not
+            adopt the table.
+        key_rule: of Lakestrap's commits.
+        immutable: spec fields that cannot change, key path to value as text.
         loaded: files that are loaded, by id of their source.
         run_ids: ids that runs were given.
         released: instants whose quarantined rows were loaded again, each with the instant that did.
-        places: locations of quarantined rows, in the order in which they came up.
+        places: locations of quarantined rows, oldest first.
     """
 
     version: int = _VERSION
@@ -145,7 +145,7 @@ class TableMemory:
 def read_memory(
     storage: Storage, timeline: Timeline, *, only_with_folder: bool = False
 ) -> TableMemory | None:
-    """Return a table's memory, None where no completed commit is ours.
+    """Return a table's memory; None if no completed commit is Lakestrap's.
 
     Costs one read of the state file beside what `find_state` costs.
 

@@ -1,4 +1,4 @@
-"""Savepoints: an instant whose files are never cleaned, so that the table can be restored to it."""
+"""Savepoints: instants whose files are not cleaned, so that the table can be restored to them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def savepoints(timeline: Timeline) -> tuple[str, ...]:
 def create_savepoint(
     location: str, instant: str | None = None, *, comment: str = "", clock: Clock | None = None
 ) -> Savepoint:
-    """Hold the table as of an instant.
+    """Protect the state of the table at an instant.
 
     Costs a listing of each partition, and a read of each later deltacommit.
 

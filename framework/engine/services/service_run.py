@@ -1,4 +1,4 @@
-"""A service's run: its lease, what a dead run left, and a pending instant of its own."""
+"""The run of a table service: lease, recovery of dead runs, and a pending instant."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ServiceRun:
 
 @contextmanager
 def service_run(storage: Storage, clock: Clock) -> Iterator[ServiceRun]:
-    """Give the block a run with the table's lease, once what dead runs left is finished or undone.
+    """Yield a run with the table's lease, after dead runs are finished or rolled back.
 
     Raises:
         LeaseHeldError: another run is at work on the table.
@@ -84,7 +84,7 @@ def service_run(storage: Storage, clock: Clock) -> Iterator[ServiceRun]:
 
 
 def recover_all(storage: Storage, lease: Lease) -> None:
-    """Roll back or finish one dead run of ours after the other."""
+    """Roll back or finish all dead Lakestrap runs, one after the other."""
     for _ in range(_ROUNDS):
         pending = find_pending(storage, own=lease.owner.write_id)
         if pending is None or pending.kind is PendingKind.FOREIGN:

@@ -1,6 +1,6 @@
-"""Rollback, savepoint and restore: the way back from a load that should not have been.
+"""Plans and runs rollbacks and restores of completed instants.
 
-Nothing here needs Spark: a rollback deletes what an instant wrote, and earlier slices are there.
+Neither needs Spark: they delete the files that an instant wrote, and earlier slices still exist.
 """
 
 from __future__ import annotations

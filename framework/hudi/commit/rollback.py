@@ -1,10 +1,10 @@
-"""Rolling back completed instants, newest first: alone, or many of them in one restore.
+"""Rollback of completed instants, newest first: of one, or of several by one restore (ADR 0035).
 
-What is rolled back is written down before anything changes: each instant with its files, in the
-run's own folder. Then, for each instant: its completed file goes first, which takes it from the
-table at once; then its data files; then its pending files, since a file whose instant is not on the
-timeline would become visible when the timeline has moved past it. Each step may be done again, so a
-run that died is finished by the next one, never undone: what it has removed cannot be brought back.
+Each instant and its files are recorded in the run's own folder before anything changes. Then, for
+each instant, the completed file is deleted first, which removes the instant from the table at once;
+then its data files; then its pending files, because a file whose instant is not on the timeline
+becomes visible when the timeline has moved past it. Every step can be repeated, so recovery
+finishes an interrupted rollback and never undoes it: deleted files cannot be brought back.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Undo:
 
     Attributes:
         instants: newest first.
-        savepoint: the savepoint that is restored to, None for any other instant.
-        drops: whether no instant of data remains, so that the table goes as well: its properties
-            and its timeline, so that a bootstrap may begin there again.
+        savepoint: the savepoint that is restored to; None for any other instant.
+        drops: whether no data instant remains, so that the table's properties and timeline are
+            deleted too, and a bootstrap may start there again.
     """
 
     instants: tuple[PlannedRollback, ...]
@@ -161,7 +161,7 @@ def _undo_one(
 
 
 def _write_id(storage: Storage, completed: Instant) -> str | None:
-    """Return the run of ours that made an instant; None where it was another writer, or is gone."""
+    """Return the write id of the Lakestrap run that made an instant; None for another writer."""
     if storage.stat(completed.path) is None:
         pending = _pending_paths(storage, completed.requested_time)
         heads = (read_commit_head(storage, path).extra for path in pending)

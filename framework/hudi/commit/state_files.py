@@ -1,10 +1,10 @@
-"""A table's state file: what our newest commit remembers of the table, outside the timeline.
+"""A table's state file: what Lakestrap must remember of a table when its commits are archived.
 
-Commits leave the active timeline, by our archival or by Apache Hudi's, and what they alone remember
-would go with them. So each commit of ours names one immutable file below `.hoodie/.lakestrap/state`
-with its size and checksum, under `lakestrap.state`. The newest completed commit of ours decides
-which file counts: a commit that was rolled back, or that a restore removed, takes its state with
-it. A commit in the archive is completed as well, and its archived record still names the file.
+Archival moves commits out of the active timeline, with all that only they record. So each Lakestrap
+commit names one immutable file below `.hoodie/.lakestrap/state`, with size and checksum, under
+`lakestrap.state`. The newest completed Lakestrap commit determines which file is valid: a commit
+that was rolled back or removed by a restore takes its state with it. An archived commit is
+completed too, and its archived record still names the file (ADR 0034).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ STATE_KEY: Final = "lakestrap.state"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateRef:
-    """An immutable file of ours: `path` below the table, `size` in bytes, `crc32c` of them all."""
+    """An immutable file: `path` below the table, `size` in bytes, `crc32c` of all of them."""
 
     path: str
     size: int
@@ -79,7 +79,7 @@ class StateRef:
                 raise
             raise CorruptFileError(
                 "state/lost",
-                "the state file that the newest commit of ours names is missing",
+                "the state file that the newest Lakestrap commit names is missing",
                 where=where,
                 remedy="Restore the file from a copy. Without it, loaded files and adopted facts "
                 "are not known; nothing was changed.",
@@ -99,9 +99,9 @@ def place_state(storage: Storage, intent: Intent, name: str, data: bytes) -> Sta
 
     Args:
         storage: the table.
-        intent: the run, which is under way; instant and write id are part of the file's name.
+        intent: of the run; its instant and write id are part of the file's name.
         name: distinguishes the files of one run, such as `state.json`.
-        data: the bytes; a second call with the same name must bring the same.
+        data: the bytes; a second call with the same name must pass the same bytes.
 
     Raises:
         CommitConflictError: `commit/fenced`, `commit/name-taken`.
@@ -126,18 +126,18 @@ def find_state(
     *,
     only_with_folder: bool = False,
 ) -> StateRef | None:
-    """Return the state of the newest completed commit of ours; None where none is ours.
+    """Return the state of the newest completed Lakestrap commit; None if there is none.
 
-    Reads heads of commits from the newest back to the first of ours. The archive is read, whole,
-    only where a commit of ours in it could be newer: where no active commit is ours, or only one
-    that a savepoint kept active.
+    Reads heads of commits from the newest back to the first Lakestrap commit. The whole archive is
+    read only if it may hold a newer one: if no active commit is Lakestrap's, or only one that a
+    savepoint kept active.
 
     Args:
         storage: the table.
         timeline: of the table, whole.
         properties: of the table, as they are in its file.
-        only_with_folder: return None at once where `STATE` is missing, which costs one look. For
-            readers, whose rows are right without a state; a load has to know that it is lost.
+        only_with_folder: return None if the folder `STATE` is missing, at the cost of one stat. For
+            readers, whose rows are correct without a state; a load must detect a lost one.
 
     Raises:
         CorruptFileError: `state/reference-not-readable`, and as of `archived_instants` and
@@ -155,7 +155,7 @@ def find_state(
 
 
 def _newest_active(storage: Storage, timeline: Timeline) -> tuple[str, StateRef] | None:
-    """Return the newest active commit of ours with its state."""
+    """Return the newest active Lakestrap commit with its state."""
     for instant in reversed(timeline.completed):
         if instant.action in DATA_ACTIONS:
             text = read_commit_head(storage, instant.path).extra.get(STATE_KEY)
@@ -166,7 +166,7 @@ def _newest_active(storage: Storage, timeline: Timeline) -> tuple[str, StateRef]
 
 
 def _archived(storage: Storage, properties: Mapping[str, str]) -> Iterable[tuple[str, StateRef]]:
-    """Yield the archived commits of ours with their states."""
+    """Yield the archived Lakestrap commits with their states."""
     for each in archived_instants(storage, archive_files(storage, properties)):
         text = each.extra.get(STATE_KEY)
         if text is not None and each.state is InstantState.COMPLETED:

@@ -1,7 +1,7 @@
-"""The Avro files of services on the timeline: plans and what was done (format sheet, section 2.7).
+"""The Avro files of table services: plans and results (format sheet, section 2.7).
 
-Plans of ours have a further field, `extraMetadata`, which says whose they are; Java resolves fields
-by name and skips it where its release does not know it.
+Lakestrap's plans have an additional field, `extraMetadata`, with the run's write id; Java resolves
+fields by name and skips it in releases that do not know it.
 """
 
 from __future__ import annotations
