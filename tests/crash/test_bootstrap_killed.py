@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.crash.killing import Point, kill_at, mutating_calls, run_once
+from tests.support.lakes import without_write_id
 
 PROGRAM = Path(__file__).with_name("one_run.py")
 SAMPLE = 9
