@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from framework.engine.services.service_run import require_table, service_run
-from framework.errors import PlanError, UnsupportedTableError, Where
+from framework.errors import CommitConflictError, PlanError, UnsupportedTableError, Where
 from framework.hudi.commit.placement import is_own_log
 from framework.hudi.commit.rollback import Undo, undo_instants
 from framework.hudi.commit.transaction import finish
@@ -142,7 +142,7 @@ def run_undo(
 
     Raises:
         LeaseHeldError: another run is at work on the table.
-        PlanError: `rollback/stale-plan`; the table has changed since it was planned.
+        CommitConflictError: `rollback/stale-plan`; the table has changed since it was planned.
         AfterCommitError: `rollback/unfinished`; the next run finishes it.
     """
     storage = storage or open_storage(plan.location)
@@ -166,7 +166,7 @@ def _check_fresh(storage: Storage, plan: UndoPlan) -> None:
     found = undoable(timeline.instants)[: len(plan.instants)]
     now = observe_undo(storage, timeline, found, to="" if not plan.drops else None)
     if replace(now, savepoint=plan.savepoint) != plan:
-        raise PlanError(
+        raise CommitConflictError(
             "rollback/stale-plan",
             "the table has changed since the rollback was planned",
             where=Where(table=storage.location),

@@ -12,7 +12,9 @@ from framework.hudi.timeline.instant import Action, Instant
 
 __all__ = ["SeenInstant", "UndoPlan", "plan_undo"]
 
-_SAVEPOINT_REMEDY: Final = "Delete the savepoint first, or restore to it."
+_SAVEPOINT_REMEDY: Final = (
+    "Drop the savepoint first with `run-pipeline savepoint drop`, or `restore --to` it."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -280,7 +280,7 @@ def test_rollback_of_a_stale_plan_is_refused(shop: Shop) -> None:
     plan = plan_rollback(str(shop.location))
     shop.lands("four", ("z", "d1", 4))
     error = refusal(lambda: run_undo(plan, Action.ROLLBACK))
-    assert error.condition == "rollback/stale-plan"
+    assert (error.condition, error.exit_code) == ("rollback/stale-plan", 4)
     assert len(shop.rows()) == 6
 
 
