@@ -105,6 +105,12 @@ def _quarantine_drop() -> Callable[..., int]:
     return drop_command
 
 
+def _compact() -> Callable[..., int]:
+    from framework.cli.compact import command
+
+    return command
+
+
 def _rollback() -> Callable[..., int]:
     from framework.cli.undo import rollback_command
 
@@ -185,6 +191,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
         load=_quarantine_release, summary="Send rows through the gate again, into the table."
     ),
     "quarantine drop": Command(load=_quarantine_drop, summary="Remove quarantined rows, for good."),
+    "compact": Command(load=_compact, summary="Merge log files into base files."),
     "rollback": Command(load=_rollback, summary="Roll back the newest instant of a table."),
     "restore": Command(load=_restore, summary="Go back to an instant, a savepoint or a time."),
     "savepoint create": Command(

@@ -2,7 +2,7 @@
 
 Statuses prove it if every file's keys increase and no two files' ranges overlap. Else the hashes
 spilled by the writing tasks are compared by buckets; equal ones are compared exactly, as text.
-Only this module makes `AuditedFiles`.
+Only this module makes `AuditedFiles` of loads and bootstraps, and `rewritten` those of services.
 """
 
 from __future__ import annotations

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.engine.load.job import LoadJob
 from framework.engine.load.key_input import KEY
+from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.bootstrap.seqno_pages import RowNumbers
 from framework.hudi.codecs.bloom import BloomBuilder
 from framework.hudi.filegroup import base_file
@@ -25,6 +25,7 @@ from framework.hudi.table.layout import MetaField
 
 __all__ = [
     "KEPT_META",
+    "BaseFileForm",
     "Changes",
     "Combined",
     "NewFile",
@@ -44,8 +45,27 @@ KEPT_META: Final = (MetaField.COMMIT_TIME, MetaField.COMMIT_SEQNO, MetaField.REC
 _NUMBERED_ROWS: Final = 1 << 20
 
 
+class BaseFileForm(Protocol):
+    """What all base files of one commit have in common."""
+
+    @property
+    def table_schema(self) -> pa.Schema:
+        """The table's columns without meta columns."""
+        ...
+
+    @property
+    def avro_schema(self) -> str:
+        """The same as Avro, with meta columns."""
+        ...
+
+    @property
+    def bloom(self) -> BloomChoice:
+        """The filter of each file."""
+        ...
+
+
 def base_bytes(
-    job: LoadJob, rows: Combined, name: str
+    form: BaseFileForm, rows: Combined, name: str
 ) -> tuple[bytes, tuple[str | None, str | None]]:
     """Return the file, and its least and greatest key, None if it has no rows.
 
@@ -56,18 +76,20 @@ def base_bytes(
     """
     found = pc.min_max(rows.keys)
     bounds = found["min"].as_py(), found["max"].as_py()
-    footers = footers_of(job, bounds, bloom_of(job, rows.keys))
-    return written_rows(job, rows, footers, name), bounds
+    footers = footers_of(form, bounds, bloom_of(form, rows.keys))
+    return written_rows(form, rows, footers, name), bounds
 
 
-def written_rows(job: LoadJob, rows: Combined, footers: Mapping[str, str], name: str) -> bytes:
+def written_rows(
+    form: BaseFileForm, rows: Combined, footers: Mapping[str, str], name: str
+) -> bytes:
     """Return a file of these rows and key-values, after reading back and comparing its keys.
 
     Raises:
         CorruptFileError: `bootstrap/read-back-differs`.
     """
     data = rows.columns[len(base_file.META_FIELDS) :]
-    schema = held_schema(job.table_schema, data)
+    schema = held_schema(form.table_schema, data)
     out = base_file.BaseFileBytes(schema, plain=base_file.varied(schema, data))
     digests = []
     for at in range(0, max(rows.rows, 1), _GROUP_ROWS):
@@ -89,16 +111,16 @@ def held_schema(fields: Iterable[pa.Field], columns: Iterable[Any]) -> pa.Schema
 
 
 def footers_of(
-    job: LoadJob, bounds: tuple[str | None, str | None], bloom: tuple[str, str] | None
+    form: BaseFileForm, bounds: tuple[str | None, str | None], bloom: tuple[str, str] | None
 ) -> dict[str, str]:
     """Return the entries that Spark and Hudi's writers look for, also for a file without rows.
 
     Args:
-        job: the load.
+        form: of the file.
         bounds: the least and the greatest key.
         bloom: text of the filter and code of its type; None without a filter.
     """
-    found = {"parquet.avro.schema": job.avro_schema, "writer.model.name": "avro", **GREGORIAN}
+    found = {"parquet.avro.schema": form.avro_schema, "writer.model.name": "avro", **GREGORIAN}
     if bloom is not None:
         found |= {BLOOM: bloom[0], BLOOM_TYPE: bloom[1]}
     if bounds[0] is not None and bounds[1] is not None:
@@ -106,9 +128,9 @@ def footers_of(
     return found
 
 
-def bloom_of(job: LoadJob, keys: pa.Array | pa.ChunkedArray) -> tuple[str, str] | None:
+def bloom_of(form: BaseFileForm, keys: pa.Array | pa.ChunkedArray) -> tuple[str, str] | None:
     """Return the filter of these keys and the code of its type; None if there is to be none."""
-    spec = job.bloom.spec(len(keys))
+    spec = form.bloom.spec(len(keys))
     if spec is None:
         return None
     builder = BloomBuilder(spec)

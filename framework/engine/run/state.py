@@ -13,9 +13,9 @@ from framework.engine.events import StageFinished, StageStarted
 from framework.engine.run.context import RunContext, lean_arrow
 from framework.engine.run.quarantined_rows import withdraw_quarantined_rows
 from framework.hudi.commit.intent import Intent, Transaction, read_intent
-from framework.hudi.commit.lease import Lease, Owner, acquire, current_lease, keep, release, require
+from framework.hudi.commit.lease import Lease, Owner, acquire, current_lease, keep, release
 from framework.hudi.commit.pending import PendingKind, find_pending
-from framework.hudi.commit.recovery import roll_back
+from framework.hudi.commit.recovery import roll_back_own
 from framework.hudi.commit.staging import Staging, new_write_id
 from framework.hudi.commit.transaction import begin
 from framework.plan.stages import Stage, stage_name
@@ -108,7 +108,7 @@ class RunState:
         storage, lost = self.ctx.storage, None
         with suppress(errors.FrameworkError):
             try:
-                _undo(self.ctx, self._lease)
+                roll_back_own(storage, self._lease)
             except errors.LeaseHeldError as found:
                 lost = found
                 _drop(self.ctx, self._lease)
@@ -121,22 +121,6 @@ class RunState:
         if self._lease is not None:
             with suppress(errors.FrameworkError):
                 release(self.ctx.storage, self._lease)
-
-
-def _undo(ctx: RunContext, lease: Lease) -> None:
-    """Roll back what the run with this lease made.
-
-    Raises:
-        LeaseHeldError: the lease is lost.
-    """
-    require(ctx.storage, lease)
-    pending = find_pending(ctx.storage)
-    if pending is None:
-        return
-    folders = (folder.rsplit("/", 1)[-1] for folder in pending.folders)
-    mine = lease.owner.write_id in {pending.write_id, *folders}
-    if mine and pending.kind in {PendingKind.DEAD_RUN, PendingKind.ORPHANS}:
-        roll_back(ctx.storage, pending, lease)
 
 
 def _drop(ctx: RunContext, lease: Lease) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from framework.errors import CommitConflictError, UnsupportedTableError, Where
 from framework.hudi.commit.intent import PROPERTIES_KEY, WRITE_ID_KEY, read_intent
 from framework.hudi.commit.lease import Lease, require
-from framework.hudi.commit.pending import Pending, PendingKind
+from framework.hudi.commit.pending import Pending, PendingKind, find_pending
 from framework.hudi.commit.placement import made_partition, own_logs, place_bytes
 from framework.hudi.commit.rollback import UNDOING, finish_undo
 from framework.hudi.commit.staging import Staging, dead_folders
@@ -23,10 +23,10 @@ from framework.hudi.filegroup.names import instant_of
 from framework.hudi.storage.port import Storage
 from framework.hudi.table import layout
 from framework.hudi.timeline.commit_metadata import read_commit_head
-from framework.hudi.timeline.instant import Action, Instant
+from framework.hudi.timeline.instant import COMPACTIONS, DATA_ACTIONS, Action, Instant
 from framework.hudi.timeline.timeline import load_timeline
 
-__all__ = ["roll_back", "roll_forward"]
+__all__ = ["roll_back", "roll_back_own", "roll_forward"]
 
 
 def roll_back(storage: Storage, pending: Pending, lease: Lease) -> None:
@@ -38,7 +38,8 @@ def roll_back(storage: Storage, pending: Pending, lease: Lease) -> None:
 
     Raises:
         CommitConflictError: `commit/completed-meanwhile`; look again and roll forward.
-        UnsupportedTableError: `commit/not-ours`, `commit/not-pending`, `commit/mixed-log`.
+        UnsupportedTableError: `commit/not-ours`, `commit/not-pending`, `commit/mixed-log`,
+            `commit/compaction-in-use`.
         LeaseHeldError: `commit/lease-lost`.
     """
     require(storage, lease)
@@ -56,6 +57,22 @@ def roll_back(storage: Storage, pending: Pending, lease: Lease) -> None:
             _undo_run(storage, pending, lease)
         case PendingKind.ORPHANS:
             _delete_orphans(storage, pending.folders, lease)
+
+
+def roll_back_own(storage: Storage, lease: Lease) -> None:
+    """Roll back what the run with this lease has made; nothing if it has made nothing.
+
+    Raises:
+        LeaseHeldError: `commit/lease-lost`.
+    """
+    require(storage, lease)
+    pending = find_pending(storage)
+    if pending is None:
+        return
+    folders = (layout.name_of(folder) for folder in pending.folders)
+    mine = lease.owner.write_id in {pending.write_id, *folders}
+    if mine and pending.kind in {PendingKind.DEAD_RUN, PendingKind.ORPHANS}:
+        roll_back(storage, pending, lease)
 
 
 def roll_forward(storage: Storage, pending: Pending, lease: Lease) -> None:
@@ -83,8 +100,9 @@ def _undo_run(storage: Storage, pending: Pending, lease: Lease) -> None:
     """Roll back a pending instant; the module docstring explains the order."""
     if pending.instant is None or pending.write_id is None:
         raise _refused("not-ours", "the instant does not name its run", pending)
-    Staging(write_id=pending.write_id).rename_away(storage)
     time = pending.instant.requested_time
+    _check_unused(storage, pending, pending.instant)
+    Staging(write_id=pending.write_id).rename_away(storage)
     ours = load_timeline(storage).find(time)
     if any(each.is_completed for each in ours):
         raise CommitConflictError(
@@ -100,6 +118,23 @@ def _undo_run(storage: Storage, pending: Pending, lease: Lease) -> None:
     delete_state_of(storage, pending.write_id)
     mine = (path for path in dead_folders(storage) if pending.write_id in path)
     _delete_folders(storage, tuple(mine))
+
+
+def _check_unused(storage: Storage, pending: Pending, instant: Instant) -> None:
+    """Raise if later instants may have written log files to the slices of a pending compaction.
+
+    Without its plan these log files would hide the rows of the slices before.
+
+    Raises:
+        UnsupportedTableError: `commit/compaction-in-use`.
+    """
+    if instant.action not in COMPACTIONS:
+        return
+    later = (each for each in load_timeline(storage).instants if each.action in DATA_ACTIONS)
+    if any(each.requested_time > instant.requested_time for each in later):
+        raise _refused(
+            "compaction-in-use", "other writers have written since it was planned", pending
+        )
 
 
 def _finish_undo(storage: Storage, pending: Pending, lease: Lease) -> None:

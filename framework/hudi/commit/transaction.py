@@ -278,7 +278,11 @@ def _stage_commit(transaction: Transaction, audited: AuditedFiles, publication: 
     stats = ((path, stats_of(path, parts)) for path, parts in by_partition(rows))
     replaced = publication.replaced if intent.action is Action.REPLACECOMMIT else None
     with transaction.storage.create(staged) as out:
-        head = commit_metadata.CommitHead(extra=extra, operation=intent.operation)
+        head = commit_metadata.CommitHead(
+            extra=extra,
+            operation=intent.operation,
+            compacted=intent.action is Action.COMPACTION,
+        )
         files = commit_metadata.write_commit(out, head, stats, replaced=replaced)
     if files != audited.written.files:
         raise errors.CorruptFileError(

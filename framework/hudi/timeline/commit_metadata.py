@@ -47,10 +47,12 @@ class CommitHead:
     Attributes:
         extra: `extraMetadata`; `schema` is the Avro schema without meta columns.
         operation: Hudi's name of the write operation, such as `BOOTSTRAP` or `UPSERT`.
+        compacted: whether it is a compaction; written, not read.
     """
 
     extra: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     operation: str = "UNKNOWN"
+    compacted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +119,8 @@ def write_commit(
     """
     text = _TextOutput(out)
     text.write(f'{{"extraMetadata":{_text(_with_checksum(head.extra))},\n')
-    text.write(f'"operationType":{_text(head.operation)},"compacted":false,\n')
+    compacted = str(head.compacted).lower()
+    text.write(f'"operationType":{_text(head.operation)},"compacted":{compacted},\n')
     if replaced is not None:
         _write_replaced(text, replaced)
     text.write(f'"{_STATS}":{{')

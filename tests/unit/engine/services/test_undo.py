@@ -6,20 +6,15 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from framework.cli.options import JsonFormat
 from framework.cli.undo import rollback_command
 from framework.engine.reading.load_history import history
 from framework.engine.services.savepoint import create_savepoint, delete_savepoint, savepoints
-from framework.engine.services.service_run import service_run
 from framework.engine.services.undo import plan_restore, plan_rollback, run_undo
 from framework.errors import (
-    AfterCommitError,
     CommitConflictError,
     FrameworkError,
     PlanError,
@@ -30,70 +25,14 @@ from framework.hudi.commit.pending import find_pending
 from framework.hudi.commit.staging import new_write_id
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
 from framework.hudi.timeline.clock import ManualClock, SystemClock
 from framework.hudi.timeline.instant import Action
 from framework.hudi.timeline.timeline import load_timeline
-from tests.support.fault_storage import FaultStorage, Killed
+from tests.support.orders import Shop
 from tests.support.storage_suite import tree
-from tests.support.writing import rows_of, run_spec
 
 KINDS = ("copy_on_write", "merge_on_read")
-LATER_MS = 10 * 365 * 24 * 3_600_000
-
-
-class Shop:
-    """A table of orders with a folder that files land in."""
-
-    def __init__(self, folder: Path, kind: str, *, adopts: bool = False) -> None:
-        self.folder = folder
-        self.location = folder / "table"
-        self.document: dict[str, Any] = {
-            "version": 1,
-            "table": {
-                "name": "shop.orders",
-                "location": str(self.location),
-                "type": kind,
-                "partition_by": {"day": "string"},
-                "record_key": {"columns": ["id"], "unique_within": "table"},
-                "ordering": "commit_time",
-            },
-            "source": {"path": str(folder / "landing")},
-            "write": {"operation": "upsert"},
-        }
-        if adopts:
-            self.document["bootstrap"] = {
-                "path": str(folder / "source"),
-                "layout": "hive",
-                "mode": "metadata_only",
-            }
-            for day in ("d1", "d2"):
-                self._write(f"source/day={day}/a.parquet", [(f"{day}-1", day, 0)])
-
-    def lands(self, name: str, *rows: tuple[str, str, int]) -> str:
-        """Load one more file of (id, day, value) and return the instant."""
-        self._write(f"landing/{name}.parquet", list(rows))
-        return self.run()
-
-    def run(self) -> str:
-        """Run the spec, which has something to do, and return the instant."""
-        instant = run_spec(self.document, self.folder).instant
-        assert instant is not None
-        return instant
-
-    def rows(self) -> list[tuple[str, str, int]]:
-        """Return all rows of the table, sorted."""
-        found = rows_of(str(self.location))
-        return sorted((each["id"], each["day"], each["v"]) for each in found)
-
-    def tree(self) -> dict[str, bytes]:
-        """Return every file of the table."""
-        return tree(LocalStorage(str(self.location)))
-
-    def _write(self, name: str, rows: list[tuple[str, str, int]]) -> None:
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        ids, days, values = zip(*rows, strict=True)
-        pq.write_table(pa.table({"id": ids, "day": days, "v": pa.array(values, pa.int64())}), path)
 
 
 @pytest.fixture(params=KINDS)
@@ -284,19 +223,6 @@ def test_rollback_of_a_stale_plan_is_refused(shop: Shop) -> None:
     assert len(shop.rows()) == 6
 
 
-def steps_of(shop: Shop, copy: Path, at: int, action: Action) -> tuple[FaultStorage, bool]:
-    """Undo all but the first load on a copy that dies at step `at`; return whether it died."""
-    shutil.copytree(shop.location, copy)
-    storage = FaultStorage(LocalStorage(str(copy)), kill_at=at)
-    first = load_timeline(storage).completed[0].requested_time
-    plan = plan_rollback(str(copy)) if action is Action.ROLLBACK else plan_restore(str(copy), first)
-    try:
-        run_undo(plan, action, ManualClock(SystemClock().now_ms()), storage)
-    except (Killed, AfterCommitError):
-        return storage, True
-    return storage, storage.dead
-
-
 @pytest.mark.parametrize("action", [Action.ROLLBACK, Action.RESTORE])
 @pytest.mark.parametrize("kind", KINDS)
 def test_undo_killed_at_any_step_is_finished_or_never_began(
@@ -309,30 +235,28 @@ def test_undo_killed_at_any_step_is_finished_or_never_began(
     shop.lands("three", ("b", "d1", 3), ("d", "d3", 3), ("e", "d4", 3))
     all_rows, wanted = shop.rows(), after_two() if action is Action.ROLLBACK else after_one()
     deaths, outcomes, step = 0, set(), 0
+
+    def undo(storage: Storage) -> None:
+        copied = storage.location
+        first = load_timeline(storage).completed[0].requested_time
+        by_one = action is Action.ROLLBACK
+        plan = plan_rollback(copied) if by_one else plan_restore(copied, first)
+        run_undo(plan, action, ManualClock(SystemClock().now_ms()), storage)
+
     while True:
         step += 1
-        copy = tmp_path / f"copy-{step}"
-        _, died = steps_of(shop, copy, step, action)
-        if not died:
+        survivor = shop.copied(tmp_path / f"copy-{step}")
+        if not survivor.dies_at(step, undo):
             break
         deaths += 1
-        survivor = Shop(tmp_path, kind)
-        survivor.location = copy
-        recover(copy)
+        survivor.recover()
         found = survivor.rows()
         assert found in (all_rows, wanted), step
-        assert find_pending(LocalStorage(str(copy))) is None
+        assert find_pending(LocalStorage(str(survivor.location))) is None
         outcomes.add(found == wanted)
-        shutil.rmtree(copy)
+        shutil.rmtree(survivor.location)
     assert deaths > 20
     assert outcomes == {True, False}
-
-
-def recover(location: Path) -> None:
-    """Do what the next run does first, long after."""
-    later = ManualClock(SystemClock().now_ms() + LATER_MS)
-    with service_run(LocalStorage(str(location)), later):
-        pass
 
 
 def test_rollback_command_shows_its_plan_and_asks(

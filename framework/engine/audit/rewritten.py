@@ -1,0 +1,138 @@
+"""The gate of services: a rewritten slice has the same records, commit times and order as before.
+
+It reads the written files back from the storage, and the slices once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from framework.engine.reading.slice_rows import SliceFiles, SliceTable, slice_columns
+from framework.engine.tasks import Tasks, decode, encode
+from framework.errors import CorruptFileError, Where
+from framework.hudi.codecs.parquet_seal import UNREADABLE
+from framework.hudi.commit.segments import merge_segments
+from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
+from framework.hudi.storage.locations import open_storage
+from framework.hudi.table.layout import MetaField
+
+__all__ = ["RewrittenSlice", "audit_rewritten", "rewritten_task"]
+
+_COLUMNS: Final = tuple(
+    each.value for each in (MetaField.COMMIT_TIME, MetaField.COMMIT_SEQNO, MetaField.RECORD_KEY)
+)
+_PROOF_VERSION: Final = 1
+_FILES_PER_TASK: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewrittenSlice:
+    """A slice and the file written of it; `staged` is the path of that file in the table."""
+
+    files: SliceFiles
+    staged: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewrittenTask:
+    """Some rewritten slices to compare."""
+
+    slices: SliceTable
+    compared: tuple[RewrittenSlice, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """The number of records that are the same before and after."""
+
+    rows: int
+
+
+def audit_rewritten(
+    tasks: Tasks, written: WrittenFiles, slices: SliceTable, files: Mapping[str, SliceFiles]
+) -> AuditedFiles:
+    """Compare each written file with the slice that it was written of, record by record.
+
+    Args:
+        tasks: run the comparison.
+        written: the files.
+        slices: how the slices are read.
+        files: of the slices, by the name of the file that was written of each.
+
+    Raises:
+        CorruptFileError: `audit/records-differ`; nothing is published.
+    """
+    storage = open_storage(slices.location)
+    compared = [
+        RewrittenSlice(files=files[name], staged=staged, name=name)
+        for batch in merge_segments(storage, written.segments)
+        for name, staged in zip(batch["name"].to_pylist(), batch["staged"].to_pylist(), strict=True)
+    ]
+    descriptors = [
+        encode(RewrittenTask(slices=slices, compared=tuple(compared[at : at + _FILES_PER_TASK])))
+        for at in range(0, len(compared), _FILES_PER_TASK)
+    ]
+    rows = sum(decode(Compared, each).rows for each in tasks.run(rewritten_task, descriptors))
+    if rows != written.rows or len(compared) != written.files:
+        raise _differ(slices.location, f"{rows:,} of {written.rows:,} records were compared")
+    proof = {
+        "version": _PROOF_VERSION,
+        "method": "records kept",
+        "files": written.files,
+        "rows": rows,
+        "columns": list(_COLUMNS),
+    }
+    return AuditedFiles(written=written, proof=proof)
+
+
+def rewritten_task(descriptor: str) -> str:
+    """Compare the slices of a `RewrittenTask`; return the `Compared` as JSON.
+
+    Raises:
+        CorruptFileError: `audit/records-differ`.
+    """
+    task = decode(RewrittenTask, descriptor)
+    rows = 0
+    for each in task.compared:
+        before = slice_columns(task.slices, each.files, _COLUMNS)
+        after = _stored(task.slices.location, each.staged)
+        if before.num_rows != after.num_rows or not _same(before, after):
+            raise _differ(f"{task.slices.location}/{each.staged}", f"{each.name} differs")
+        rows += after.num_rows
+    return encode(Compared(rows=rows))
+
+
+def _stored(location: str, path: str) -> pa.Table:
+    """Return the compared columns of a stored file."""
+    try:
+        with open_storage(location).open_input(path) as stream:
+            return pq.ParquetFile(stream).read(columns=list(_COLUMNS))
+    except UNREADABLE as error:
+        raise _differ(f"{location}/{path}", str(error)) from error
+
+
+def _same(before: pa.Table, after: pa.Table) -> bool:
+    """Return whether all compared columns are equal, row by row."""
+    pairs: Sequence[tuple[pa.ChunkedArray, pa.ChunkedArray]] = [
+        (before[name].cast(pa.string()), after[name].cast(pa.string())) for name in _COLUMNS
+    ]
+    return all(pc.all(pc.equal(*pair)).as_py() is not False for pair in pairs) and all(
+        first.null_count == second.null_count for first, second in pairs
+    )
+
+
+def _differ(file: str, reason: str) -> CorruptFileError:
+    """Return the error for a written file that is not its slice."""
+    return CorruptFileError(
+        "audit/records-differ",
+        f"a rewritten slice does not have the records of the slice before: {reason}",
+        where=Where(file=file),
+        remedy="Nothing was published. Run again, and report it: this is a bug in Lakestrap.",
+    )

@@ -1,0 +1,189 @@
+"""The task that writes slices as ordinary base files: logs merged, sources of skeletons included.
+
+A pure function of its descriptor. Rows keep their commit times and sequence numbers, so incremental
+readers see nothing new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+
+from framework.engine.load.group_rows import KEPT_META, Changes, NewFile, base_bytes, combined
+from framework.engine.load.key_input import KEY
+from framework.engine.reading.slice_rows import SliceFiles, SliceTable, slice_rows
+from framework.engine.run.durable_files import FileStore
+from framework.engine.shares import shared
+from framework.engine.tasks import Tasks, decode, encode
+from framework.hudi.bootstrap.key_pass import BloomChoice
+from framework.hudi.bootstrap.seqno_pages import RowNumbers
+from framework.hudi.bootstrap.source_schema import decode_schema
+from framework.hudi.commit.fenced import FencedStorage
+from framework.hudi.commit.segments import SegmentRef, write_segment
+from framework.hudi.commit.statuses import FileStatus, Statuses, WrittenFiles, written_files
+from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Storage
+from framework.hudi.table.layout import join
+from framework.hudi.table.partition_path import PartitionField, partition_values
+from framework.vocabulary import SourceLayout
+
+__all__ = ["RewriteJob", "SliceWork", "rewrite_slices", "rewrite_task"]
+
+_LEAST_BYTES = 4 << 20
+"""Bytes that are worth a task of their own, as for loads."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewriteJob:
+    """What every task of one service gets.
+
+    Attributes:
+        table: location of the storage to write to.
+        attempts: folder in it where each attempt of a task makes its own.
+        folder: folder in it for files that tasks exchange.
+        fence: file in it; without it the run is over.
+        instant: requested time of the commit.
+        schema: encoded Arrow schema of the table without meta columns.
+        avro_schema: the same as Avro, with meta columns, for footers.
+        bloom: the filter of each base file.
+        slices: how slices are read.
+        partition: partition columns in folder order.
+        layout: how partition paths hold their values.
+    """
+
+    table: str
+    attempts: str
+    folder: str
+    fence: str
+    instant: str
+    schema: str
+    avro_schema: str
+    bloom: BloomChoice
+    slices: SliceTable
+    partition: tuple[PartitionField, ...]
+    layout: SourceLayout
+
+    @cached_property
+    def table_schema(self) -> pa.Schema:
+        """The table's columns."""
+        return decode_schema(self.schema)
+
+    def storage(self) -> Storage:
+        """Return the table's storage, which rejects new files once the run is over."""
+        return FencedStorage(open_storage(self.table), self.fence)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceWork:
+    """One slice to write as a base file.
+
+    Attributes:
+        number: its place in the commit.
+        partition_path: its partition.
+        file_id: of its file group.
+        name: name of the base file to write.
+        previous: base instant of the slice.
+        files: of the slice.
+        bytes: what it costs to read.
+    """
+
+    number: int
+    partition_path: str
+    file_id: str
+    name: str
+    previous: str
+    files: SliceFiles
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewriteTask:
+    """Some slices to write."""
+
+    job: RewriteJob
+    works: tuple[SliceWork, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlicesWritten:
+    """The statuses of the files that a task wrote."""
+
+    segment: SegmentRef
+
+
+def rewrite_slices(tasks: Tasks, job: RewriteJob, works: Sequence[SliceWork]) -> WrittenFiles:
+    """Write each slice as a base file, shared among tasks by bytes; one round of tasks.
+
+    Raises:
+        SourceDriftError, CorruptFileError, UnsupportedTableError: see `rewrite_task`.
+    """
+    parts = shared(works, lambda work: work.bytes, tasks.parallelism, least=_LEAST_BYTES)
+    descriptors = [encode(RewriteTask(job=job, works=tuple(part))) for part in parts]
+    found = [decode(SlicesWritten, each) for each in tasks.run(rewrite_task, descriptors)]
+    return written_files(each.segment for each in found)
+
+
+def rewrite_task(descriptor: str) -> str:
+    """Write the slices of a `RewriteTask`; return the `SlicesWritten` as JSON.
+
+    Holds one slice's rows in memory.
+
+    Raises:
+        SourceDriftError, CorruptFileError, UnsupportedTableError: a slice cannot be read.
+        CommitConflictError: `commit/fenced`.
+    """
+    task = decode(RewriteTask, descriptor)
+    job, storage = task.job, task.job.storage()
+    segment, attempt = (join(folder, uuid4().hex) for folder in (job.folder, job.attempts))
+    statuses = Statuses()
+    with ExitStack() as stack:
+        store = stack.enter_context(FileStore(storage))
+        for work in task.works:
+            statuses.add(_written(job, work, join(attempt, work.name), store))
+    table = statuses.table(store.checksums())
+    return encode(SlicesWritten(segment=write_segment(storage, f"{segment}.arrow", table)))
+
+
+def _written(job: RewriteJob, work: SliceWork, staged: str, store: FileStore) -> FileStatus:
+    """Write one slice and return the status of its file."""
+    values = partition_values(work.partition_path, job.partition, job.layout)
+    rows = slice_rows(job.slices, work.files, values, meta=KEPT_META, encoded=True)
+    file = NewFile(
+        name=work.name,
+        partition_path=work.partition_path,
+        numbers=RowNumbers(instant=job.instant, number=work.number),
+    )
+    found = combined(rows, _no_changes(job.table_schema), file, ordering=None)
+    data, bounds = base_bytes(job, found, work.name)
+    store.put(staged, data)
+    return FileStatus(
+        number=work.number,
+        file_id=work.file_id,
+        name=work.name,
+        partition_path=work.partition_path,
+        staged=staged,
+        size=len(data),
+        rows=found.rows,
+        min_key=bounds[0],
+        max_key=bounds[1],
+        previous=work.previous,
+        inserts=0,
+    )
+
+
+def _no_changes(schema: pa.Schema) -> Changes:
+    """Return changes that leave every row as it is."""
+    fields = [pa.field(KEY, pa.string()), *(each.with_nullable(True) for each in schema)]
+    nothing = np.zeros(0, np.int64)
+    return Changes(
+        gone=nothing,
+        gone_keys=pa.array([], pa.string()),
+        places=nothing,
+        rows=pa.schema(fields).empty_table(),
+    )
