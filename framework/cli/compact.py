@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import sys
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from framework.cli.options import Format, JsonFormat, Place, Target, Variables, pairs
-from framework.cli.places import in_process, locations_of
-from framework.cli.render.console import clean, out, write
-from framework.cli.undo import DryRun
+from framework.cli.places import NamedTable, in_process, tables_of
+from framework.cli.services import DryRun, Service, run_service
 from framework.engine.services.compaction import Compacted, observe_compaction, run_compaction
 from framework.plan.services.compaction import CompactionPlan
-from framework.plan.words import count_text, number_text, size_text
+from framework.plan.words import count_text, size_text
 
 __all__ = ["command"]
 
@@ -33,29 +31,33 @@ def command(
 
     Runs in this process and starts no Spark. With --format json each table is one line.
     """
-    for location in locations_of(place, target, pairs(var, "--var")):
-        plan = observe_compaction(location, min_logs=min_logs)
-        if form is JsonFormat.TEXT:
-            write(out(), _plan_text(plan))
-        done = None if dry_run else run_compaction(plan, in_process())
-        if form is JsonFormat.JSON:
-            sys.stdout.write(json.dumps(_as_json(plan, done)) + "\n")
-        elif done is not None:
-            text = f"{count_text(done.files, 'base file')}, {count_text(done.rows, 'row')}"
-            write(out(), f"compaction {done.instant} completed: {text}, {size_text(done.bytes)}")
-        elif dry_run:
-            write(out(), "Nothing has been changed.")
-    return 0
+    service = Service(
+        observe=partial(_observe, min_logs=min_logs),
+        run=lambda plan: run_compaction(plan, in_process()),
+        plan_text=_plan_text,
+        done_text=_done_text,
+        as_json=_as_json,
+    )
+    tables = tables_of(place, target, pairs(var, "--var"))
+    return run_service(tables, service, dry_run=dry_run, form=form)
+
+
+def _observe(table: NamedTable, *, min_logs: int) -> CompactionPlan:
+    return observe_compaction(table.location, min_logs=min_logs)
 
 
 def _plan_text(plan: CompactionPlan) -> str:
-    """Return the plan in one line."""
     if not plan.slices:
-        return f"{clean(plan.location)}: no log files to compact"
+        return "no log files to compact"
     slices = count_text(len(plan.slices), "slice")
     logs = count_text(plan.logs, "log file")
-    where = f"{number_text(plan.partitions)} partitions"
-    return f"{clean(plan.location)}: {slices} in {where}, {logs}, {size_text(plan.bytes)} to read"
+    where = count_text(plan.partitions, "partition")
+    return f"{slices} in {where}, {logs}, {size_text(plan.bytes)} to read"
+
+
+def _done_text(done: Compacted) -> str:
+    text = f"{count_text(done.files, 'base file')}, {count_text(done.rows, 'row')}"
+    return f"compaction {done.instant} completed: {text}, {size_text(done.bytes)}"
 
 
 def _as_json(plan: CompactionPlan, done: Compacted | None) -> dict[str, object]:
@@ -69,7 +71,6 @@ def _as_json(plan: CompactionPlan, done: Compacted | None) -> dict[str, object]:
         for each in plan.slices
     ]
     return {
-        "location": plan.location,
         "slices": slices,
         "bytes": plan.bytes,
         "completed": None if done is None else done.instant,

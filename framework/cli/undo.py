@@ -13,6 +13,7 @@ from framework.cli.options import Format, JsonFormat, Target, Variables, pairs
 from framework.cli.places import table_of
 from framework.cli.quarantine import PlaceOrSpec
 from framework.cli.render.console import clean, in_columns, out, write
+from framework.cli.services import DryRun
 from framework.cli.usage import usage_error
 from framework.engine.services.savepoint import create_savepoint, delete_savepoint, savepoints
 from framework.engine.services.undo import plan_restore, plan_rollback, run_undo
@@ -32,7 +33,6 @@ __all__ = [
 
 _HEADER = ("instant", "operation", "files", "inserted", "updated", "deleted")
 _YES = ("y", "yes")
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and change nothing.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
