@@ -23,15 +23,13 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from framework.hudi.bootstrap.index import IndexGroup, write_index
+from framework.hudi.bootstrap.index import IndexGroup
 from framework.hudi.table.layout import BOOTSTRAP_FILEIDS_INDEX, BOOTSTRAP_PARTITIONS_INDEX
 from tests.support.bootstrap_index import (
     BASE_URI,
-    CREATED_MS,
     golden_groups,
-    in_order,
-    ordered,
     tame_groups,
+    write_index,
 )
 
 HERE = Path(__file__).parent
@@ -185,7 +183,7 @@ def theirs(jvm: Any, scratch: Path, release: str) -> dict[str, Any]:
     table = new_table(scratch / "theirs")
     writer = index_of(jvm, table).createWriter(BASE_URI)
     writer.begin()
-    for group in ordered(tame_groups(), "partition"):
+    for group in sorted(tame_groups(), key=lambda each: each.partition_path):
         mappings = jvm.java.util.ArrayList()
         for file in group.files:
             status = status_of(jvm, file.uri, file.size, file.mtime_ms)
@@ -208,7 +206,7 @@ def ours(jvm: Any, scratch: Path) -> dict[str, Any]:
     """Return the index that we write, and what Hudi reads from it."""
     table = new_table(scratch / "ours")
     outs = (io.BytesIO(), io.BytesIO())
-    write_index(*outs, base_uri=BASE_URI, groups=in_order, created_ms=CREATED_MS)
+    write_index(*outs, golden_groups())
     for path, out in zip(INDEX_FILES, outs, strict=True):
         (table / path).parent.mkdir(parents=True)
         (table / path).write_bytes(out.getvalue())

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from framework.hudi.bootstrap.index import (
-    FileMapping,
-    IndexGroup,
-    IndexOrder,
-    fileids_key,
-    partition_key,
-    write_index,
-)
+from framework.hudi.bootstrap.index import FileMapping, IndexGroup
 from framework.hudi.table.layout import BOOTSTRAP_FILEIDS_INDEX, BOOTSTRAP_PARTITIONS_INDEX
 from tests.interop.cases import CASES, Case
 from tests.interop.judge import Judge
+from tests.support.bootstrap_index import write_index
 
 BY_NAME = {case.name: case for case in CASES}
 TRICKY = ("p=1", "p=10", "p=1-2", "p=1/x", "p=1.5", "p=é", "p=a b", "p=1%3A2")
@@ -88,21 +82,7 @@ def _group(partition_path: str) -> IndexGroup:
 
 def _replace_index(location: Path, groups: Sequence[IndexGroup]) -> None:
     """Write an index of these groups over that of a table."""
-    orders: dict[IndexOrder, Callable[[IndexGroup], bytes]] = {
-        "partition": lambda group: partition_key(group.partition_path),
-        "fileid": lambda group: fileids_key(group.partition_path),
-    }
-
-    def in_order(order: IndexOrder) -> Iterator[IndexGroup]:
-        yield from sorted(groups, key=orders[order])
-
     by_partition = location / BOOTSTRAP_PARTITIONS_INDEX
     by_file_id = location / BOOTSTRAP_FILEIDS_INDEX
     with by_partition.open("wb") as partitions, by_file_id.open("wb") as file_ids:
-        write_index(
-            partitions,
-            file_ids,
-            base_uri="file:///lake",
-            groups=in_order,
-            created_ms=1_700_000_000_000,
-        )
+        write_index(partitions, file_ids, groups, base_uri="file:///lake")

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import uuid
+from collections.abc import Sequence
+from typing import BinaryIO
 
-from framework.hudi.bootstrap.index import (
-    FileMapping,
-    IndexGroup,
-    IndexOrder,
-    fileids_key,
-    partition_key,
-)
+from framework.hudi.bootstrap.index import FileMapping, IndexGroup, IndexWriter, write_index_part
 
 __all__ = [
     "BASE_URI",
     "CREATED_MS",
     "a_group",
     "golden_groups",
-    "in_order",
-    "ordered",
     "tame_groups",
+    "write_index",
 ]
 
 BASE_URI = "file:///lake/raw/flights"
@@ -56,12 +52,17 @@ def tame_groups() -> list[IndexGroup]:
     return [a_group(f"dt=2024-01-0{n}", files=120 if n == 1 else 3) for n in range(1, 5)]
 
 
-def ordered(groups: list[IndexGroup], order: IndexOrder) -> list[IndexGroup]:
-    """Return the groups as `write_index` asks for them."""
-    key = partition_key if order == "partition" else fileids_key
-    return sorted(groups, key=lambda group: key(group.partition_path))
-
-
-def in_order(order: IndexOrder) -> list[IndexGroup]:
-    """Return the golden groups as `write_index` asks for them."""
-    return ordered(golden_groups(), order)
+def write_index(
+    partitions_out: BinaryIO,
+    fileids_out: BinaryIO,
+    *parts: Sequence[IndexGroup],
+    base_uri: str = BASE_URI,
+    created_ms: int = CREATED_MS,
+) -> None:
+    """Write an index of parts, each with some partitions in any order."""
+    writer = IndexWriter(partitions_out, fileids_out)
+    for groups in parts:
+        blocks = io.BytesIO(), io.BytesIO()
+        part = write_index_part(*blocks, groups)
+        writer.add(part, *(io.BytesIO(each.getvalue()) for each in blocks))
+    writer.finish(base_uri=base_uri, created_ms=created_ms)

@@ -6,7 +6,7 @@ import io
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-from framework.hudi.bootstrap.index import FileMapping, IndexGroup, write_index
+from framework.hudi.bootstrap.index import FileMapping, IndexGroup
 from framework.hudi.filegroup.names import LogFileName
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import (
@@ -18,7 +18,7 @@ from framework.hudi.timeline.commit_metadata import CommitHead, LogAppend, Write
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.port import Query, Selection
 from framework.hudi.view.stores.port import MemoryStore
-from tests.support.bootstrap_index import BASE_URI, CREATED_MS
+from tests.support.bootstrap_index import BASE_URI, CREATED_MS, write_index
 from tests.support.storage_suite import put
 
 __all__ = ["BASE", "LOG", "Scene", "replacing", "write_index_of"]
@@ -83,9 +83,7 @@ def write_index_of(storage: MemoryStorage, size: int = 7) -> None:
     file = FileMapping(file_id="a", uri=f"{BASE_URI}/p/a.parquet", size=size, mtime_ms=CREATED_MS)
     group = IndexGroup(partition_path="p", source_partition="p", files=(file,))
     partitions, fileids = io.BytesIO(), io.BytesIO()
-    write_index(
-        partitions, fileids, base_uri=BASE_URI, groups=lambda _: [group], created_ms=CREATED_MS
-    )
+    write_index(partitions, fileids, [group])
     put(storage, BOOTSTRAP_PARTITIONS_INDEX, partitions.getvalue())
     put(storage, BOOTSTRAP_FILEIDS_INDEX, fileids.getvalue())
 

@@ -1,18 +1,16 @@
-"""The last step of a bootstrap: a final source check, the bootstrap index, the commit."""
+"""The last step of a bootstrap: a final source check, and the commit."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from typing import Final
 
 from framework.engine.audit.keys import KeySource
 from framework.engine.audit.screen import Screened
 from framework.engine.bootstrap.begin import Begun
+from framework.engine.bootstrap.index import StagedIndex
 from framework.engine.bootstrap.job import (
     WorkRange,
     source_uri,
@@ -25,65 +23,24 @@ from framework.engine.run.context import Committed, RunContext
 from framework.engine.run.quarantined_rows import name_quarantined_rows
 from framework.engine.run.state import RunState
 from framework.engine.tasks import Tasks, decode, encode
-from framework.hudi.bootstrap.index import IndexOrder, write_index
-from framework.hudi.bootstrap.index_values import FileMapping, IndexGroup, fileids_key
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.bootstrap.source_file import check_unchanged
 from framework.hudi.commit.intent import Transaction
-from framework.hudi.commit.links import by_partition, check_listing, link_files, place_files
-from framework.hudi.commit.segments import SegmentRef, merge_segments
-from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
+from framework.hudi.commit.links import check_listing, link_files, place_files
+from framework.hudi.commit.statuses import AuditedFiles
 from framework.hudi.commit.transaction import Publication, finish, publish
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.storage.port import Storage
 from framework.hudi.table import layout
 from framework.hudi.table.properties import new_table_properties
 from framework.plan.definition import Plan
 from framework.plan.facts import FACTS_KEY
 from framework.plan.partitions import totals
-from framework.plan.stages import CommitBootstrap, Index
+from framework.plan.stages import CommitBootstrap
 from framework.vocabulary import BootstrapMode
 
-__all__ = [
-    "DriftTask",
-    "StagedIndex",
-    "check_drift",
-    "commit_bootstrap",
-    "drift_task",
-    "index_groups",
-    "write_index_files",
-]
-
-
-_NS_PER_MS: Final = 1_000_000
-_COLUMNS: Final = ("file_id", "source_path", "source_size", "source_mtime_ns")
+__all__ = ["DriftTask", "check_drift", "commit_bootstrap", "drift_task"]
 
 _FILES_PER_TASK: Final = 10_000
-
-
-def write_index_files(
-    run: RunState, begun: Begun, written: WrittenFiles, stage: Index | None
-) -> StagedIndex | None:
-    """Write both files of the bootstrap index into the run's folder; None without a stage."""
-    if stage is None:
-        return None
-    ctx, index = run.ctx, _staged_index(begun.transaction)
-    with run.stage(stage) as report:
-        groups = index_groups(ctx.storage, written.segments, source_uri(ctx.plan))
-        ctx.storage.delete(*index)
-        with (
-            ctx.storage.create(index.partitions) as partitions_out,
-            ctx.storage.create(index.fileids) as fileids_out,
-        ):
-            write_index(
-                partitions_out,
-                fileids_out,
-                base_uri=source_uri(ctx.plan),
-                groups=groups,
-                created_ms=ctx.clock.now_ms(),
-            )
-        report.summary = f"{stage.partitions:,} partitions"
-    return index
 
 
 def commit_bootstrap(  # noqa: PLR0913, PLR0917  the results of earlier steps
@@ -111,65 +68,6 @@ def commit_bootstrap(  # noqa: PLR0913, PLR0917  the results of earlier steps
         finish(transaction)
         report.summary = f"instant {instant.requested_time} published"
     return Committed(instant=instant.requested_time, audited=audited)
-
-
-def index_groups(
-    storage: Storage, segments: Sequence[SegmentRef], source_uri: str
-) -> Callable[[IndexOrder], Iterable[IndexGroup]]:
-    """Return the groups for `write_index` by order; each call reads the segments once.
-
-    Memory holds one partition's skeletons, and those of partitions whose path it extends.
-
-    Args:
-        storage: the table's.
-        segments: statuses of all written files; full ones are skipped.
-        source_uri: full URI of the source root.
-    """
-
-    def groups(order: IndexOrder) -> Iterable[IndexGroup]:
-        found = _by_path(storage, segments, source_uri)
-        return found if order == "partition" else _by_fileids_key(found)
-
-    return groups
-
-
-def _by_path(
-    storage: Storage, segments: Sequence[SegmentRef], source_uri: str
-) -> Iterator[IndexGroup]:
-    """Yield the partitions that have skeletons, by the bytes of their paths."""
-    for partition, batches in by_partition(merge_segments(storage, segments)):
-        files = [file for batch in batches for file in _mappings(batch, source_uri)]
-        if files:
-            yield IndexGroup(partition_path=partition, source_partition=partition, files=files)
-
-
-def _mappings(batch: pa.RecordBatch, source_uri: str) -> Iterator[FileMapping]:
-    """Yield the skeletons of a batch of statuses."""
-    chosen = batch.filter(pc.equal(batch["mode"], BootstrapMode.METADATA_ONLY.value))
-    columns = (chosen[name].to_pylist() for name in _COLUMNS)
-    for file_id, path, size, mtime_ns in zip(*columns, strict=True):
-        yield FileMapping(
-            file_id=file_id,
-            uri=f"{source_uri}/{path}",
-            size=size,
-            mtime_ms=mtime_ns // _NS_PER_MS,
-        )
-
-
-def _by_fileids_key(groups: Iterable[IndexGroup]) -> Iterator[IndexGroup]:
-    """Yield groups, which come by path, in the order of their keys in the fileids file."""
-    waiting: list[IndexGroup] = []
-    for group in groups:
-        while waiting and not _precedes(group.partition_path, waiting[-1].partition_path):
-            yield waiting.pop()
-        waiting.append(group)
-    while waiting:
-        yield waiting.pop()
-
-
-def _precedes(path: str, shorter: str) -> bool:
-    """Return whether `path`, which is later by its bytes, is earlier by its key."""
-    return path.startswith(shorter) and fileids_key(path) < fileids_key(shorter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,13 +124,6 @@ def _parts(ranges: Sequence[WorkRange]) -> Iterator[list[WorkRange]]:
                 part, room = [], _FILES_PER_TASK
     if part:
         yield part
-
-
-class StagedIndex(NamedTuple):
-    """Paths of the index files in the run's folder."""
-
-    partitions: str
-    fileids: str
 
 
 def _publication(
@@ -294,10 +185,3 @@ def _place_index(transaction: Transaction, index: StagedIndex) -> tuple[str, ...
     }
     place_files(transaction, placed)
     return tuple(placed)
-
-
-def _staged_index(transaction: Transaction) -> StagedIndex:
-    folder = layout.join(transaction.intent.staging.root, "index")
-    return StagedIndex(
-        layout.join(folder, "partitions.hfile"), layout.join(folder, "fileids.hfile")
-    )

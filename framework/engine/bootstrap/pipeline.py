@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from framework.engine.bootstrap.audit import audit_bootstrap
 from framework.engine.bootstrap.begin import begin_bootstrap
-from framework.engine.bootstrap.commit import commit_bootstrap, write_index_files
+from framework.engine.bootstrap.commit import commit_bootstrap
+from framework.engine.bootstrap.index import write_index_files
 from framework.engine.bootstrap.screen import screen_source
 from framework.engine.bootstrap.write import write_base_files
 from framework.engine.run.context import Committed, RunContext

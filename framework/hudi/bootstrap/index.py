@@ -13,9 +13,9 @@ orders partitions differently:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from typing import Any, BinaryIO, Literal, Self, TypeAlias
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO, Self
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.index_values import (
@@ -32,7 +32,7 @@ from framework.hudi.bootstrap.index_values import (
     partition_of_key,
 )
 from framework.hudi.codecs.avro import read_container
-from framework.hudi.codecs.hfile import HFileWriter
+from framework.hudi.codecs.hfile import HFilePart, HFileWriter
 from framework.hudi.codecs.hfile_reader import HFileReader
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import BOOTSTRAP_FILEIDS_INDEX, BOOTSTRAP_PARTITIONS_INDEX
@@ -41,52 +41,102 @@ __all__ = [
     "BootstrapIndex",
     "FileMapping",
     "IndexGroup",
-    "IndexOrder",
+    "IndexPart",
+    "IndexWriter",
     "fileids_key",
+    "part_starts",
     "partition_key",
-    "write_index",
+    "write_index_part",
 ]
 
-IndexOrder: TypeAlias = Literal["partition", "fileid"]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexPart:
+    """The blocks of some partitions in both files."""
+
+    partitions: HFilePart
+    fileids: HFilePart
 
 
-def write_index(
-    partitions_out: BinaryIO,
-    fileids_out: BinaryIO,
-    *,
-    base_uri: str,
-    groups: Callable[[IndexOrder], Iterable[IndexGroup]],
-    created_ms: int,
-) -> None:
-    """Write both files; memory holds one partition at a time.
+def write_index_part(
+    partitions_out: BinaryIO, fileids_out: BinaryIO, groups: Iterable[IndexGroup]
+) -> IndexPart:
+    """Write the blocks of some partitions, all of which memory holds.
+
+    Args:
+        partitions_out: gets the blocks of the partitions file.
+        fileids_out: gets those of the other.
+        groups: each partition once, in any order, as are its files.
+
+    Raises:
+        CorruptFileError: `hfile/key-order` for a repeated partition or id.
+        PlanError: `bootstrap/partition-name`, as in `fileids_key`.
+    """
+    found = [_by_id(group) for group in groups]
+    partitions = HFileWriter(partitions_out)
+    for group in sorted(found, key=lambda each: partition_key(each.partition_path)):
+        partitions.append(partition_key(group.partition_path), encode_partition(group))
+    fileids = HFileWriter(fileids_out)
+    for group in sorted(found, key=lambda each: fileids_key(each.partition_path)):
+        prefix = fileids_key(group.partition_path)
+        for file, value in zip(group.files, encode_file_values(group), strict=True):
+            fileids.append(prefix + file.file_id.encode(), value)
+    return IndexPart(partitions=partitions.end_part(), fileids=fileids.end_part())
+
+
+class IndexWriter:
+    """Writer of both files from parts.
+
+    No key of a later part may precede one of an earlier part, in either order: see `part_starts`.
 
     Args:
         partitions_out: see `BOOTSTRAP_PARTITIONS_INDEX`; left open.
         fileids_out: see `BOOTSTRAP_FILEIDS_INDEX`; left open.
-        base_uri: full URI of the source's base folder.
-        groups: called once for each order: "partition" sorts by `partition_key`, "fileid" by
-            `fileids_key` of the partition. Each partition once; files in any order.
-        created_ms: time of creation, milliseconds since the epoch, UTC.
-
-    Raises:
-        CorruptFileError: `hfile/key-order` for groups out of order, or a repeated partition or id.
-        PlanError: `bootstrap/partition-name`, as in `fileids_key`.
     """
-    partitions = HFileWriter(partitions_out)
-    keys = 0
-    for group in groups("partition"):
-        partitions.append(partition_key(group.partition_path), encode_partition(_by_id(group)))
-        keys += 1
-    partitions.finish({INDEX_INFO_KEY: encode_info(base_uri, created_ms, keys)})
-    fileids = HFileWriter(fileids_out)
-    keys = 0
-    for unsorted in groups("fileid"):
-        group = _by_id(unsorted)
-        prefix = fileids_key(group.partition_path)
-        for file, value in zip(group.files, encode_file_values(group), strict=True):
-            fileids.append(prefix + file.file_id.encode(), value)
-        keys += len(group.files)
-    fileids.finish({INDEX_INFO_KEY: encode_info(base_uri, created_ms, keys)})
+
+    def __init__(self, partitions_out: BinaryIO, fileids_out: BinaryIO) -> None:
+        self._partitions = HFileWriter(partitions_out)
+        self._fileids = HFileWriter(fileids_out)
+        self._keys = (0, 0)
+
+    def add(self, part: IndexPart, partitions: BinaryIO, fileids: BinaryIO) -> None:
+        """Copy a part, whose blocks the two streams hold.
+
+        Raises:
+            CorruptFileError: `hfile/key-order`, `hfile/part-truncated`.
+        """
+        self._partitions.append_part(part.partitions, partitions)
+        self._fileids.append_part(part.fileids, fileids)
+        groups, files = self._keys
+        self._keys = (groups + part.partitions.entries, files + part.fileids.entries)
+
+    def finish(self, *, base_uri: str, created_ms: int) -> None:
+        """Complete both files.
+
+        Args:
+            base_uri: full URI of the source's base folder.
+            created_ms: time of creation, milliseconds since the epoch, UTC.
+        """
+        for writer, keys in zip((self._partitions, self._fileids), self._keys, strict=True):
+            writer.finish({INDEX_INFO_KEY: encode_info(base_uri, created_ms, keys)})
+
+
+def part_starts(paths: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Yield each partition path, which come by their bytes, and whether a part may begin there.
+
+    It may unless the path extends an earlier one whose key it precedes in the fileids file.
+    """
+    waiting: list[str] = []
+    for path in paths:
+        while waiting and not _precedes(path, waiting[-1]):
+            waiting.pop()
+        yield path, not waiting
+        waiting.append(path)
+
+
+def _precedes(path: str, shorter: str) -> bool:
+    """Return whether `path`, which is later by its bytes, is earlier by its key."""
+    return path.startswith(shorter) and fileids_key(path) < fileids_key(shorter)
 
 
 class BootstrapIndex:

@@ -2,25 +2,56 @@
 
 One level of index, CRC32C checksums, no meta blocks. Writes are streamed: memory holds one block
 and the index, about 100 bytes per block.
+
+Data blocks can be encoded in parts, for instance by tasks, each with `end_part`; `append_part`
+copies them into the file without decompressing them.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from typing import BinaryIO, Final
+from dataclasses import dataclass
+from typing import BinaryIO, Final, NamedTuple
 
 from framework.errors import CorruptFileError
 from framework.hudi.codecs import hfile_blocks
 from framework.hudi.codecs.hfile_trailer import NO_BLOCK, Trailer, encode_file_info, encode_trailer
 
-__all__ = ["HFileWriter"]
+__all__ = ["DataBlock", "HFilePart", "HFileWriter"]
 
 _BLOCK_SIZE: Final = 64 * 1024
 _MAX_ROW: Final = 2**15 - 1
 _ENTRY: Final = struct.Struct(">ii")
 _INDEX_ENTRY: Final = struct.Struct(">qi")
 _MVCC: Final = b"\x00"
+
+
+class DataBlock(NamedTuple):
+    """A data block: its first row, its bytes on disk, and the bytes of its plain payload."""
+
+    first_row: bytes
+    size: int
+    plain: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HFilePart:
+    """Consecutive data blocks of an HFile.
+
+    Attributes:
+        blocks: in order; empty if the part has no entry.
+        last_row: of its last entry; empty if it has none.
+        entries: their number.
+        key_bytes: of their keys, as cells.
+        value_bytes: of their values.
+    """
+
+    blocks: tuple[DataBlock, ...]
+    last_row: bytes
+    entries: int
+    key_bytes: int
+    value_bytes: int
 
 
 class HFileWriter:
@@ -42,9 +73,9 @@ class HFileWriter:
         self._buffered = 0
         self._first_row = b""
         self._last_row: bytes | None = None
-        self._index: list[bytes] = []
+        self._blocks: list[DataBlock] = []
         self._offset = 0
-        self._first_block, self._last_block = NO_BLOCK, NO_BLOCK
+        self._last_block = NO_BLOCK
         self._plain = 0
         self._entries, self._key_bytes, self._value_bytes = 0, 0, 0
 
@@ -55,10 +86,7 @@ class HFileWriter:
             CorruptFileError: `hfile/key-order` if `key` is not greater than the previous one in
                 unsigned byte order; `hfile/key-too-long` above 32,767 bytes. Discard the file then.
         """
-        if self._last_row is not None and key <= self._last_row:
-            raise CorruptFileError(
-                "hfile/key-order", f"the key {key!r} does not follow {self._last_row!r}"
-            )
+        self._check_order(key)
         if len(key) > _MAX_ROW:
             raise CorruptFileError("hfile/key-too-long", f"a key has {len(key)} bytes")
         if not self._parts:
@@ -73,12 +101,41 @@ class HFileWriter:
         if self._buffered >= self._block_size:
             self._close_block()
 
+    def end_part(self) -> HFilePart:
+        """Write the buffered block and return all blocks, instead of finishing the file."""
+        self._close_block()
+        return HFilePart(
+            blocks=tuple(self._blocks),
+            last_row=self._last_row or b"",
+            entries=self._entries,
+            key_bytes=self._key_bytes,
+            value_bytes=self._value_bytes,
+        )
+
+    def append_part(self, part: HFilePart, source: BinaryIO) -> None:
+        """Copy the blocks of a part, which `source` holds from its current position.
+
+        Raises:
+            CorruptFileError: `hfile/key-order`, as of `append`; `hfile/part-truncated`.
+        """
+        self._close_block()
+        for block in part.blocks:
+            self._check_order(block.first_row)
+            data = source.read(block.size)
+            if len(data) != block.size:
+                raise CorruptFileError("hfile/part-truncated", "a part has fewer bytes than blocks")
+            self._add_block(hfile_blocks.with_previous(data, self._previous), block)
+            self._last_row = block.first_row
+        self._last_row = part.last_row or self._last_row
+        self._entries += part.entries
+        self._key_bytes += part.key_bytes
+        self._value_bytes += part.value_bytes
+
     def finish(self, file_info: Mapping[bytes, bytes]) -> None:
         """Write the buffered block, the index, the file info with `file_info`, and the trailer."""
-        if self._parts:
-            self._close_block()
+        self._close_block()
         load_on_open = self._offset
-        index = b"".join(self._index)
+        index = self._index()
         self._write(hfile_blocks.ROOT_INDEX, index)
         self._write(hfile_blocks.ROOT_INDEX, b"")  # an index of meta blocks must exist
         file_info_offset = self._offset
@@ -88,37 +145,64 @@ class HFileWriter:
             load_on_open_offset=load_on_open,
             index_plain_size=len(index),
             plain_size=self._plain,
-            index_count=len(self._index),
+            index_count=len(self._blocks),
             meta_index_count=0,
             entries=self._entries,
             index_levels=1,
-            first_data_block=self._first_block,
+            first_data_block=0 if self._blocks else NO_BLOCK,
             last_data_block=self._last_block,
             codec=self._codec,
         )
         self._out.write(encode_trailer(trailer))
 
+    @property
+    def _previous(self) -> int:
+        """The offset of the last data block, as a block's header has it."""
+        return -1 if self._last_block == NO_BLOCK else self._last_block
+
+    def _check_order(self, key: bytes) -> None:
+        if self._last_row is not None and key <= self._last_row:
+            raise CorruptFileError(
+                "hfile/key-order", f"the key {key!r} does not follow {self._last_row!r}"
+            )
+
     def _close_block(self) -> None:
-        """Write the buffered entries as a data block and add it to the index."""
-        start = self._offset
-        previous = -1 if self._last_block == NO_BLOCK else self._last_block
-        size = self._write(hfile_blocks.DATA, b"".join(self._parts), previous)
-        key = hfile_blocks.full_key(self._first_row)
-        self._index.append(
-            _INDEX_ENTRY.pack(start, size) + hfile_blocks.encode_vlong(len(key)) + key
-        )
-        self._first_block = min(self._first_block, start)
-        self._last_block = start
+        """Write the buffered entries, if there are any, as a data block."""
+        if not self._parts:
+            return
+        payload = b"".join(self._parts)
+        data = hfile_blocks.encode_block(hfile_blocks.DATA, payload, self._codec, self._previous)
+        self._add_block(data, DataBlock(self._first_row, len(data), len(payload)))
         self._parts = []
         self._buffered = 0
 
-    def _write(self, magic: bytes, payload: bytes, previous: int = -1) -> int:
-        """Write one block; return its size on disk."""
-        block = hfile_blocks.encode_block(magic, payload, self._codec, previous)
+    def _add_block(self, data: bytes, block: DataBlock) -> None:
+        """Write an encoded data block and add it to the index."""
+        self._out.write(data)
+        self._blocks.append(block)
+        self._last_block = self._offset
+        self._offset += len(data)
+        self._plain += hfile_blocks.HEADER.size + block.plain
+
+    def _index(self) -> bytes:
+        """Return the root index: offset, size and first key of each data block."""
+        parts, start = [], 0
+        for block in self._blocks:
+            key = hfile_blocks.full_key(block.first_row)
+            parts += [
+                _INDEX_ENTRY.pack(start, block.size),
+                hfile_blocks.encode_vlong(len(key)),
+                key,
+            ]
+            start += block.size
+        return b"".join(parts)
+
+    def _write(self, magic: bytes, payload: bytes) -> None:
+        """Write a block that is no data block."""
+        block = hfile_blocks.encode_block(magic, payload, self._codec)
         self._out.write(block)
         self._offset += len(block)
         self._plain += hfile_blocks.HEADER.size + len(payload)
-        return len(block)
 
     def _usual_info(self) -> dict[bytes, bytes]:
         """Return the file info entries that HBase's reader requires."""

@@ -43,6 +43,7 @@ __all__ = [
     "encode_block",
     "encode_vlong",
     "full_key",
+    "with_previous",
 ]
 
 DATA: Final = b"DATABLK*"
@@ -132,6 +133,21 @@ def encode_block(magic: bytes, payload: bytes, codec: Codec, previous: int = -1)
     )
     body = header + packed
     return body + checksums(body, Checksum.CRC32C, BYTES_PER_CHECKSUM)
+
+
+def with_previous(block: bytes, previous: int) -> bytes:
+    """Return an encoded block of `encode_block` with another offset of the previous block.
+
+    Only the checksum that covers the header is computed again.
+    """
+    fields = list(HEADER.unpack_from(block))
+    if fields[3] == previous:
+        return block
+    fields[3] = previous
+    covered = fields[6]
+    body = HEADER.pack(*fields) + block[HEADER.size : covered]
+    first = checksums(body[:BYTES_PER_CHECKSUM], Checksum.CRC32C, BYTES_PER_CHECKSUM)
+    return body + first + block[covered + len(first) :]
 
 
 def checksums(body: bytes, kind: Checksum, bytes_per_checksum: int) -> bytes:

@@ -190,24 +190,43 @@ class HFileReader:
         """Return the payload of a data block; the last one is cached."""
         if self._cached[0] != place:
             block = self._index[place]
-            payload, end = self._block(block.offset, hfile_blocks.DATA)
+            body = self._read(block.offset, block.size)
+            payload, end = self._decoded(body, block.offset, hfile_blocks.DATA)
             if end != block.offset + block.size:
                 raise self._corrupt("a block's size differs from the index", block.offset)
             self._cached = (place, payload)
         return self._cached[1]
 
     def _block(self, offset: int, magic: bytes) -> tuple[bytes, int]:
-        """Return the verified, decompressed payload of the block at `offset`, and its end."""
+        """Return the payload of a block that no index entry describes, and its end."""
         if offset + hfile_blocks.HEADER.size > self._end:
             raise self._corrupt("a block starts past the end", offset)
+        header = self._header(self._read(offset, hfile_blocks.HEADER.size), offset)
+        size = hfile_blocks.HEADER.size + header.after_header
+        self._check_header(header, magic, offset, offset + size)
+        return self._decoded(self._read(offset, size), offset, magic)
+
+    def _decoded(self, body: bytes, offset: int, magic: bytes) -> tuple[bytes, int]:
+        """Return the verified, decompressed payload of the block in `body`, and its end."""
+        header = self._header(body, offset)
+        end = offset + hfile_blocks.HEADER.size + header.after_header
+        self._check_header(header, magic, offset, end)
+        if end > offset + len(body):
+            raise self._corrupt("a block's size differs from the index", offset)
+        body = body[: end - offset]
+        self._verify(header, body, offset)
+        payload = body[hfile_blocks.HEADER.size : header.covered]
         try:
-            header = hfile_blocks.Header.decode(self._read(offset, hfile_blocks.HEADER.size))
-            end = offset + hfile_blocks.HEADER.size + header.after_header
-            self._check_header(header, magic, offset, end)
-            body = self._read(offset, end - offset)
-            self._verify(header, body, offset)
-            payload = body[hfile_blocks.HEADER.size : header.covered]
             return hfile_blocks.decompress(payload, self._codec, header.plain_size), end
+        except ValueError as error:
+            raise self._corrupt(str(error), offset) from error
+
+    def _header(self, body: bytes, offset: int) -> hfile_blocks.Header:
+        """Return the header at the start of a block."""
+        if len(body) < hfile_blocks.HEADER.size:
+            raise self._corrupt("a block is shorter than its header", offset)
+        try:
+            return hfile_blocks.Header.decode(body[: hfile_blocks.HEADER.size])
         except ValueError as error:
             raise self._corrupt(str(error), offset) from error
 

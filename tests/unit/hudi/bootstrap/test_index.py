@@ -18,10 +18,11 @@ from framework.hudi.bootstrap.index import (
     BootstrapIndex,
     FileMapping,
     IndexGroup,
-    IndexOrder,
+    IndexWriter,
     fileids_key,
+    part_starts,
     partition_key,
-    write_index,
+    write_index_part,
 )
 from framework.hudi.bootstrap.index_values import (
     decode_partition,
@@ -38,9 +39,8 @@ from tests.support.bootstrap_index import (
     CREATED_MS,
     a_group,
     golden_groups,
-    in_order,
-    ordered,
     tame_groups,
+    write_index,
 )
 from tests.support.codec_vectors import RELEASES, codec_vectors, unpacked
 
@@ -50,15 +50,28 @@ partitions = st.lists(
 )
 
 
-def _bytes(groups: list[IndexGroup]) -> tuple[bytes, bytes]:
-    """Return both files of an index of these groups."""
-
-    def asked(order: IndexOrder) -> list[IndexGroup]:
-        return ordered(groups, order)
-
+def _bytes(*parts: list[IndexGroup]) -> tuple[bytes, bytes]:
+    """Return both files of an index of these parts."""
     outs = io.BytesIO(), io.BytesIO()
-    write_index(*outs, base_uri=BASE_URI, groups=asked, created_ms=CREATED_MS)
+    write_index(*outs, *parts)
     return outs[0].getvalue(), outs[1].getvalue()
+
+
+def _by_path(group: IndexGroup) -> bytes:
+    return partition_key(group.partition_path)
+
+
+def _parts_of(groups: list[IndexGroup]) -> list[list[IndexGroup]]:
+    """Return the groups in as many parts as there may be."""
+    parts: list[list[IndexGroup]] = []
+    found = sorted(groups, key=_by_path)
+    for group, (_, starts) in zip(
+        found, part_starts(each.partition_path for each in found), strict=True
+    ):
+        if starts:
+            parts.append([])
+        parts[-1].append(group)
+    return parts
 
 
 def _stored(partitions_file: bytes | None, fileids_file: bytes | None) -> MemoryStorage:
@@ -72,8 +85,8 @@ def _stored(partitions_file: bytes | None, fileids_file: bytes | None) -> Memory
     return storage
 
 
-def _opened(groups: list[IndexGroup]) -> BootstrapIndex:
-    index = BootstrapIndex.open(_stored(*_bytes(groups)))
+def _opened(*parts: list[IndexGroup]) -> BootstrapIndex:
+    index = BootstrapIndex.open(_stored(*_bytes(*parts)))
     assert index is not None
     return index
 
@@ -210,11 +223,12 @@ def test_hudis_answers_from_our_index_are_the_mappings_that_we_wrote(release: st
     by_partition = {group.partition_path: group for group in golden_groups()}
     assert ours["present"] is True
     assert ours["base"] == BASE_URI
-    assert ours["partition_paths"] == [g.partition_path for g in in_order("partition")]
+    paths = list(by_partition)
+    assert ours["partition_paths"] == sorted(paths, key=partition_key)
     assert ours["file_groups"] == [
-        [group.partition_path, file_id]
-        for group in in_order("fileid")
-        for file_id in sorted(_by_id(group))
+        [path, file_id]
+        for path in sorted(paths, key=fileids_key)
+        for file_id in sorted(_by_id(by_partition[path]))
     ]
     for path, found in ours["mappings"].items():
         assert found == sorted(_facts(file) for file in by_partition[path].files)
@@ -257,20 +271,51 @@ def test_index_with_one_file_missing_is_refused(missing: int) -> None:
     assert ".hfile" in str(caught.value.where.file)
 
 
-def test_index_given_groups_out_of_order_or_twice_is_refused() -> None:
+def test_index_with_parts_out_of_order_or_groups_twice_is_refused() -> None:
     """A wrong order would make Hudi's readers return nulls."""
     files = [*a_group("p").files, *a_group("p").files]
     twice = IndexGroup(partition_path="p", source_partition="p", files=files)
-    for groups in ([a_group("b"), a_group("a")], [a_group("a"), a_group("a")], [twice]):
-
-        def asked(_: IndexOrder, given_groups: list[IndexGroup] = groups) -> list[IndexGroup]:
-            return given_groups
-
+    for parts in (
+        [[a_group("b")], [a_group("a")]],
+        [[a_group("a"), a_group("a")]],
+        [[a_group("a")], [a_group("a")]],
+        [[a_group("p=1")], [a_group("p=10")]],
+        [[twice]],
+    ):
         with pytest.raises(CorruptFileError) as caught:
-            write_index(
-                io.BytesIO(), io.BytesIO(), base_uri=BASE_URI, groups=asked, created_ms=CREATED_MS
-            )
+            _bytes(*parts)
         assert caught.value.condition == "hfile/key-order"
+
+
+@pytest.mark.property
+@given(partitions)
+def test_index_in_parts_has_the_entries_of_one_part_in_their_order(names: list[str]) -> None:
+    """For any partition paths, as many parts as `part_starts` allows."""
+    groups = [a_group(name) for name in names]
+    for one, many in zip(_bytes(groups), _bytes(*_parts_of(groups)), strict=True):
+        first, second = (HFileReader(io.BytesIO(each), file="x") for each in (one, many))
+        assert list(first.scan()) == list(second.scan())
+        assert first.file_info == second.file_info
+
+
+def test_index_in_parts_is_looked_up_as_one_part() -> None:
+    """Blocks of later parts are found, whose headers name the block before."""
+    groups = golden_groups()
+    parts = _parts_of(groups)
+    assert len(parts) > 1
+    with _opened(*parts) as index:
+        for group in groups:
+            assert index.mappings(group.partition_path) == _by_id(group)
+
+
+def test_index_part_that_is_truncated_is_refused() -> None:
+    """The blocks of a part end with its file."""
+    blocks = io.BytesIO(), io.BytesIO()
+    part = write_index_part(*blocks, [a_group("a")])
+    streams = [io.BytesIO(each.getvalue()[:-1]) for each in blocks]
+    with pytest.raises(CorruptFileError) as caught:
+        IndexWriter(io.BytesIO(), io.BytesIO()).add(part, *streams)
+    assert caught.value.condition == "hfile/part-truncated"
 
 
 def test_index_of_a_partition_that_reads_like_a_key_is_refused() -> None:
@@ -370,3 +415,34 @@ def test_value_without_a_record_between_its_markers_is_corrupt() -> None:
     head = value[: value.index(value[-16:]) + 17]
     for rest in (value[-16:], b"\xff" * 10 + value[-16:]):
         assert _read(head + rest) == "avro/corrupt"
+
+
+class CountedInput(io.BytesIO):
+    """Bytes that count how often and how much is read of them."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self.reads, self.bytes = 0, 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """As `BytesIO` does."""
+        data = super().read(size)
+        self.reads, self.bytes = self.reads + 1, self.bytes + len(data)
+        return data
+
+
+@pytest.mark.parametrize("half", [0, 1], ids=["partitions", "fileids"])
+def test_index_look_up_of_one_key_reads_one_block(half: int) -> None:
+    """One seek and one read, however many partitions there are; none for a key before the first."""
+    groups = [a_group(f"p={n:03}", files=200) for n in range(50)]
+    source = CountedInput(_bytes(groups)[half])
+    reader = HFileReader(source, file="x")
+    whole = len(source.getvalue())
+    last = groups[-1]
+    keys = (partition_key(last.partition_path), fileids_key("p=049", last.files[0].file_id))
+    source.reads, source.bytes = 0, 0
+    assert reader.get(keys[half]) is not None
+    assert source.reads == 1
+    assert source.bytes < whole / 20
+    assert reader.get(b"") is None
+    assert source.reads == 1
