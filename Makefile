@@ -100,6 +100,7 @@ bench: setup judge rivals ## benchmarks against Apache Hudi, Iceberg, plain Spar
 	$(BIN)/python bench/validate.py
 	$(BIN)/python bench/keys.py
 	$(BIN)/python bench/bootstrap.py
+	$(BIN)/python bench/index.py
 	$(BIN)/python bench/read.py
 	$(BIN)/python bench/write.py
 	$(BIN)/python bench/scale.py

@@ -10,6 +10,7 @@ from typing import Any
 __all__ = [
     "AUDIT_TARGETS",
     "BOOTSTRAP_TARGETS",
+    "INDEX_TARGETS",
     "KEY_TARGETS",
     "READ_TARGETS",
     "SCALE_TARGETS",
@@ -152,6 +153,15 @@ SCALE_TARGETS: Sequence[Target] = (
 KEY_TARGETS: Sequence[Target] = (
     _at_most("automatic keys, bytes of 100,000", "keys", "ours", "packed", 3_500),
     _at_most("automatic keys, ns to make and write one", "keys", "ours", "ns", 50),
+)
+
+
+INDEX_TARGETS: Sequence[Target] = (
+    _at_most("bootstrap index, bytes per file", "index", "ours", "bytes_per_file", 160),
+    _at_most("bootstrap index, seconds of the driver", "index", "ours", "join_s", 1.0),
+    _at_most("bootstrap index, ms to open", "index", "ours", "open_ms", 50),
+    _at_most("bootstrap index, ms to look up a partition", "index", "ours", "partition_ms", 10),
+    _at_most("bootstrap index, ms to look up a file", "index", "ours", "file_ms", 10),
 )
 
 

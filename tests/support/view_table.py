@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from random import Random
 
-from framework.hudi.bootstrap.index import FileMapping, IndexGroup, write_index
+from framework.hudi.bootstrap.index import FileMapping, IndexGroup
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import (
@@ -25,7 +25,7 @@ from framework.hudi.table.layout import (
 )
 from framework.hudi.timeline.commit_metadata import CommitHead, LogAppend, WriteStat, write_commit
 from framework.hudi.timeline.instant import Action, Instant, InstantState
-from tests.support.bootstrap_index import BASE_URI, CREATED_MS, ordered
+from tests.support.bootstrap_index import BASE_URI, CREATED_MS, write_index
 from tests.support.storage_suite import put
 from tests.support.timeline_metadata import Operation
 
@@ -320,13 +320,7 @@ class ViewedTable:
             files = tuple(self._source(path, each) for each in ids)
             groups.append(IndexGroup(partition_path=path, source_partition=path, files=files))
         partitions, fileids = io.BytesIO(), io.BytesIO()
-        write_index(
-            partitions,
-            fileids,
-            base_uri=BASE_URI,
-            groups=lambda order: ordered(groups, order),
-            created_ms=CREATED_MS,
-        )
+        write_index(partitions, fileids, groups)
         put(self.storage, BOOTSTRAP_PARTITIONS_INDEX, partitions.getvalue())
         put(self.storage, BOOTSTRAP_FILEIDS_INDEX, fileids.getvalue())
         return self.begin(write)
