@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -64,7 +64,10 @@ def plan_load(
     if spec.bootstrap is None:
         target = _as_the_table_has_it(target, table)
     refuse_foreign_pending(table)
-    faults = [*_faults(request.operation, target, table)]
+    faults = [
+        *_faults(request.operation, target, table),
+        *_skipped_faults(request, listing, target, table),
+    ]
     if faults:
         refuse(faults, spec.positions)
     load = _load(write, request, listing, creates=not table.exists)
@@ -137,6 +140,34 @@ def _faults(operation: WriteOperation, target: Target, table: TableState) -> Ite
         wanted = {key: value for key, value in target.immutable.items() if key in begun}
         yield from immutable_faults(wanted, begun)
     yield from _property_faults(target, table)
+
+
+def _skipped_faults(
+    request: LoadRequest, listing: InputListing, target: Target, table: TableState
+) -> Iterator[Fault]:
+    """Yield a fault if folders of the input are partitions that the bootstrap skipped.
+
+    Only a source without transforms whose folders have the partition columns shows its partitions
+    before it is read; the run checks the rows of every source.
+    """
+    rows, facts = request.input, table.facts
+    if rows is None or rows.path is None or rows.transforms or facts is None:
+        return
+    columns = [each.name for each in target.key_rule.partition]
+    found = {_partition_of(path.removeprefix(rows.path), columns) for path in listing.files or ()}
+    for path in sorted(found & set(facts.skipped)):
+        yield Fault(
+            condition="load/skipped-partition",
+            key_path="source.path",
+            message=f"the source has files of partition {path}, which the bootstrap skipped",
+            remedy="Move these files away, or exclude their rows in a transform.",
+        )
+
+
+def _partition_of(path: str, columns: Sequence[str]) -> str:
+    """Return the folders of a file's path that name partition columns; "" unless all do."""
+    folders = [each for each in path.split("/")[:-1] if each.partition("=")[0] in columns]
+    return "/".join(folders) if len(folders) == len(columns) else ""
 
 
 _NEEDS_A_TABLE: Final = frozenset({WriteOperation.DELETE, WriteOperation.DELETE_PARTITION})

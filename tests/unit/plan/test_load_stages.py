@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from framework.plan.render.explain import explain, explain_markdown
 from framework.plan.saved import Invocation, check_fresh, load_plan, save_plan
 from framework.plan.stages import Recover, Recovery, stage_name
 from framework.plan.target import target_of
-from tests.support.planning import a_pending_run, a_spec, a_table, properties
+from tests.support.planning import a_pending_run, a_spec, a_table, facts_of, properties
 
 ORDERS = """\
 version: 1
@@ -164,3 +165,27 @@ def test_saved_load_is_stale_when_another_file_has_come(tmp_path: Path) -> None:
     more = InputListing(files=("/x", "/y"), sha256="cd")
     with pytest.raises(PlanStaleError, match="the source changed"):
         check_fresh(saved, a_load(tmp_path, listing=more), a_table())
+
+
+@pytest.mark.parametrize(
+    ("file", "changes", "refused"),
+    [
+        ("day=mon/a.parquet", {}, True),
+        ("2026/day=mon/a.parquet", {}, True),
+        ("day=tue/a.parquet", {}, False),
+        ("a.parquet", {}, False),
+        ("day=mon/a.parquet", {"write:": "transforms: [{name: a, sql: SELECT 1}]\nwrite:"}, False),
+    ],
+)
+def test_load_of_a_skipped_partition_is_refused_where_folders_show_it(
+    tmp_path: Path, file: str, changes: dict[str, str], *, refused: bool
+) -> None:
+    """Before any row is read; a transform may exclude the rows."""
+    table = a_loaded_table(tmp_path, facts=facts_of(a_spec(tmp_path, ORDERS), skipped=("day=mon",)))
+    listing = replace(LISTING, files=(f"/lake/landing/{file}",))
+    if not refused:
+        assert a_load(tmp_path, listing=listing, table=table, changes=changes).has_changes
+        return
+    with pytest.raises(PlanError, match="day=mon") as caught:
+        a_load(tmp_path, listing=listing, table=table, changes=changes)
+    assert caught.value.condition == "load/skipped-partition"
