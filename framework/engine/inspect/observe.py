@@ -11,7 +11,7 @@ from framework.engine.events import Events, StageFinished, StageStarted, silent
 from framework.engine.inspect.drift import Adoption, find_drift
 from framework.engine.load.input_footers import list_input
 from framework.engine.places import canonical, obstacle
-from framework.engine.reading.table_memory import read_memory
+from framework.engine.reading.table_memory import TableMemory, read_memory
 from framework.engine.run.context import lean_arrow
 from framework.engine.tasks import Tasks
 from framework.errors import CorruptFileError
@@ -60,13 +60,13 @@ def observe(
     storage = open_storage(canonical(target.location))
     pending = find_pending(storage)
     levels = len(target.key_rule.partition)
-    table = observe_table(target.location, levels=levels)
+    table, memory = _observed(target.location, levels, pending)
     if request is not None and (table.exists or target.source is None):
         return observation.Observation(
             table=table,
             pending=_pending_run(storage, pending),
             request=request,
-            input=list_input(storage, request),
+            input=list_input(storage, request, memory),
         )
     source = None
     if target.source is not None and not table.exists:
@@ -101,21 +101,27 @@ def observe_table(location: str, *, levels: int | None = None) -> observation.Ta
         location: the table's.
         levels: folder levels of a partition; None for those of the table's properties.
     """
+    return _observed(location, levels, find_pending(open_storage(canonical(location))))[0]
+
+
+def _observed(
+    location: str, levels: int | None, pending: Pending | None
+) -> tuple[observation.TableState, TableMemory | None]:
+    """Return the state of the target, and what Lakestrap remembers of it."""
     storage = open_storage(canonical(location))
-    properties = read_properties(
-        storage
-    )  # before the timeline: a new table gets them after its commit
+    # before the timeline: a new table gets its properties after its commit
+    properties = read_properties(storage)
     timeline = load_timeline(storage)
     memory = read_memory(storage, timeline)
     facts = None if memory is None else memory.facts
     if levels is None:
         levels = len(properties.partition_fields) if properties else 0
-    return observation.TableState(
+    state = observation.TableState(
         location=storage.location,
         properties=properties,
         completed=tuple(each.requested_time for each in timeline.completed),
-        foreign_pending=_foreign(storage),
-        foreign_content=_foreign_content(storage),
+        foreign_pending=_foreign(pending),
+        foreign_content=_foreign_content(storage, is_table=bool(properties or timeline.instants)),
         obstacle=obstacle(location),
         metadata_table=storage.stat(METADATA_TABLE) is not None
         or bool(properties and properties.metadata_partitions),
@@ -123,19 +129,19 @@ def observe_table(location: str, *, levels: int | None = None) -> observation.Ta
         begun={} if memory is None else dict(memory.immutable),
         drift=_drift(storage, timeline, facts, levels) if facts else None,
     )
+    return state, memory
 
 
-def _foreign(storage: Storage) -> tuple[str, ...]:
+def _foreign(found: Pending | None) -> tuple[str, ...]:
     """Return the names of other writers' pending instants."""
-    found = find_pending(storage)
     if found is None or found.kind is not PendingKind.FOREIGN or found.instant is None:
         return ()
     return (name_of(found.instant.path),)
 
 
-def _foreign_content(storage: Storage) -> tuple[str, ...]:
+def _foreign_content(storage: Storage, *, is_table: bool) -> tuple[str, ...]:
     """Return a few names at the root of a folder without a table or a Lakestrap run."""
-    if any(True for _ in storage.list(HOODIE)):
+    if is_table or any(True for _ in storage.list(HOODIE)):
         return ()
     names = (entry.name for entry in storage.list("") if entry.name != HOODIE)
     return tuple(name for name, _ in zip(names, range(_SAMPLES), strict=False))

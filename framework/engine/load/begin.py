@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from framework.engine.load.job import Opened
@@ -40,10 +42,12 @@ def begin_load(run: RunState, stage: BeginLoad) -> Opened:
     """
     ctx, plan = run.ctx, load_plan(run.ctx)
 
+    timeline = cache(lambda: load_timeline(ctx.storage))  # of the moment after the lease
+
     def new_intent(write_id: str) -> Intent:
         return Intent(
             write_id=write_id,
-            requested_time=next_instant(ctx.clock, load_timeline(ctx.storage)),
+            requested_time=next_instant(ctx.clock, timeline()),
             action=Action(stage.action),
             operation=plan.operation.value.upper(),
             is_new_table=plan.creates,
@@ -51,12 +55,12 @@ def begin_load(run: RunState, stage: BeginLoad) -> Opened:
         )
 
     def prepare(_: object) -> tuple[Table | None, TableMemory | None]:
-        memory = read_memory(ctx.storage, load_timeline(ctx.storage))
+        memory = read_memory(ctx.storage, timeline())
         if memory is not None:
             _refuse_published(ctx, plan, memory)
         if plan.creates:
             return None, memory
-        table = open_table(ctx.storage.location)
+        table = open_table(ctx.storage.location, timeline=timeline())
         table.require_meta_columns("a load")
         return table, memory
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from framework.engine.load.job import InputFile
 from framework.engine.load.schema_evolution import InputSchema
 from framework.engine.places import canonical
-from framework.engine.reading.table_memory import file_hash, read_memory
+from framework.engine.reading.table_memory import TableMemory, file_hash
 from framework.errors import CorruptFileError, PlanError, SourceDriftError, Where
 from framework.hudi.bootstrap.discovery import Ignored, SourceFile, discover
 from framework.hudi.codecs.parquet_seal import UNREADABLE
@@ -23,7 +23,6 @@ from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.table.layout import name_of, parent_of
 from framework.hudi.table.schema import parquet_schema, unify
-from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.load import InputListing, LoadRequest
 
 __all__ = ["InputFooters", "input_footers", "list_input"]
@@ -124,17 +123,16 @@ def _footer(path: str) -> tuple[Entry, pq.FileMetaData]:
 _MOST_FILES: Final = 250_000
 
 
-def list_input(table: Storage, request: LoadRequest) -> InputListing:
+def list_input(table: Storage, request: LoadRequest, memory: TableMemory | None) -> InputListing:
     """Return the files that a load takes, and those that earlier loads took.
 
-    Costs a listing of each folder of the source, and what `read_memory` costs.
+    Costs a listing of each folder of the source. `memory` is that of the table, None without one.
 
     Raises:
         PlanError: `source/missing`, `load/too-many-files`, or see `discover`.
         CorruptFileError: `load/facts-not-readable`.
         StorageError: a folder cannot be listed.
     """
-    memory = read_memory(table, load_timeline(table))
     is_done = bool(memory and request.run_id and memory.has_run(table, request.run_id))
     if request.input is not None and request.input.files is not None:
         return _as_named(request.input.files, is_done=is_done)

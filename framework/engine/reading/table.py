@@ -96,11 +96,14 @@ class Table:
                 )
 
 
-def open_table(location: str, as_of: Moment | None = None) -> Table:
+def open_table(
+    location: str, as_of: Moment | None = None, *, timeline: Timeline | None = None
+) -> Table:
     """Return the table at `location`, as it is, or as it was at a moment of the past.
 
     Costs one listing, the heads of one or a few commits, and the state file if there is one; for
-    the past also one small read per clean on the timeline.
+    the past also one small read per clean on the timeline. `timeline` is the table's, whole; with
+    it there is no listing.
 
     Raises:
         UnsupportedTableError: `read/not-a-table`, `read/table-version`, `read/no-schema`,
@@ -128,7 +131,7 @@ def open_table(location: str, as_of: Moment | None = None) -> Table:
                 f"the table has {entry.key}={entry.value}: {entry.why}",
                 "Read it with Apache Hudi.",
             )
-    whole = timeline = load_timeline(storage)
+    whole = timeline = timeline or load_timeline(storage)
     if as_of is not None:
         instant = instant_of(as_of, timeline, properties.timezone)
         check_not_cleaned(storage, timeline, instant)

@@ -88,11 +88,15 @@ def latest_slices(
     *,
     without: frozenset[str] = frozenset(),
 ) -> Iterator[FileSlice]:
-    """Yield the latest slices of some partitions, sorted by path and file id; None means all."""
+    """Yield the latest slices of some partitions, sorted by path and file id; None means all.
+
+    All slices are in memory then. A listing view lists each folder once.
+    """
     with views.opened(table) as view:
-        chosen = set(view.partitions() if paths is None else paths) - without
-        for path in sorted(chosen, key=str.encode):
-            yield from view.latest_slices(path)
+        chosen = view.partitions() if paths is None else set(paths)
+        found = {path: view.latest_slices(path) for path in chosen if path not in without}
+    for path in sorted(found, key=str.encode):
+        yield from found[path]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

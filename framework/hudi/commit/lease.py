@@ -25,7 +25,7 @@ from uuid import uuid4
 from framework.errors import FrameworkError, LeaseHeldError, StorageError, Where
 from framework.hudi.commit.staging import Staging
 from framework.hudi.storage.port import Entry, Move, Storage
-from framework.hudi.table.layout import HOODIE, LAKESTRAP, LEASE, join
+from framework.hudi.table.layout import HOODIE, LAKESTRAP, LEASE, PROPERTIES, join
 from framework.hudi.timeline.clock import Clock
 
 __all__ = [
@@ -245,6 +245,8 @@ def _renew(storage: Storage, lease: Lease, clock: Clock, ttl_ms: int) -> Lease:
 
 def _is_bare(storage: Storage) -> bool:
     """Whether the root is missing, or holds only the leftovers of a killed lakestrap run."""
+    if storage.stat(PROPERTIES) is not None:
+        return False
     if storage.stat("") is None:
         return True
     found = [e.path for e in storage.list("")]

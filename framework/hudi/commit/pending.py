@@ -10,9 +10,9 @@ from typing import Final
 from framework.errors import StorageError
 from framework.hudi.commit.intent import WRITE_ID_KEY, Intent, read_intent
 from framework.hudi.commit.rollback import UNDOING
-from framework.hudi.commit.staging import dead_folders, staging_ids
+from framework.hudi.commit.staging import staging_folders
 from framework.hudi.storage.port import Storage
-from framework.hudi.table.layout import PROPERTIES, PROPERTIES_BACKUP, name_of, write_folder
+from framework.hudi.table.layout import PROPERTIES, PROPERTIES_BACKUP, write_folder
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS, Instant
 from framework.hudi.timeline.timeline import Timeline, load_timeline
@@ -114,13 +114,10 @@ Folders = dict[str, list[str]]
 
 def _folders(storage: Storage, own: str | None) -> Folders:
     """Return staging folders, including renamed ones, by write id."""
-    found: Folders = {}
-    for write_id in staging_ids(storage):
-        if write_id != own:
-            found.setdefault(write_id, []).append(write_folder(write_id))
-    for path in dead_folders(storage):
-        found.setdefault(name_of(path).split("-")[1], []).append(path)
-    return found
+    found = staging_folders(storage)
+    if own in found:
+        found[own] = [path for path in found[own] if path != write_folder(own)]
+    return {write_id: folders for write_id, folders in found.items() if folders}
 
 
 def _found(storage: Storage, kind: PendingKind, instant: Instant, folders: Folders) -> Pending:

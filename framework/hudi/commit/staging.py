@@ -15,7 +15,7 @@ from framework.errors import CommitConflictError, CorruptFileError, Where
 from framework.hudi.storage.port import Move, Storage
 from framework.hudi.table.layout import LAKESTRAP, join, write_folder
 
-__all__ = ["Staging", "dead_folders", "new_write_id", "staging_ids"]
+__all__ = ["Staging", "dead_folders", "new_write_id", "staging_folders"]
 
 _WRITE_ID: Final = re.compile(r"[0-9a-f]{32}")
 _DEAD: Final = re.compile(r"dead-([0-9a-f]{32})-[0-9]+")
@@ -117,17 +117,24 @@ class Staging:
         """Fence the run: rename its folder to `dead-…`; return the new path, None if none."""
         if storage.stat(self.root) is None:
             return None
-        taken = {entry.name for entry in storage.list(LAKESTRAP)}
-        number = next(n for n in range(1_000_000) if f"dead-{self.write_id}-{n}" not in taken)
-        target = join(LAKESTRAP, f"dead-{self.write_id}-{number}")
+        names = (join(LAKESTRAP, f"dead-{self.write_id}-{n}") for n in range(1_000_000))
+        target = next(name for name in names if storage.stat(name) is None)
         storage.move([Move(source=self.root, target=target)])
         return target
 
 
-def staging_ids(storage: Storage) -> tuple[str, ...]:
-    """Return the write ids that have a staging folder, sorted; one listing."""
-    names = (entry.name for entry in storage.list(LAKESTRAP) if entry.is_folder)
-    return tuple(name for name in names if _WRITE_ID.fullmatch(name))
+def staging_folders(storage: Storage) -> dict[str, list[str]]:
+    """Return the staging folders, then the renamed ones, by write id; one listing."""
+    found: dict[str, list[str]] = {}
+    renamed = []
+    for entry in storage.list(LAKESTRAP):
+        if entry.is_folder and _WRITE_ID.fullmatch(entry.name):
+            found[entry.name] = [entry.path]
+        elif entry.is_folder and (dead := _DEAD.fullmatch(entry.name)):
+            renamed.append((dead[1], entry.path))
+    for write_id, path in renamed:
+        found.setdefault(write_id, []).append(path)
+    return found
 
 
 def dead_folders(storage: Storage) -> tuple[str, ...]:

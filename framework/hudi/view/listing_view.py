@@ -52,6 +52,7 @@ class ListingView:
         self._timeline = timeline
         self._index = index
         self.listings = 0
+        self._ahead: tuple[str, list[Entry]] | None = None
         self.unmarked: list[Damage] = []
 
     @cached_property
@@ -63,7 +64,8 @@ class ListingView:
         """Yield folders with partition metadata, by name at each level.
 
         As in Apache Hudi, a folder without it is searched further, a partition is not. Costs one
-        listing per folder, down to and including the partitions.
+        listing per folder, down to and including the partitions; a caller that requests the groups
+        of a partition before it takes the next one has that listing used again.
         """
         yield from self._partitions_below("")
 
@@ -79,7 +81,7 @@ class ListingView:
         self, partition_path: str, file_ids: Sequence[str] | None = None
     ) -> Iterator[FileGroup]:
         """Yield the groups of a partition by file id, with all existing files."""
-        return self.groups_of(partition_path, self.entries(partition_path), file_ids)
+        return self.groups_of(partition_path, self._listed(partition_path), file_ids)
 
     def groups_of(
         self,
@@ -121,6 +123,13 @@ class ListingView:
         self.listings += 1
         return list(self._storage.list(folder))
 
+    def _listed(self, partition_path: str) -> list[Entry]:
+        """Return the children of a partition, as `partitions` has just listed them, or anew."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and ahead[0] == partition_path:
+            return ahead[1]
+        return self.entries(partition_path)
+
     def sources(self, partition_path: str) -> Mapping[str, slices.SourceFacts]:
         """Return the sources of a partition's skeletons by file id; empty without an index."""
         return {} if self._index is None else self._index.mappings(partition_path)
@@ -129,7 +138,9 @@ class ListingView:
         """Yield the partitions in `folder`, including itself."""
         found = self.entries(folder)
         if any(entry.name == PARTITION_METADATA for entry in found):
+            self._ahead = (folder, found)
             yield folder
+            self._ahead = None
             return
         self._note_unmarked(folder, found)
         for entry in found:

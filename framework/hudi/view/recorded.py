@@ -293,11 +293,13 @@ class CheckedView:
         """Yield the partition paths of the wrapped view.
 
         Raises:
-            CorruptFileError: `table/partition-lost`.
+            CorruptFileError: `table/partition-lost`, after the last path.
         """
-        found = list(self._view.partitions())
+        found = []
+        for path in self._view.partitions():
+            found.append(path)
+            yield path
         self._recorded.check_partitions(found, self._view.unmarked)
-        return iter(found)
 
     def select(self, query: Query) -> Sequence[FileSlice]:
         """Return the wrapped view's result; only `latest_slices` is compared."""
