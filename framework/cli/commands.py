@@ -111,6 +111,12 @@ def _compact() -> Callable[..., int]:
     return command
 
 
+def _clean() -> Callable[..., int]:
+    from framework.cli.clean import command
+
+    return command
+
+
 def _rollback() -> Callable[..., int]:
     from framework.cli.undo import rollback_command
 
@@ -192,6 +198,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     ),
     "quarantine drop": Command(load=_quarantine_drop, summary="Remove quarantined rows, for good."),
     "compact": Command(load=_compact, summary="Merge log files into base files."),
+    "clean": Command(load=_clean, summary="Delete files that no retained commit needs."),
     "rollback": Command(load=_rollback, summary="Roll back the newest instant of a table."),
     "restore": Command(load=_restore, summary="Go back to an instant, a savepoint or a time."),
     "savepoint create": Command(

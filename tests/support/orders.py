@@ -94,8 +94,8 @@ class Shop:
             return True
         return storage.dead
 
-    def recover(self) -> None:
-        """Do what the next run does first, long after."""
-        later = ManualClock(SystemClock().now_ms() + LATER_MS)
-        with service_run(LocalStorage(str(self.location)), later):
+    def recover(self, storage: Storage | None = None, *, runs: int = 1) -> None:
+        """Do what the next run does first, long after the last of some runs that died."""
+        later = ManualClock(SystemClock().now_ms() + runs * LATER_MS)
+        with service_run(storage or LocalStorage(str(self.location)), later):
             pass

@@ -8,11 +8,13 @@ unknown becomes visible once the timeline has moved past it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from framework.errors import CommitConflictError, UnsupportedTableError, Where
-from framework.hudi.commit.intent import PROPERTIES_KEY, WRITE_ID_KEY, read_intent
+from framework.hudi.commit.clean import finish_clean
+from framework.hudi.commit.intent import PROPERTIES_KEY, WRITE_ID_KEY, Intent, read_intent
 from framework.hudi.commit.lease import Lease, require
 from framework.hudi.commit.pending import Pending, PendingKind, find_pending
 from framework.hudi.commit.placement import made_partition, own_logs, place_bytes
@@ -51,8 +53,8 @@ def roll_back(storage: Storage, pending: Pending, lease: Lease) -> None:
         case PendingKind.DEAD_RUN if pending.instant and pending.instant.action is Action.SAVEPOINT:
             storage.delete(pending.instant.path)
             _delete_folders(storage, pending.folders)
-        case PendingKind.DEAD_RUN if pending.instant and pending.instant.action in UNDOING:
-            _finish_undo(storage, pending, lease)
+        case PendingKind.DEAD_RUN if pending.instant and pending.instant.action in _FINISHED:
+            _finish(storage, pending, lease)
         case PendingKind.DEAD_RUN:
             _undo_run(storage, pending, lease)
         case PendingKind.ORPHANS:
@@ -137,14 +139,22 @@ def _check_unused(storage: Storage, pending: Pending, instant: Instant) -> None:
         )
 
 
-def _finish_undo(storage: Storage, pending: Pending, lease: Lease) -> None:
-    """Finish a rollback or restore, or remove it where it has changed nothing yet."""
+_Finish = Callable[[Storage, Lease, Intent, str], bool]
+_FINISHED: Final[Mapping[Action, _Finish]] = {
+    **dict.fromkeys(UNDOING, finish_undo),
+    Action.CLEAN: finish_clean,
+}
+"""Actions whose deleted files cannot be brought back: how each is finished."""
+
+
+def _finish(storage: Storage, pending: Pending, lease: Lease) -> None:
+    """Finish a rollback, restore or clean, or remove it where it has changed nothing yet."""
     if pending.instant is None or pending.write_id is None or pending.intent is None:
         raise _refused("not-ours", "the instant does not say whose it is", pending)
     Staging(write_id=pending.write_id).rename_away(storage)
     mine = tuple(path for path in dead_folders(storage) if pending.write_id in path)
     for folder in mine:
-        if finish_undo(storage, lease, pending.intent, folder):
+        if _FINISHED[pending.instant.action](storage, lease, pending.intent, folder):
             break
     else:
         for each in _pending_files(storage, pending.instant.requested_time):

@@ -91,8 +91,16 @@ class CommitBody:
             CorruptFileError: `timeline/corrupt-commit`.
         """
         for partition in self._stats:
-            for stat in self.stats(partition):
-                yield _write_stat(stat, partition)
+            yield from self.written(partition)
+
+    def written(self, partition_path: str) -> Iterator[WriteStat]:
+        """Yield the files of a partition in the commit's order; none for an unknown partition.
+
+        Raises:
+            CorruptFileError: `timeline/corrupt-commit`.
+        """
+        for stat in self.stats(partition_path):
+            yield _write_stat(stat, partition_path)
 
 
 _STATS: Final = msgspec.json.Decoder(list[FileStat])
