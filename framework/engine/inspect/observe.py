@@ -33,7 +33,7 @@ from framework.plan.facts import INVENTORY_FACT, SPEC_FACT, BootstrapFacts
 from framework.plan.load import LoadRequest
 from framework.plan.target import Target
 
-__all__ = ["observe", "observe_table"]
+__all__ = ["observe", "observe_table", "source_drift"]
 
 _SAMPLES: Final = 5
 _UNKNOWN: Final = "unknown"
@@ -127,7 +127,7 @@ def _observed(
         or bool(properties and properties.metadata_partitions),
         facts=facts,
         begun={} if memory is None else dict(memory.immutable),
-        drift=_drift(storage, timeline, facts, levels) if facts else None,
+        drift=source_drift(storage, timeline, facts, levels) if facts else None,
     )
     return state, memory
 
@@ -147,9 +147,10 @@ def _foreign_content(storage: Storage, *, is_table: bool) -> tuple[str, ...]:
     return tuple(name for name, _ in zip(names, range(_SAMPLES), strict=False))
 
 
-def _drift(
+def source_drift(
     storage: Storage, timeline: Timeline, facts: BootstrapFacts, levels: int
 ) -> observation.SourceDrift | None:
+    """Return how the source of an adopted table differs now; None if nothing depends on it."""
     source = open_storage(facts.source)
     if source.stat("") is None:
         gone = facts.skeletons

@@ -35,6 +35,8 @@ __all__ = [
     "Slices",
     "TableFiles",
     "TableStatus",
+    "dangers",
+    "pending_text",
     "table_files",
     "table_status",
 ]
@@ -238,12 +240,12 @@ def table_status(location: str, quarantine: str | None = None) -> TableStatus:
         exists=table.properties is not None,
         properties=table.properties,
         completed=table.completed,
-        pending=_pending_text(pending, is_live=bool(lease)),
+        pending=pending_text(pending, is_live=bool(lease)),
         lease=lease,
         source=table.facts.source if table.facts else "",
         drift=table.drift,
         slices=slices,
-        dangers=(*_damaged(files), *_dangers(table, slices, pending)),
+        dangers=(*_damaged(files), *dangers(table, slices, pending)),
         disk=files.disk if files else None,
         quarantined=waiting(location, quarantine),
     )
@@ -263,7 +265,7 @@ def _damaged(files: TableFiles | None) -> Iterator[Danger]:
         )
 
 
-def _pending_text(pending: Pending | None, *, is_live: bool = False) -> str:
+def pending_text(pending: Pending | None, *, is_live: bool = False) -> str:
     """Return the unfinished run as text; a live Lakestrap run is no leftover."""
     if pending is None:
         return ""
@@ -286,7 +288,7 @@ def _lease_text(storage: Storage) -> str:
     return f"process {lease.owner.pid} on {lease.owner.host}"
 
 
-def _dangers(table: TableState, slices: Slices | None, pending: Pending | None) -> Iterator[Danger]:
+def dangers(table: TableState, slices: Slices | None, pending: Pending | None) -> Iterator[Danger]:
     """Yield every danger that makes `status` exit with 1."""
     properties = table.properties
     if properties and properties.version != TABLE_VERSION:
@@ -305,7 +307,7 @@ def _dangers(table: TableState, slices: Slices | None, pending: Pending | None) 
     if pending and pending.kind is PendingKind.FOREIGN:
         yield Danger(
             condition="table/foreign-pending",
-            message=_pending_text(pending),
+            message=pending_text(pending),
             remedy="Wait for that writer, or let Apache Hudi roll back its failed write.",
         )
     if table.drift:

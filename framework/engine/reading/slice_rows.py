@@ -33,6 +33,7 @@ __all__ = [
     "slice_columns",
     "slice_gone",
     "slice_rows",
+    "stored_schema",
 ]
 
 _DECIDE: Final = (MetaField.RECORD_KEY.value, IS_DELETED)
@@ -149,7 +150,7 @@ def slice_rows(
     """
     schema, wanted = decode_schema(table.schema), set(meta)
     chosen = [field for field in _META if field.name in wanted]
-    stored = [f for f in _stored(table) if f.name in wanted or f.name not in META_COLUMNS]
+    stored = [f for f in stored_schema(table) if f.name in wanted or f.name not in META_COLUMNS]
     rows = _stored_rows(table, found, pa.schema(stored), encoded=encoded)
     return _with_folders(table, rows, [*chosen, *schema], values)
 
@@ -178,7 +179,7 @@ def slice_gone(table: SliceTable, found: SliceFiles) -> np.ndarray:
     Raises:
         SourceDriftError, CorruptFileError, UnsupportedTableError: see `slice_rows`.
     """
-    narrow = [field for field in _stored(table) if field.name in {*_DECIDE, table.ordering}]
+    narrow = [field for field in stored_schema(table) if field.name in {*_DECIDE, table.ordering}]
     gone, _ = _replaced(table, found, pa.schema(narrow))
     return gone
 
@@ -194,7 +195,7 @@ def slice_changes(
     Raises:
         SourceDriftError, CorruptFileError, UnsupportedTableError: see `slice_rows`.
     """
-    stored = _stored(table)
+    stored = stored_schema(table)
     above = found if table.ordering in stored.names else replace(found, base=None)
     _, rows = _replaced(table, above, stored)
     return _with_folders(table, rows, [*_META, *decode_schema(table.schema)], values)
@@ -228,12 +229,12 @@ def slice_columns(table: SliceTable, found: SliceFiles, names: Iterable[str]) ->
     wanted = list(names)
     needed = {*wanted, MetaField.RECORD_KEY.value, table.ordering} if found.logs else {*wanted}
     rows = _stored_rows(
-        table, found, pa.schema([field for field in _stored(table) if field.name in needed])
+        table, found, pa.schema([field for field in stored_schema(table) if field.name in needed])
     )
     return rows.select(wanted)
 
 
-def _stored(table: SliceTable) -> pa.Schema:
+def stored_schema(table: SliceTable) -> pa.Schema:
     """Return the columns that files hold: meta columns, and those no folder stands for."""
     schema = decode_schema(table.schema)
     return pa.schema([*_META, *(f for f in schema if f.name not in table.in_folders)])

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, BinaryIO, Self
 
 from framework.errors import CorruptFileError, Where
@@ -30,6 +32,7 @@ from framework.hudi.bootstrap.index_values import (
     fileids_key,
     partition_key,
     partition_of_key,
+    split_fileids_key,
 )
 from framework.hudi.codecs.avro import read_container
 from framework.hudi.codecs.hfile import HFilePart, HFileWriter
@@ -197,6 +200,20 @@ class BootstrapIndex:
         value = self._fileids.get(fileids_key(partition_path, file_id))
         place = replace(self._fileids_place, partition=partition_path)
         return None if value is None else decode_file(file_id, value, place)
+
+    def by_file_id(self) -> Iterator[tuple[str, dict[str, FileMapping]]]:
+        """Yield each partition with its files by id, from the fileids file; reads all of it.
+
+        Raises:
+            CorruptFileError: `bootstrap-index/corrupt`; or as of `HFileReader.scan`.
+        """
+        entries = (
+            (*split_fileids_key(key, self._fileids_place), value)
+            for key, value in self._fileids.scan()
+        )
+        for partition_path, found in groupby(entries, key=itemgetter(0)):
+            place = replace(self._fileids_place, partition=partition_path)
+            yield partition_path, {each: decode_file(each, v, place) for _, each, v in found}
 
     def close(self) -> None:
         """Close both files."""

@@ -31,6 +31,7 @@ __all__ = [
     "fileids_key",
     "partition_key",
     "partition_of_key",
+    "split_fileids_key",
 ]
 
 INDEX_INFO_KEY: Final = b"INDEX_INFO"
@@ -163,6 +164,21 @@ def partition_of_key(key: bytes, place: Where) -> str:
         raise _corrupt(f"the key {key!r} is not a partition's", place)
     try:
         return key[len(_PARTITION_PREFIX) :].decode()
+    except UnicodeDecodeError as error:
+        raise _corrupt(f"the key {key!r} is not UTF-8", place) from error
+
+
+def split_fileids_key(key: bytes, place: Where) -> tuple[str, str]:
+    """Return the partition path and the file id of a key of the fileids file.
+
+    Raises:
+        CorruptFileError: `bootstrap-index/corrupt` for another kind of key.
+    """
+    head, mark, file_id = key.partition(_FILE_ID_MARK)
+    if not mark:
+        raise _corrupt(f"the key {key!r} is not a file's", place)
+    try:
+        return partition_of_key(head, place), file_id.decode()
     except UnicodeDecodeError as error:
         raise _corrupt(f"the key {key!r} is not UTF-8", place) from error
 

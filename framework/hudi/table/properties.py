@@ -30,6 +30,7 @@ __all__ = [
     "checksum_of",
     "new_table_properties",
     "read_properties",
+    "read_properties_file",
     "table_names",
 ]
 
@@ -246,7 +247,7 @@ def read_properties(storage: Storage) -> TableProperties | None:
     broken: errors.FrameworkError | None = None
     for path in (PROPERTIES, PROPERTIES_BACKUP):
         try:
-            found = _read_one(storage, path)
+            found = read_properties_file(storage, path)
         except errors.CorruptFileError as error:
             broken = broken or error
             continue
@@ -257,8 +258,13 @@ def read_properties(storage: Storage) -> TableProperties | None:
     return None
 
 
-def _read_one(storage: Storage, path: str) -> TableProperties | None:
-    """Return the properties in one file, None if it is missing; raise for a wrong checksum."""
+def read_properties_file(storage: Storage, path: str) -> TableProperties | None:
+    """Return the properties in one file, None if it is missing.
+
+    Raises:
+        CorruptFileError: as of `TableProperties.parse`, and `properties/checksum`.
+        UnsupportedTableError: `properties/table-type`.
+    """
     entry = storage.stat(path)
     if entry is None:
         return None

@@ -162,6 +162,15 @@ class RecordedFiles:
         groups = self._groups(partition_path)
         return list(self._differences(partition_path, slices, groups))
 
+    def stats(self, partition_path: str) -> Iterator[tuple[str, FileStat]]:
+        """Yield every file that completed commits recorded in a partition, oldest commit first.
+
+        With the commit; files of older slices and of replaced groups included.
+        """
+        for instant in self._writers.get(partition_path, ()):
+            for stat in self._bodies[instant].stats(partition_path):
+                yield instant, stat
+
     def lost_partitions(self, found: Collection[str]) -> list[Damage]:
         """Return the recorded partitions with records that a listing did not find."""
         return [

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from framework.engine.reading.slice_rows import drifted
+from framework.engine.reading.verified_files import verify_base_file, verify_source
 from framework.engine.tasks import Tasks, decode, encode
 from framework.errors import CorruptFileError, Where
-from framework.hudi.bootstrap.fingerprint import Fingerprint
-from framework.hudi.bootstrap.source_file import open_source
-from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter, naming_bad_chunks
+from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.port import Entry
 from framework.hudi.table.layout import parent_of
@@ -33,8 +31,6 @@ __all__ = [
 
 _NS_PER_MS: Final = 1_000_000
 _SOURCES_PER_TASK: Final = 256
-_FINGERPRINT: Final = b"lakestrap.source"
-
 _FILES_PER_TASK: Final = 256
 
 
@@ -86,7 +82,7 @@ def check_deeply(descriptor: str) -> str:
     """
     check = decode(DeepCheck, descriptor)
     for source, skeleton in zip(check.sources, check.skeletons, strict=True):
-        _check_source(source, skeleton, every_page=check.every_page)
+        verify_source(source, skeleton, every_page=check.every_page)
     return ""
 
 
@@ -114,35 +110,6 @@ def _difference(entry: Entry | None, size: int, mtime_ms: int) -> str:
     if mtime_ms and entry.mtime_ns // _NS_PER_MS != mtime_ms:
         return "its modification time has changed"
     return ""
-
-
-def _check_source(source: str, skeleton: str, *, every_page: bool) -> None:
-    """Compare one source file with its skeleton's footer."""
-    metadata = pq.read_metadata(skeleton)
-    stored = (metadata.metadata or {}).get(_FINGERPRINT)
-    if stored is not None:
-        fingerprint = Fingerprint.from_json(stored)
-        with open_source(LocalStorage(source.removesuffix(fingerprint.path)), fingerprint):
-            pass
-    rows = sum(_rows(source, every_page=every_page))
-    if rows != metadata.num_rows:
-        raise drifted(source, f"it has {rows} rows, its skeleton {metadata.num_rows}")
-
-
-def _rows(source: str, *, every_page: bool) -> Iterator[int]:
-    """Yield counts of rows, from the footer or from reading all columns."""
-    try:
-        if not every_page:
-            yield pq.read_metadata(source).num_rows
-            return
-        with (
-            pq.ParquetFile(source, page_checksum_verification=True) as file,
-            naming_bad_chunks(file, range(file.num_row_groups), file.schema_arrow.names),
-        ):
-            for batch in file.iter_batches():
-                yield batch.num_rows
-    except UNREADABLE as error:
-        raise drifted(source, f"it cannot be read: {error}") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,7 +155,8 @@ def check_seals(descriptor: str) -> str:
     check = decode(SealCheck, descriptor)
     for path in check.files:
         try:
-            _check_one(path, every_page=check.every_page)
+            with pa.OSFile(path) as source:
+                verify_base_file(source, every_page=check.every_page)
         except UNREADABLE as error:
             raise CorruptFileError(
                 "file/not-readable",
@@ -197,15 +165,3 @@ def check_seals(descriptor: str) -> str:
                 remedy="Restore the file from a copy.",
             ) from error
     return ""
-
-
-def _check_one(path: str, *, every_page: bool) -> None:
-    """Compare a footer with its seal; with every page, also the column chunks."""
-    with pa.OSFile(path) as source:
-        footer = SealedFooter.read(source)
-        if not every_page:
-            return
-        parquet = footer.opened(source)
-        if footer.checksums is None:
-            for _ in parquet.iter_batches():
-                pass

@@ -1,0 +1,1 @@
+"""Checks of a whole table, and repairs of what is safe to repair."""
