@@ -75,6 +75,18 @@ def _status() -> Callable[..., int]:
     return command
 
 
+def _fsck() -> Callable[..., int]:
+    from framework.cli.fsck import command
+
+    return command
+
+
+def _drop() -> Callable[..., int]:
+    from framework.cli.drop import command
+
+    return command
+
+
 def _history() -> Callable[..., int]:
     from framework.cli.history import command
 
@@ -188,6 +200,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "test": Command(load=_test, summary="Run the tests of specs, over the rows in `tests`."),
     "resume": Command(load=_resume, summary="Resume an interrupted run."),
     "status": Command(load=_status, summary="Show a table's state and risks to its rows."),
+    "fsck": Command(load=_fsck, summary="Check a whole table; repair what is safe to repair."),
     "history": Command(load=_history, summary="List a table's instants with their audits."),
     "quarantine ls": Command(
         load=_quarantine_ls, summary="List what runs quarantined, run by run."
@@ -206,6 +219,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     ),
     "savepoint ls": Command(load=_savepoint_ls, summary="List the savepoints of a table."),
     "savepoint drop": Command(load=_savepoint_drop, summary="Release a savepoint."),
+    "drop": Command(load=_drop, summary="Remove a table for good; never its source."),
     "preview": Command(load=_preview, summary="Show the first rows that a spec would load."),
     "sql": Command(load=_sql, summary="Show the rows of a query over a table."),
     "serve": Command(load=_serve, summary="Serve views of tables over HTTP, with a status page."),

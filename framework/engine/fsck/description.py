@@ -19,7 +19,14 @@ from framework.hudi.table.layout import METADATA_TABLE, PROPERTIES, PROPERTIES_B
 from framework.hudi.table.properties import TableProperties, read_properties_file
 from framework.plan.observation import SourceDrift, TableState
 
-__all__ = ["check_dangers", "check_index", "check_properties", "check_state", "check_version"]
+__all__ = [
+    "check_dangers",
+    "check_index",
+    "check_properties",
+    "check_state",
+    "check_version",
+    "state_segments",
+]
 
 _WARNINGS: Final = frozenset({"source/grown"})
 
@@ -54,7 +61,7 @@ def check_state(storage: Storage, table: OpenedTable, *, deep: bool) -> Iterator
     except FrameworkError as error:
         yield of_error(Check.STATE, error, storage.location)
         return
-    for segment in () if memory is None else _segments(memory):
+    for segment in () if memory is None else state_segments(memory):
         try:
             entry = storage.stat(segment.path)
             if deep or entry is None or entry.size != segment.size:
@@ -162,7 +169,7 @@ def _drift(table: OpenedTable) -> SourceDrift | None:
     return source_drift(table.storage, table.timeline, facts, levels)
 
 
-def _segments(memory: TableMemory) -> Iterator[StateRef]:
+def state_segments(memory: TableMemory) -> Iterator[StateRef]:
     """Yield the files that a state file refers to."""
     for each in (*memory.loaded.values(), memory.run_ids):
         yield from each.segments

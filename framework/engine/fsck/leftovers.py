@@ -11,11 +11,12 @@ from framework.hudi.commit.intent import WRITE_ID_KEY
 from framework.hudi.commit.lease import current_lease
 from framework.hudi.commit.staging import dead_folders, staging_ids
 from framework.hudi.commit.state_files import STATE
+from framework.hudi.storage.port import Storage
 from framework.hudi.table import layout
 from framework.hudi.timeline.clock import Clock
 from framework.hudi.timeline.commit_metadata import read_commit_head
 
-__all__ = ["check_leftovers", "orphan_states"]
+__all__ = ["check_leftovers", "hoodie_sidecars", "orphan_states"]
 
 _STATE_PARTS = 3
 
@@ -26,8 +27,7 @@ def check_leftovers(table: OpenedTable, clock: Clock) -> Iterator[TableFinding]:
     Costs a listing of each folder that may hold something, and the head of each pending instant.
     """
     storage = table.storage
-    for path in (layout.HOODIE, layout.AUX):
-        yield from sidecars(tuple(storage.list(path)), "")
+    yield from hoodie_sidecars(storage)
     yield from _pending(table)
     yield from orphan_states(table)
     if table.is_live:
@@ -35,6 +35,11 @@ def check_leftovers(table: OpenedTable, clock: Clock) -> Iterator[TableFinding]:
     yield from _dead_lease(table, clock)
     yield from _staging(table)
     yield from _markers(table)
+
+
+def hoodie_sidecars(storage: Storage) -> Iterator[TableFinding]:
+    """Yield Java's checksums without a file in `.hoodie`."""
+    yield from sidecars(tuple(storage.list(layout.HOODIE)), "")
 
 
 def _pending(table: OpenedTable) -> Iterator[TableFinding]:

@@ -116,9 +116,7 @@ def _list_partition(
     return slices
 
 
-def _files(
-    table: OpenedTable, folder: Folder, groups: Sequence[FileGroup]
-) -> Iterator[ListedFile]:
+def _files(table: OpenedTable, folder: Folder, groups: Sequence[FileGroup]) -> Iterator[ListedFile]:
     """Yield the base and log files that count, with what commits recorded of them."""
     rows: dict[str, int] = {}
     extents: defaultdict[str, list[Extent]] = defaultdict(list)

@@ -40,7 +40,7 @@ from framework.hudi.timeline.timeline import load_timeline
 from framework.hudi.view.recorded import RecordedFiles
 from framework.vocabulary import KeyScope
 
-__all__ = ["TableReport", "check_table", "opened"]
+__all__ = ["TableReport", "check_table", "opened", "table_properties"]
 
 _LOOKS: Final = 3
 _ORDER: Final = {check: place for place, check in enumerate(Check)}
@@ -84,12 +84,13 @@ def check_table(
         StorageError: a folder or file cannot be read.
     """
     storage = open_storage(location)
-    for look in range(_LOOKS):
+    clock = clock or SystemClock()
+    for _ in range(_LOOKS - 1):
         before = load_timeline(storage).instants
-        report = _checked(storage, tasks, clock or SystemClock(), deep=deep)
-        if not report.findings or look == _LOOKS - 1 or load_timeline(storage).instants == before:
-            break
-    return report
+        report = _checked(storage, tasks, clock, deep=deep)
+        if not report.findings or load_timeline(storage).instants == before:
+            return report
+    return _checked(storage, tasks, clock, deep=deep)
 
 
 def opened(storage: Storage, clock: Clock, properties: TableProperties) -> OpenedTable:
@@ -115,7 +116,7 @@ def _checked(storage: Storage, tasks: Tasks, clock: Clock, *, deep: bool) -> Tab
     findings = list(check_properties(storage))
     listed, rows, keys, instants = Listed(), 0, 0, 0
     try:
-        properties = _properties(storage)
+        properties = table_properties(storage)
         if properties.version != TABLE_VERSION:
             findings += check_version(storage, properties)
         else:
@@ -141,7 +142,7 @@ def _checked(storage: Storage, tasks: Tasks, clock: Clock, *, deep: bool) -> Tab
     )
 
 
-def _properties(storage: Storage) -> TableProperties:
+def table_properties(storage: Storage) -> TableProperties:
     """Return the table's properties.
 
     Raises:

@@ -186,8 +186,8 @@ def same_task(descriptor: str) -> str:
         hashes = key_hashes(keys) ^ _mix(task, work)
         same = keys.filter(pa.array(is_among(hashes, wanted)))
         scope = work.partition_path if task.by_partition else ""
-        for each in pc.value_counts(same).to_pylist():
-            found.append((scope, each["values"], each["counts"], work.number))
+        counts = pc.value_counts(same).to_pylist()
+        found += ((scope, each["values"], each["counts"], work.number) for each in counts)
     return encode(SameKeys(found=found))
 
 

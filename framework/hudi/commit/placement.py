@@ -28,6 +28,7 @@ from framework.hudi.table.layout import (
 __all__ = [
     "Placement",
     "is_own_log",
+    "log_instants",
     "made_partition",
     "own_logs",
     "place",
@@ -178,7 +179,7 @@ def is_own_log(storage: Storage, path: str, instant: str) -> bool:
             timeline has moved past the instant.
     """
     entry = storage.stat(path)
-    found = _instants(storage, path) if entry is not None and not entry.is_folder else set()
+    found = log_instants(storage, path) if entry is not None and not entry.is_folder else set()
     if instant not in found:
         return False
     if found == {instant}:
@@ -191,7 +192,7 @@ def is_own_log(storage: Storage, path: str, instant: str) -> bool:
     )
 
 
-def _instants(storage: Storage, path: str) -> set[str | None]:
+def log_instants(storage: Storage, path: str) -> set[str | None]:
     """Return the instants of a log file's blocks; None for a block without one."""
     found: set[str | None] = set()
     with storage.open_input(path) as source:

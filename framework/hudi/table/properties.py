@@ -156,6 +156,11 @@ class TableProperties:
             raw=MappingProxyType(dict(raw)),
         )
 
+    def without_metadata_table(self) -> Self:
+        """Return the properties of a table that has no metadata table."""
+        kept = {k: v for k, v in self.raw.items() if k not in (_METADATA, _METADATA_PENDING)}
+        return self.of(kept, PROPERTIES)
+
     def render(self) -> str:
         """Return the file's text: all entries of `raw`, with a correct checksum."""
         entries = {**self.raw, _CHECKSUM: str(checksum_of(self.database, self.name))}

@@ -1,0 +1,240 @@
+"""Repairs of what a check found, under the table's lease; each may be killed and run again.
+
+Only what no reader sees and no instant names is deleted. Rows that readers count are never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from framework.engine.fsck.description import state_segments
+from framework.engine.fsck.findings import Repair, TableFinding
+from framework.engine.fsck.leftovers import hoodie_sidecars, orphan_states
+from framework.engine.fsck.listing import Listed, check_listing
+from framework.engine.fsck.metadata_table import delete_metadata_table
+from framework.engine.fsck.noted import NotedStorage, files_below
+from framework.engine.fsck.table_check import opened, table_properties
+from framework.engine.reading.table_memory import read_memory
+from framework.engine.services.service_run import ServiceRun, service_run
+from framework.errors import CommitConflictError, Where
+from framework.hudi.commit.lease import require
+from framework.hudi.commit.markers import parse_marker, read_markers
+from framework.hudi.commit.placement import log_instants
+from framework.hudi.commit.state_files import STATE, find_state
+from framework.hudi.filegroup.names import LogFileName
+from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Entry, Storage
+from framework.hudi.table import layout
+from framework.hudi.timeline.clock import Clock, SystemClock
+from framework.hudi.timeline.timeline import Timeline, load_timeline
+
+__all__ = ["Outcome", "repair_table"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a repair did with one file.
+
+    Attributes:
+        repair: the repair.
+        file: path relative to the table.
+        done: `deleted`, `rewritten` or `kept`.
+        reason: why it was kept; "" otherwise.
+    """
+
+    repair: Repair
+    file: str
+    done: str
+    reason: str = ""
+
+
+def repair_table(
+    location: str,
+    repairs: Collection[Repair],
+    clock: Clock | None = None,
+    storage: Storage | None = None,
+) -> tuple[Outcome, ...]:
+    """Do some repairs on a table and return what each did, file by file.
+
+    Dead runs are always finished or rolled back first, since that is what taking the lease means.
+
+    Args:
+        location: the table's.
+        repairs: which.
+        clock: the time; None means the system's.
+        storage: the table's; None opens it.
+
+    Raises:
+        PlanError: `table/missing`.
+        LeaseHeldError: a run is at work on the table; nothing was changed.
+        CommitConflictError: `table/foreign-pending`; another writer is at work, or has died.
+        UnsupportedTableError: `fsck/metadata-table-in-use`.
+        CorruptFileError: a commit or the archive is damaged, so that claims are unknown.
+    """
+    noted = NotedStorage(storage or open_storage(location))
+    clock = clock or SystemClock()
+    table_properties(noted)
+    before = _runs(noted)
+    outcomes: list[Outcome] = []
+    with service_run(noted, clock) as run:
+        _check_alone(noted)
+        recovered = list(_deleted(Repair.STAGING, noted, 0))
+        if Repair.ORPHANS in repairs:
+            outcomes += _orphans(run, noted, clock)
+        if Repair.MARKERS in repairs:
+            outcomes += _markers(run, noted)
+        if Repair.METADATA_TABLE in repairs:
+            outcomes += _metadata_table(run, noted)
+    return (*recovered, *_ended(noted, before), *outcomes)
+
+
+def _outcome(repair: Repair, file: str, reason: str = "", *, done: str = "") -> Outcome:
+    return Outcome(
+        repair=repair, file=file, done=done or ("kept" if reason else "deleted"), reason=reason
+    )
+
+
+def _deleted(repair: Repair, noted: NotedStorage, start: int) -> Iterator[Outcome]:
+    """Yield what was deleted since `start`, without the folders of runs."""
+    for file in noted.deleted[start:]:
+        if layout.LAKESTRAP not in file or file.startswith(f"{STATE}/"):
+            yield _outcome(repair, file)
+
+
+def _runs(storage: Storage) -> tuple[str, ...]:
+    """Return the folders of runs, and the lease files."""
+    folders = (
+        e.path for e in storage.list(layout.LAKESTRAP) if e.path not in (layout.LEASE, STATE)
+    )
+    return (*folders, *(each.path for each in storage.list(layout.LEASE)))
+
+
+def _ended(storage: Storage, before: tuple[str, ...]) -> Iterator[Outcome]:
+    """Yield the folders and leases of dead runs that are gone now."""
+    for path in before:
+        if storage.stat(path) is None:
+            is_lease = path.startswith(f"{layout.LEASE}/")
+            yield _outcome(Repair.LEASES if is_lease else Repair.STAGING, path)
+
+
+def _check_alone(storage: Storage) -> None:
+    """Raise if another writer has a pending instant; ours are recovered already.
+
+    Raises:
+        CommitConflictError: `table/foreign-pending`.
+    """
+    pending = load_timeline(storage).pending
+    if pending:
+        raise CommitConflictError(
+            "table/foreign-pending",
+            f"{pending[0].action} {pending[0].requested_time} of another writer is pending, so "
+            "leftovers cannot be told from its files",
+            where=Where(table=storage.location, instant=pending[0].requested_time),
+            remedy="Wait for that writer, or let Apache Hudi roll back its failed write.",
+        )
+
+
+def _orphans(run: ServiceRun, noted: NotedStorage, clock: Clock) -> Iterator[Outcome]:
+    """Delete what no instant names; the timeline is listed again after the files."""
+    table = opened(noted, clock, table_properties(noted))
+    found = [*check_listing(table, None, Listed()), *hoodie_sidecars(noted), *orphan_states(table)]
+    later, archived, used = load_timeline(noted), table.archive.times, _used_states(noted)
+    for each in found:
+        if each.repair is not Repair.ORPHANS:
+            continue
+        reason = _claimed(later, archived, each) or _in_use(noted, later, archived, used, each)
+        if reason:
+            yield _outcome(Repair.ORPHANS, each.file, reason)
+            continue
+        require(noted, run.lease)
+        start = len(noted.deleted)
+        noted.delete(each.file, layout.crc_sidecar(each.file))
+        yield from _deleted(Repair.ORPHANS, noted, start)
+
+
+def _claimed(later: Timeline, archived: frozenset[str], found: TableFinding) -> str:
+    """Return which claim the instant of a file has now, "" if none."""
+    instant = found.instant
+    if instant and (_exists(later, archived, instant) or later.is_completed(instant)):
+        return f"instant {instant} exists now"
+    return ""
+
+
+def _exists(later: Timeline, archived: frozenset[str], instant: str) -> bool:
+    return bool(later.find(instant)) or instant in archived
+
+
+def _in_use(
+    storage: Storage,
+    later: Timeline,
+    archived: frozenset[str],
+    used: frozenset[str],
+    found: TableFinding,
+) -> str:
+    """Return why a file of an unknown instant is needed all the same, "" if it is not."""
+    name = layout.name_of(found.file)
+    if found.file in used:
+        return "the table's state refers to it"
+    if found.condition == "fsck/orphan-sidecar":
+        file = layout.join(layout.parent_of(found.file), name.removeprefix(".")[: -len(".crc")])
+        return "its file is there now" if storage.stat(file) else ""
+    if LogFileName.parse(name) is None or storage.stat(found.file) is None:
+        return ""
+    for instant in log_instants(storage, found.file):
+        if instant is None or _exists(later, archived, instant) or later.is_completed(instant):
+            return f"it has a block of {instant or 'an unknown instant'}"
+    return ""
+
+
+def _used_states(storage: Storage) -> frozenset[str]:
+    """Return the state file that counts, with its segments."""
+    timeline, properties = load_timeline(storage), table_properties(storage)
+    ref = find_state(storage, timeline, properties.raw)
+    memory = read_memory(storage, timeline)
+    segments = () if memory is None else state_segments(memory)
+    return frozenset(each.path for each in (*((ref,) if ref else ()), *segments))
+
+
+def _markers(run: ServiceRun, noted: NotedStorage) -> Iterator[Outcome]:
+    """Delete markers that lead to no file of an unknown instant any more."""
+    timeline = load_timeline(noted)
+    for folder in list(noted.list(layout.TEMP)):
+        found = timeline.find(folder.name)
+        if any(not each.is_completed for each in found):
+            continue
+        needed = "" if found else _leads_to(noted, folder)
+        if needed:
+            yield _outcome(Repair.MARKERS, folder.path, needed)
+            continue
+        require(noted, run.lease)
+        start = len(noted.deleted)
+        noted.delete(folder.path)
+        yield from _deleted(Repair.MARKERS, noted, start)
+    noted.delete(layout.TEMP, only_empty=True)
+
+
+def _leads_to(storage: Storage, folder: Entry) -> str:
+    """Return why markers are needed: a file of their instant is still there; "" if none is."""
+    direct = (
+        parse_marker(path.removeprefix(f"{folder.path}/"))
+        for path in files_below(storage, folder.path)
+    )
+    paths = {*read_markers(storage, folder.name), *(each[0] for each in direct if each)}
+    for path in sorted(paths):
+        if storage.stat(path) is None:
+            continue
+        is_log = LogFileName.parse(layout.name_of(path)) is not None
+        if not is_log or folder.name in log_instants(storage, path):
+            return f"they lead to {path}, which --repair orphans may delete"
+    return ""
+
+
+def _metadata_table(run: ServiceRun, noted: NotedStorage) -> Iterator[Outcome]:
+    """Delete a metadata table that does not know every completed instant."""
+    start = len(noted.deleted)
+    for file in delete_metadata_table(run):
+        yield _outcome(Repair.METADATA_TABLE, file, done="rewritten")
+    for each in _deleted(Repair.METADATA_TABLE, noted, start):
+        if each.file.startswith(f"{layout.METADATA_TABLE}/"):
+            yield each
