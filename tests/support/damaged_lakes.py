@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from framework.vocabulary import TableType, WriteOperation
@@ -11,7 +14,7 @@ from tests.support.scenes import a_document, a_scene, adopt
 from tests.support.sources import ids
 from tests.support.writing import Lake, load
 
-__all__ = ["adopted_lake", "files_of", "hudi_lake", "written_lake"]
+__all__ = ["adopted_lake", "changed_bytes", "files_of", "hudi_lake", "written_lake"]
 
 
 def written_lake(kind: TableType, folder: Path) -> Path:
@@ -72,3 +75,16 @@ def _kind(path: Path, location: Path) -> str | None:
     if parts[0] == ".hoodie" and len(parts) == 2 and path.suffix:
         return f"instant {path.suffix}"
     return "state" if ".lakestrap" in parts else None
+
+
+@contextmanager
+def changed_bytes(path: Path, change: Callable[[bytes], bytes]) -> Iterator[None]:
+    """Change the bytes of a file under its old time, and put back what was there."""
+    before, times = path.read_bytes(), path.stat()
+    path.write_bytes(change(before))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    try:
+        yield
+    finally:
+        path.write_bytes(before)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))

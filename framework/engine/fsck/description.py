@@ -32,22 +32,34 @@ _WARNINGS: Final = frozenset({"source/grown"})
 
 
 def check_properties(storage: Storage) -> Iterator[TableFinding]:
-    """Yield what is wrong with the properties file or its backup, one of which is readable."""
+    """Yield what is wrong with the properties file and its backup, one of which is readable."""
+    found: list[TableProperties | None] = []
     for path in (PROPERTIES, PROPERTIES_BACKUP):
         try:
-            read_properties_file(storage, path)
+            found.append(read_properties_file(storage, path))
         except FrameworkError as error:
             yield of_error(Check.PROPERTIES, error, storage.location, Severity.WARNING)
-    there = [storage.stat(path) is not None for path in (PROPERTIES, PROPERTIES_BACKUP)]
-    if there == [False, True]:
+            return
+    main, backup = found
+    if main is None and backup is not None:
         yield TableFinding(
             check=Check.PROPERTIES,
             severity=Severity.WARNING,
             condition="fsck/only-backup",
             message="hoodie.properties is missing; readers use its backup",
-            remedy="Copy hoodie.properties.backup to hoodie.properties; Apache Hudi's next write "
-            "does so too.",
+            remedy="Copy hoodie.properties.backup to hoodie.properties.",
             file=PROPERTIES,
+        )
+    if main is not None and backup is not None and main.raw != backup.raw:
+        is_ours = bool(backup.metadata_partitions and not main.metadata_partitions)
+        yield TableFinding(
+            check=Check.PROPERTIES,
+            severity=Severity.WARNING,
+            condition="fsck/stale-backup",
+            message="a writer that died left a backup of hoodie.properties with other entries",
+            remedy="Compare the two files, and delete the backup.",
+            file=PROPERTIES_BACKUP,
+            repair=Repair.METADATA_TABLE if is_ours else None,
         )
 
 

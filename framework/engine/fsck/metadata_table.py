@@ -13,7 +13,15 @@ from framework.hudi.commit.lease import require
 from framework.hudi.commit.properties_update import replace_properties
 from framework.hudi.commit.staging import Staging
 from framework.hudi.storage.port import Storage
-from framework.hudi.table.layout import HOODIE, METADATA_TABLE, PROPERTIES, join
+from framework.hudi.table.layout import (
+    HOODIE,
+    METADATA_TABLE,
+    PROPERTIES,
+    PROPERTIES_BACKUP,
+    crc_sidecar,
+    join,
+)
+from framework.hudi.table.properties import read_properties_file
 from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import load_timeline, timeline_of
 
@@ -33,6 +41,8 @@ def delete_metadata_table(run: ServiceRun) -> tuple[str, ...]:
     storage = run.storage
     properties = table_properties(storage)
     named = properties.metadata_partitions
+    if not named:
+        _delete_stale_backup(storage)
     if storage.stat(METADATA_TABLE) is None and not named:
         return ()
     if named and not unknown_instants(storage):
@@ -50,6 +60,13 @@ def delete_metadata_table(run: ServiceRun) -> tuple[str, ...]:
     require(storage, run.lease)
     storage.delete(METADATA_TABLE)
     return (PROPERTIES,) if named else ()
+
+
+def _delete_stale_backup(storage: Storage) -> None:
+    """Delete the backup that an interrupted removal left, with the entries that it removed."""
+    backup = read_properties_file(storage, PROPERTIES_BACKUP)
+    if backup and backup.metadata_partitions and storage.stat(PROPERTIES) is not None:
+        storage.delete(PROPERTIES_BACKUP, crc_sidecar(PROPERTIES_BACKUP))
 
 
 def unknown_instants(storage: Storage) -> tuple[str, ...]:

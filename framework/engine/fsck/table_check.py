@@ -209,7 +209,8 @@ def _deep(
     for read in check_contents(tasks, slices, [e for e in listed.files if e.path not in bad]):
         rows += read.rows
         findings += read.findings
-    sound = _sound(listed.slices, {each.file for each in findings})
+    unread = {each.file for each in findings if each.condition != "fsck/rows-differ"}
+    sound = _sound(listed.slices, unread)
     with tempfile.TemporaryDirectory() as scratch:
         try:
             proven = prove_keys(tasks, slices, sound, _scope(table), scratch)
@@ -220,12 +221,12 @@ def _deep(
     return rows, proven.keys
 
 
-def _sound(slices: list[FileSlice], bad: set[str]) -> list[FileSlice]:
-    """Return the slices that have no damaged file."""
+def _sound(slices: list[FileSlice], unread: set[str]) -> list[FileSlice]:
+    """Return the slices all of whose files could be read."""
     return [
         each
         for each in slices
-        if not bad & {each.base.path if each.base else "", *(log.path for log in each.logs)}
+        if not unread & {each.base.path if each.base else "", *(log.path for log in each.logs)}
     ]
 
 
