@@ -24,6 +24,8 @@ from framework.plan.services.undo import SeenInstant, UndoPlan
 from framework.plan.words import count_text, number_text
 
 __all__ = [
+    "Yes",
+    "agreed",
     "restore_command",
     "rollback_command",
     "savepoint_create_command",
@@ -123,7 +125,7 @@ def _undo(
     plan = make()
     if form is JsonFormat.TEXT:
         _write_plan(plan)
-    if not dry_run and not yes and not _agreed(action):
+    if not dry_run and not yes and not agreed(action, "Roll these instants back for good?"):
         write(out(), "nothing changed")
         return 0
     done = None if dry_run else run_undo(plan, action)
@@ -134,7 +136,7 @@ def _undo(
     return 0
 
 
-def _agreed(action: Action) -> bool:
+def agreed(action: str, question: str) -> bool:
     """Ask on the terminal.
 
     Raises:
@@ -143,7 +145,7 @@ def _agreed(action: Action) -> bool:
     if not sys.stdin.isatty():
         message = f"a {action} changes the table, and there is no terminal to ask on"
         raise usage_error("not-confirmed", message, "give --yes")
-    sys.stderr.write("Roll these instants back for good? [y/N] ")
+    sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in _YES
 

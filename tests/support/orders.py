@@ -80,7 +80,7 @@ class Shop:
 
     def copied(self, location: Path) -> Shop:
         """Return the same shop over a copy of its table."""
-        shutil.copytree(self.location, location)
+        shutil.copytree(self.location, location, symlinks=True)
         other = Shop(self.folder, self.document["table"]["type"])
         other.location = location
         return other

@@ -9,11 +9,11 @@ from typing import Final
 
 from framework.engine.fsck.findings import Check, Repair, Severity, TableFinding, of_damage
 from framework.engine.fsck.opened import Claim, OpenedTable
-from framework.engine.inspect.own_files import Folder, folders
 from framework.hudi.filegroup.group import FileGroup
 from framework.hudi.filegroup.names import BaseFileName, LogFileName, instant_of
 from framework.hudi.filegroup.slices import Extent, FileSlice
 from framework.hudi.storage.port import Entry
+from framework.hudi.table.folders import Folder, folders
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, crc_sidecar, name_of
 from framework.hudi.view.listing_view import ListingView, SourceMappings
 from framework.hudi.view.port import Query, Selection

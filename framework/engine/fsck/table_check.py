@@ -21,13 +21,14 @@ from framework.engine.fsck.leftovers import check_leftovers
 from framework.engine.fsck.listing import Listed, check_listing
 from framework.engine.fsck.opened import OpenedTable
 from framework.engine.fsck.unique_keys import prove_keys
-from framework.engine.inspect.own_files import folders_apart, sources_of
+from framework.engine.inspect.sources import folders_apart, sources_of
 from framework.engine.reading.slice_rows import SliceTable
 from framework.engine.reading.table import open_table
 from framework.engine.reading.table_memory import read_memory
 from framework.engine.tasks import Tasks
 from framework.errors import FrameworkError, PlanError, Where
 from framework.hudi.bootstrap.index import BootstrapIndex
+from framework.hudi.commit.drop import is_half_dropped
 from framework.hudi.commit.lease import current_lease
 from framework.hudi.filegroup.merge import MergeRule
 from framework.hudi.filegroup.slices import FileSlice
@@ -80,7 +81,7 @@ def check_table(
         clock: the time; None means the system's.
 
     Raises:
-        PlanError: `table/missing`.
+        PlanError: `table/missing`, `drop/unfinished`.
         StorageError: a folder or file cannot be read.
     """
     storage = open_storage(location)
@@ -146,9 +147,16 @@ def table_properties(storage: Storage) -> TableProperties:
     """Return the table's properties.
 
     Raises:
-        PlanError: `table/missing`.
+        PlanError: `table/missing`, `drop/unfinished`.
         CorruptFileError: neither file is readable.
     """
+    if is_half_dropped(storage):
+        raise PlanError(
+            "drop/unfinished",
+            "the table is dropped, but not all of its files are deleted",
+            where=Where(table=storage.location),
+            remedy="Run `run-pipeline drop` again; it deletes the rest.",
+        )
     found = read_properties(storage)
     if found is None:
         raise PlanError(

@@ -16,6 +16,7 @@ from framework.engine.run.context import lean_arrow
 from framework.engine.tasks import Tasks
 from framework.errors import CorruptFileError
 from framework.hudi.bootstrap.index import BootstrapIndex
+from framework.hudi.commit.drop import is_half_dropped
 from framework.hudi.commit.lease import current_lease
 from framework.hudi.commit.pending import Pending, PendingKind, find_pending
 from framework.hudi.commit.segments import Journal
@@ -109,6 +110,8 @@ def _observed(
 ) -> tuple[observation.TableState, TableMemory | None]:
     """Return the state of the target, and what Lakestrap remembers of it."""
     storage = open_storage(canonical(location))
+    if is_half_dropped(storage):  # what is left of it is removed before anything else
+        return observation.TableState(location=storage.location, obstacle=obstacle(location)), None
     # before the timeline: a new table gets its properties after its commit
     properties = read_properties(storage)
     timeline = load_timeline(storage)

@@ -277,6 +277,7 @@ def pending_text(pending: Pending | None, *, is_live: bool = False) -> str:
         PendingKind.DEAD_RUN: f"a Lakestrap run was interrupted{at}; run resumes or rolls it back",
         PendingKind.UNFINISHED: f"a published run{at} has unfinished steps; run completes them",
         PendingKind.ORPHANS: f"leftovers of a run{at} that never started; run removes them",
+        PendingKind.DROPPED: "the table is dropped, but not all files are deleted; drop finishes",
     }
     return words[pending.kind]
 

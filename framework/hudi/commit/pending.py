@@ -8,6 +8,7 @@ from enum import StrEnum, unique
 from typing import Final
 
 from framework.errors import StorageError
+from framework.hudi.commit.drop import is_half_dropped
 from framework.hudi.commit.intent import WRITE_ID_KEY, Intent, read_intent
 from framework.hudi.commit.rollback import UNDOING
 from framework.hudi.commit.staging import staging_folders
@@ -37,6 +38,9 @@ class PendingKind(StrEnum):
 
     ORPHANS = "orphans"
     """Staging folders without an instant: deleted."""
+
+    DROPPED = "dropped"
+    """A table whose removal has begun: removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +140,9 @@ def _found(storage: Storage, kind: PendingKind, instant: Instant, folders: Folde
 
 
 def _without_properties(storage: Storage, timeline: Timeline, folders: Folders) -> Pending | None:
-    """Return the last commit if the table has no properties."""
+    """Return the last commit if the table has no properties, or the removal that took them."""
+    if is_half_dropped(storage):
+        return Pending(kind=PendingKind.DROPPED, facts={})
     data = [each for each in timeline.completed if each.action in DATA_ACTIONS]
     if not data or any(storage.stat(path) for path in (PROPERTIES, PROPERTIES_BACKUP)):
         return None

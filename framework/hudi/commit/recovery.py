@@ -14,6 +14,7 @@ from typing import Final
 
 from framework.errors import CommitConflictError, UnsupportedTableError, Where
 from framework.hudi.commit.clean import finish_clean
+from framework.hudi.commit.drop import finish_drop
 from framework.hudi.commit.intent import PROPERTIES_KEY, WRITE_ID_KEY, Intent, read_intent
 from framework.hudi.commit.lease import Lease, require
 from framework.hudi.commit.pending import Pending, PendingKind, find_pending
@@ -32,7 +33,7 @@ __all__ = ["roll_back", "roll_back_own", "roll_forward"]
 
 
 def roll_back(storage: Storage, pending: Pending, lease: Lease) -> None:
-    """Roll back a dead lakestrap run, or delete orphaned staging folders.
+    """Roll back a dead lakestrap run, delete orphaned staging folders, or finish a removal.
 
     Removes the instant's data files and markers, the partition metadata and index that it made,
     folders left empty, and the pending instant. Files of completed instants and of other writers
@@ -59,6 +60,8 @@ def roll_back(storage: Storage, pending: Pending, lease: Lease) -> None:
             _undo_run(storage, pending, lease)
         case PendingKind.ORPHANS:
             _delete_orphans(storage, pending.folders, lease)
+        case PendingKind.DROPPED:
+            finish_drop(storage, lease)
 
 
 def roll_back_own(storage: Storage, lease: Lease) -> None:

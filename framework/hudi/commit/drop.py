@@ -1,0 +1,153 @@
+"""Removal of a whole table, in an order that shows readers all of it or none.
+
+First the backup of the properties is deleted, and the properties are moved into Lakestrap's own
+folder: from that moment there is no table. Then data files are deleted, then the timeline, and the
+moved properties last, so that every later command finds a removal to finish, and never takes
+the commits for a table that only lacks its properties. Every step can be repeated (ADR 0041).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from framework.errors import StorageError
+from framework.hudi.commit.lease import Lease, require
+from framework.hudi.filegroup.names import instant_of
+from framework.hudi.storage.locations import open_unlinked
+from framework.hudi.storage.port import Entry, Move, Storage
+from framework.hudi.table import layout
+from framework.hudi.table.folders import Folder, folders
+from framework.hudi.timeline.timeline import Timeline, load_timeline
+
+__all__ = ["DROPPED", "OwnFolder", "begin_drop", "finish_drop", "is_half_dropped", "own_folders"]
+
+DROPPED: Final = layout.join(layout.LAKESTRAP, "dropped.properties")
+_CRC: Final = ".crc"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnFolder:
+    """What a table has in one folder outside `.hoodie`.
+
+    Attributes:
+        path: relative to the table.
+        data: its base and log files, with their checksums.
+        metadata: its partition metadata.
+        unknown: paths of everything else, which is not the table's.
+        is_own: whether the folder is the table's.
+    """
+
+    path: str
+    data: tuple[Entry, ...]
+    metadata: tuple[Entry, ...]
+    unknown: tuple[str, ...]
+    is_own: bool = True
+
+
+def is_half_dropped(storage: Storage) -> bool:
+    """Return whether the removal of a table has begun and is not finished."""
+    there = any(storage.stat(path) for path in (layout.PROPERTIES, layout.PROPERTIES_BACKUP))
+    return not there and storage.stat(DROPPED) is not None
+
+
+def own_folders(location: str, timeline: Timeline) -> Iterator[OwnFolder]:
+    """Yield the folders of a table outside `.hoodie` with their files; one listing each.
+
+    A base or log file is the table's in a partition, and elsewhere if its instant counts. A
+    symbolic link is not, and is never followed, which costs a stat of each file.
+
+    Args:
+        location: the table's, as its storage names it.
+        timeline: of the table.
+    """
+    storage = open_unlinked(location)
+    for folder in folders(storage):
+        yield _own(storage, folder, timeline)
+
+
+def begin_drop(storage: Storage, lease: Lease) -> None:
+    """Take the table away from readers, by one move.
+
+    Raises:
+        LeaseHeldError: the lease was lost; the table is whole.
+    """
+    require(storage, lease)
+    storage.delete(layout.PROPERTIES_BACKUP, layout.crc_sidecar(layout.PROPERTIES_BACKUP))
+    require(storage, lease)
+    storage.move([Move(source=layout.PROPERTIES, target=DROPPED)])
+
+
+def finish_drop(storage: Storage, lease: Lease) -> tuple[str, ...]:
+    """Delete the files of a half-dropped table; return the paths that are not the table's.
+
+    Folders with such files are kept. The caller releases the lease, which removes the rest.
+
+    Raises:
+        LeaseHeldError: the lease was lost; the next run finishes.
+        StorageError: a file cannot be deleted; the next run finishes.
+    """
+    unknown: list[str] = []
+    emptied: list[str] = []
+    for folder in list(own_folders(storage.location, load_timeline(storage))):
+        unknown += folder.unknown
+        for entries in (folder.data, folder.metadata):
+            if entries:
+                require(storage, lease)
+                storage.delete(*(each.path for each in entries))
+        if folder.path and folder.is_own:
+            emptied.append(folder.path)
+    for path in sorted(emptied, key=lambda each: -each.count("/")):
+        storage.delete(path, only_empty=True)
+    require(storage, lease)
+    for entry in list(storage.list(layout.HOODIE)):
+        if entry.path != layout.LAKESTRAP:
+            storage.delete(entry.path)
+    kept = {layout.LEASE, layout.write_folder(lease.owner.write_id), DROPPED}
+    storage.delete(*(e.path for e in storage.list(layout.LAKESTRAP) if e.path not in kept))
+    storage.delete(DROPPED)
+    return tuple(unknown)
+
+
+def _own(storage: Storage, folder: Folder, timeline: Timeline) -> OwnFolder:
+    """Return the entries of a folder by kind."""
+    if not folder.is_own:
+        unknown = (f"{folder.path}/",)
+        return OwnFolder(path=folder.path, data=(), metadata=(), unknown=unknown, is_own=False)
+    data, metadata, others = list[Entry](), list[Entry](), list[str]()
+    for entry in folder.entries:
+        name = entry.name
+        if name.startswith(".") and name.endswith(_CRC):
+            name = name[1 : -len(_CRC)]
+        if entry.is_folder:
+            if folder.is_partition and entry.path != layout.HOODIE:
+                others.append(f"{entry.path}/")
+        elif _is_data(folder, timeline, name) and not _is_link(storage, entry):
+            data.append(entry)
+        elif name.startswith(layout.PARTITION_METADATA) and not _is_link(storage, entry):
+            metadata.append(entry)
+        else:
+            others.append(entry.path)
+    return OwnFolder(
+        path=folder.path, data=tuple(data), metadata=tuple(metadata), unknown=tuple(others)
+    )
+
+
+def _is_data(folder: Folder, timeline: Timeline, name: str) -> bool:
+    instant = instant_of(name)
+    return bool(instant and (folder.is_partition or _counts(timeline, instant)))
+
+
+def _is_link(storage: Storage, entry: Entry) -> bool:
+    try:
+        storage.stat(entry.path)
+    except StorageError as error:
+        if error.condition != "storage/symbolic-link":
+            raise
+        return True
+    return False
+
+
+def _counts(timeline: Timeline, instant: str) -> bool:
+    return bool(timeline.find(instant)) or timeline.is_completed(instant)
