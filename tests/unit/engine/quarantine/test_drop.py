@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from framework.engine.quarantine.datasets import drop
+from framework.engine.services.drop import Dropping, observe_drop, run_drop
 from framework.errors import LeaseHeldError
 from framework.hudi.commit.lease import Owner, acquire, current_lease
 from framework.hudi.commit.staging import new_write_id
@@ -52,3 +53,13 @@ def test_drop_beside_a_run_is_refused(shop: Shop) -> None:
     with pytest.raises(LeaseHeldError):
         drop(str(shop.table), before, SystemClock())
     assert shop.waiting() == before
+
+
+@pytest.mark.parametrize("going", [0, 2])
+def test_quarantined_rows_outlive_a_dropped_table_unless_they_are_to_go(
+    shop: Shop, going: int
+) -> None:
+    """They are beside the table, not in it."""
+    run_drop(observe_drop(str(shop.table)), Dropping(quarantined=shop.waiting()[:going]))
+    assert not shop.table.exists()
+    assert bool(shop.lying()) is (going == 0)
