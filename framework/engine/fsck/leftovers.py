@@ -9,7 +9,7 @@ from framework.engine.fsck.listing import sidecars
 from framework.engine.fsck.opened import OpenedTable
 from framework.hudi.commit.intent import WRITE_ID_KEY
 from framework.hudi.commit.lease import current_lease
-from framework.hudi.commit.staging import dead_folders, staging_ids
+from framework.hudi.commit.staging import staging_folders
 from framework.hudi.commit.state_files import STATE
 from framework.hudi.storage.port import Storage
 from framework.hudi.table import layout
@@ -86,8 +86,8 @@ def _dead_lease(table: OpenedTable, clock: Clock) -> Iterator[TableFinding]:
 
 def _staging(table: OpenedTable) -> Iterator[TableFinding]:
     """Yield the folders of dead runs."""
-    mine = (layout.write_folder(each) for each in staging_ids(table.storage))
-    for path in (*mine, *dead_folders(table.storage)):
+    folders = staging_folders(table.storage).values()
+    for path in sorted(path for mine in folders for path in mine):
         yield TableFinding(
             check=Check.LEFTOVERS,
             severity=Severity.WARNING,
