@@ -245,7 +245,7 @@ def _interrupted(stop: KeyboardInterrupt, words: list[str]) -> int:
     from framework.cli.render.errors import report_interrupted
 
     notes = list(getattr(stop, "__notes__", []))
-    return report_interrupted(word_of(stop), code_of(stop), notes, _voice(words))
+    return report_interrupted(word_of(stop), code_of(stop), notes, _output_options(words))
 
 
 def _failed(error: Exception, words: list[str]) -> int:
@@ -258,11 +258,11 @@ def _failed(error: Exception, words: list[str]) -> int:
     from framework.cli.render.errors import fail, fail_unexpected
 
     if isinstance(error, FrameworkError):
-        return fail(error, _voice(words))
-    return fail_unexpected(error, _voice(words))
+        return fail(error, _output_options(words))
+    return fail_unexpected(error, _output_options(words))
 
 
-def _voice(words: list[str]) -> OutputOptions:
+def _output_options(words: list[str]) -> OutputOptions:
     """Return the requested output form, best effort, from argv."""
     from framework.cli.render.errors import OutputOptions
 

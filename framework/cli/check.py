@@ -49,7 +49,7 @@ class _Look:
     reports: ReportFiles
     master: str | None
     conf: Mapping[str, str]
-    voice: OutputOptions
+    output: OutputOptions
 
 
 def command(
@@ -80,7 +80,7 @@ def command(
     Runs all checks and checks the keys; writes and publishes nothing. Exit 3 if a check fails. With
     --format json each report is one line.
     """
-    voice = OutputOptions(
+    output = OutputOptions(
         json_result=form is options.JsonFormat.JSON, json_log=log_format is options.LogFormat.JSON
     )
     look = _Look(
@@ -89,7 +89,7 @@ def command(
         reports=ReportFiles.of(report),
         master=master,
         conf=options.pairs(conf, "--conf"),
-        voice=voice,
+        output=output,
     )
     paths = find_specs(specs or [])
     look.reports.for_one_of(len(paths))
@@ -98,16 +98,16 @@ def command(
     def one(path: Path) -> int:
         return _check(Request(path=path, target=target, variables=variables), look)
 
-    return each_file(paths, one, voice)
+    return each_file(paths, one, output)
 
 
 def _check(request: Request, look: _Look) -> int:
     """Check one spec, print and save the report; return 0 if it passed, else 3."""
-    form = options.LogFormat.JSON if look.voice.json_log else options.LogFormat.TEXT
+    form = options.LogFormat.JSON if look.output.json_log else options.LogFormat.TEXT
     with reporting(form, str(request.path)) as events:
         report = _report(request, look, events)
         look.reports.write(report, request.path, events)
-    if look.voice.json_result:
+    if look.output.json_result:
         sys.stdout.write(json.dumps(json.loads(render(report, ReportForm.JSON))) + "\n")
     else:
         _print(report)
@@ -129,9 +129,9 @@ def _report(request: Request, look: _Look, events: Events) -> AuditReport:
     ):
         if exists and not look.source:
             return check_table(spark, wanted, figures=figures, fraction=look.fraction)
-        bench = PlanningContext(tasks=in_process(), scratch=Path(scratch), events=events)
-        prepared = prepare(request, bench)
-        return check_source(spark, prepared, bench, figures=figures, fraction=look.fraction)
+        planning = PlanningContext(tasks=in_process(), scratch=Path(scratch), events=events)
+        prepared = prepare(request, planning)
+        return check_source(spark, prepared, planning, figures=figures, fraction=look.fraction)
 
 
 def _print(report: AuditReport) -> None:

@@ -41,37 +41,42 @@ class RunOptions:
     master: str | None
     conf: Mapping[str, str]
     in_process: bool
-    voice: OutputOptions
+    output: OutputOptions
     reports: ReportFiles = field(default_factory=ReportFiles)
     lineage: str | None = None
 
     @property
     def log_format(self) -> LogFormat:
         """The format of progress."""
-        return LogFormat.JSON if self.voice.json_log else LogFormat.TEXT
+        return LogFormat.JSON if self.output.json_log else LogFormat.TEXT
 
 
-def execute_spec(request: Request, order: RunOptions) -> int:
+def execute_spec(request: Request, run_options: RunOptions) -> int:
     """Prepare and run one spec; return 0, and raise on failure."""
-    return _carry_out(lambda bench: prepare(request, bench), order, str(request.path))
+    return _execute(lambda planning: prepare(request, planning), run_options, str(request.path))
 
 
-def execute_saved_plan(path: Path, order: RunOptions) -> int:
+def execute_saved_plan(path: Path, run_options: RunOptions) -> int:
     """Run a saved plan, if it equals a new plan."""
-    return _carry_out(lambda bench: prepare_saved(path, bench), order, str(path))
+    return _execute(lambda planning: prepare_saved(path, planning), run_options, str(path))
 
 
-def _carry_out(
-    preparing: Callable[[PlanningContext], Prepared], order: RunOptions, name: str
+def _execute(
+    preparing: Callable[[PlanningContext], Prepared], run_options: RunOptions, name: str
 ) -> int:
-    with tempfile.TemporaryDirectory() as scratch, reporting(order.log_format, name) as reporter:
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        reporting(run_options.log_format, name) as reporter,
+    ):
         events = interruptible(reporter)
-        bench = PlanningContext(tasks=in_process(), scratch=Path(scratch), events=events)
-        prepared = preparing(bench)
-        shows = not order.voice.json_log
-        with kept_reports(order.reports, order.lineage, prepared, events, shows=shows) as listening:
-            result = _run(prepared, order, listening) if prepared.plan.has_changes else None
-    _print(result, prepared, order)
+        planning = PlanningContext(tasks=in_process(), scratch=Path(scratch), events=events)
+        prepared = preparing(planning)
+        shows = not run_options.output.json_log
+        with kept_reports(
+            run_options.reports, run_options.lineage, prepared, events, shows=shows
+        ) as listening:
+            result = _run(prepared, run_options, listening) if prepared.plan.has_changes else None
+    _print(result, prepared, run_options)
     return 0
 
 
@@ -85,13 +90,13 @@ def interruptible(events: Events) -> Events:
     return receive
 
 
-def _run(prepared: Prepared, order: RunOptions, events: Events) -> RunResult:
+def _run(prepared: Prepared, run_options: RunOptions, events: Events) -> RunResult:
     """Run the plan; add a report of the remaining state to an interruption."""
     plan = prepared.plan
     events(Note(level="info", message=explain_text(plan)[0].text))
     try:
-        with _backend(prepared, order, events) as backend:
-            figures = bool(order.reports)
+        with _backend(prepared, run_options, events) as backend:
+            figures = bool(run_options.reports)
             return backend.run(plan, figures=figures, events=events, begun=prepared.begun)
     except KeyboardInterrupt as stop:
         left = interruption(plan.target.location, prepared.observation.table.completed)
@@ -100,16 +105,16 @@ def _run(prepared: Prepared, order: RunOptions, events: Events) -> RunResult:
 
 
 def _backend(
-    prepared: Prepared, order: RunOptions, events: Events
+    prepared: Prepared, run_options: RunOptions, events: Events
 ) -> AbstractContextManager[Backend]:
     """Return the backend on Spark, or on threads of this process if requested."""
-    if order.in_process:
+    if run_options.in_process:
         return nullcontext(Backend(tasks=in_process()))
-    return opened_backend(prepared.spec, events, master=order.master, conf=order.conf)
+    return opened_backend(prepared.spec, events, master=run_options.master, conf=run_options.conf)
 
 
-def _print(result: RunResult | None, prepared: Prepared, order: RunOptions) -> None:
-    if order.voice.json_result:
+def _print(result: RunResult | None, prepared: Prepared, run_options: RunOptions) -> None:
+    if run_options.output.json_result:
         document = asdict(result or RunResult.unchanged(prepared.plan))
         spec = str(prepared.request.path)
         sys.stdout.write(json.dumps({"spec": spec, **document}) + "\n")

@@ -94,7 +94,7 @@ def in_process() -> InProcessTasks:
     return InProcessTasks(os.cpu_count() or 1)
 
 
-def each_file(files: Sequence[Path], one: Callable[[Path], int], voice: OutputOptions) -> int:
+def each_file(files: Sequence[Path], one: Callable[[Path], int], output: OutputOptions) -> int:
     """Call `one` for each spec or saved plan and return the gravest exit code.
 
     An error of one of several is printed and does not stop the others; the error of a single one is
@@ -104,13 +104,13 @@ def each_file(files: Sequence[Path], one: Callable[[Path], int], voice: OutputOp
         return one(files[0])
     codes: dict[Path, int] = {}
     for file in files:
-        if not voice.json_log:
+        if not output.json_log:
             write(err(), Text(clean(file), style="bold"))
         try:
             codes[file] = one(file)
         except FrameworkError as error:
-            codes[file] = fail(error, voice)
-    if not voice.json_log:
+            codes[file] = fail(error, output)
+    if not output.json_log:
         _sum_up(codes)
     return gravest(list(codes.values()))
 

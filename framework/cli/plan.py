@@ -126,14 +126,14 @@ def command(
     def one(path: Path) -> int:
         request = Request(path=path, target=target, variables=variables)
         with tempfile.TemporaryDirectory() as scratch:
-            bench = PlanningContext(tasks=in_process(), scratch=Path(scratch))
+            planning = PlanningContext(tasks=in_process(), scratch=Path(scratch))
             with reporting(log_format, str(path)) as events:
-                prepared = prepare(request, replace(bench, events=events))
+                prepared = prepare(request, replace(planning, events=events))
             changes.append(prepared.plan.has_changes)
             if form is PlanFormat.TEXT:
                 write_plan(out(), prepared.plan)
             with reporting(log_format, str(path)) as events:
-                deeper = replace(bench, events=events)
+                deeper = replace(planning, events=events)
                 known = _looked_into(prepared, deeper, verify, prove_keys=prove_keys)
                 if save:
                     _save(save, prepared, request, events)
@@ -143,43 +143,43 @@ def command(
             _write_json(prepared, several=len(paths) > 1)
         return 0
 
-    voice = OutputOptions(
+    output = OutputOptions(
         json_result=form is PlanFormat.JSON, json_log=log_format is LogFormat.JSON
     )
     with document.written(form is PlanFormat.MARKDOWN):
-        code = each_file(paths, document.noting_failures(one), voice)
+        code = each_file(paths, document.noting_failures(one), output)
     return _CHANGES if code == 0 and detailed_exitcode and any(changes) else code
 
 
 def _looked_into(
-    prepared: Prepared, bench: PlanningContext, verify: PlanVerify, *, prove_keys: bool
+    prepared: Prepared, planning: PlanningContext, verify: PlanVerify, *, prove_keys: bool
 ) -> tuple[str, ...]:
     """Verify pages and prove keys as requested; return one sentence on each.
 
     A plan that reads no files has no pages, so pages are omitted.
     """
-    pages = _verify(prepared, bench) if verify is PlanVerify.FULL else _NOT_VERIFIED
-    keys = _prove(prepared, bench) if prove_keys else _NOT_PROVEN
+    pages = _verify(prepared, planning) if verify is PlanVerify.FULL else _NOT_VERIFIED
+    keys = _prove(prepared, planning) if prove_keys else _NOT_PROVEN
     return (keys, pages) if prepared.plan.taken.files else (keys,)
 
 
-def _verify(prepared: Prepared, bench: PlanningContext) -> str:
+def _verify(prepared: Prepared, planning: PlanningContext) -> str:
     """Read every page of a plan's files, and return the result as a sentence."""
-    files = verify_source(prepared.plan, bench)
+    files = verify_source(prepared.plan, planning)
     text = f"{files:,} files can be read"
-    bench.events(Note(level="info", message=f"pages verified: {text}" if files else _NO_PAGES))
+    planning.events(Note(level="info", message=f"pages verified: {text}" if files else _NO_PAGES))
     return f"Pages: verified, {text}."
 
 
-def _prove(prepared: Prepared, bench: PlanningContext) -> str:
+def _prove(prepared: Prepared, planning: PlanningContext) -> str:
     """Prove the keys of a plan that reads files, and return the result as a sentence."""
     if prepared.plan.inventory is None or not prepared.plan.taken.files:
         text = "nothing to prove: this plan reads no files; `history` shows earlier proofs"
-        bench.events(Note(level="info", message=text))
+        planning.events(Note(level="info", message=text))
         return "Keys: nothing to prove, because this plan reads no files."
-    proof: Mapping[str, object] = prove_source(prepared.plan, bench)
+    proof: Mapping[str, object] = prove_source(prepared.plan, planning)
     text = f"{proof['rows']:,} keys are unique and not null"
-    bench.events(Note(level="info", message=f"keys proven: {text}"))
+    planning.events(Note(level="info", message=f"keys proven: {text}"))
     return f"Keys: proven, {text}."
 
 

@@ -66,11 +66,11 @@ def release_command(
     work = _Releasing(
         table=table,
         request=Request(path=spec, target=target, variables=variables),
-        order=RunOptions(
+        run_options=RunOptions(
             master=master,
             conf=options.pairs(conf, "--conf"),
             in_process=False,
-            voice=OutputOptions(
+            output=OutputOptions(
                 json_result=form is options.JsonFormat.JSON,
                 json_log=log_format is options.LogFormat.JSON,
             ),
@@ -95,13 +95,13 @@ class _Releasing:
     Attributes:
         table: the table of the rows.
         request: names the spec.
-        order: how each release is executed and reported.
+        run_options: how each release is executed and reported.
         done: instants whose rows are published so far.
     """
 
     table: NamedTable
     request: Request
-    order: RunOptions
+    run_options: RunOptions
     done: list[str] = field(default_factory=list)
     _backend: Backend | None = None
 
@@ -120,17 +120,17 @@ class _Releasing:
                     if len(found) == 1 or error.condition != _STAYS:
                         self._note(error)
                         raise
-                    codes.append(fail(error, self.order.voice))
+                    codes.append(fail(error, self.run_options.output))
                 except KeyboardInterrupt as stop:
                     self._note(stop)
                     raise
         return gravest(codes)
 
     def _release(self, batch: QuarantinedBatch, scratch: Path, stack: ExitStack) -> int:
-        with reporting(self.order.log_format, str(self.request.path)) as reporter:
+        with reporting(self.run_options.log_format, str(self.request.path)) as reporter:
             events = interruptible(reporter)
-            bench = PlanningContext(tasks=in_process(), scratch=scratch, events=events)
-            prepared = prepare_release(self.request, batch, bench)
+            planning = PlanningContext(tasks=in_process(), scratch=scratch, events=events)
+            prepared = prepare_release(self.request, batch, planning)
             result = RunResult.unchanged(prepared.plan)
             if prepared.plan.has_changes:
                 result = self._run(prepared, events, stack)
@@ -144,8 +144,10 @@ class _Releasing:
         """Run a plan, on a session opened for the first one."""
         events(Note(level="info", message=explain_text(prepared.plan)[0].text))
         if self._backend is None:
-            order = self.order
-            opened = opened_backend(prepared.spec, events, master=order.master, conf=order.conf)
+            run_options = self.run_options
+            opened = opened_backend(
+                prepared.spec, events, master=run_options.master, conf=run_options.conf
+            )
             self._backend = stack.enter_context(opened)
         return self._backend.run(prepared.plan, events=events, begun=prepared.begun)
 
@@ -157,7 +159,7 @@ class _Releasing:
 
 def _write_idle(work: _Releasing, text: str) -> None:
     """Report why there is nothing to do; JSON has no line for it."""
-    if not work.order.voice.json_result:
+    if not work.run_options.output.json_result:
         write(out(), text)
 
 
@@ -165,7 +167,7 @@ def _print(
     work: _Releasing, batch: QuarantinedBatch, result: RunResult, prepared: Prepared
 ) -> None:
     """Report the result for one data set."""
-    if work.order.voice.json_result:
+    if work.run_options.output.json_result:
         head = {"spec": str(work.request.path), "released": batch.instant}
         sys.stdout.write(json.dumps({**head, **asdict(result)}) + "\n")
         return

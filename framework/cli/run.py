@@ -47,14 +47,14 @@ def command(
     Resumes an interrupted run if spec and source are unchanged, else rolls it back and starts
     again. Having nothing new to load is not an error. With --format json each result is one line.
     """
-    voice = OutputOptions(
+    output = OutputOptions(
         json_result=form is options.JsonFormat.JSON, json_log=log_format is options.LogFormat.JSON
     )
-    order = RunOptions(
+    run_options = RunOptions(
         master=master,
         conf=options.pairs(conf, "--conf"),
         in_process=in_process,
-        voice=voice,
+        output=output,
         reports=ReportFiles.of(report),
         lineage=lineage,
     )
@@ -64,18 +64,18 @@ def command(
         raise usage_error("saved-plan", "a saved plan has its own target and variables")
     others = [path for path in specs or [] if path not in saved]
     files = [*saved, *(find_specs(others) if others or not saved else ())]
-    order.reports.for_one_of(len(files))
+    run_options.reports.for_one_of(len(files))
     earlier = Earlier.FRESH if fresh else Earlier.AUTO
 
     def one(path: Path) -> int:
         if path in saved:
-            return execute_saved_plan(path, order)
+            return execute_saved_plan(path, run_options)
         request = Request(
             path=path, target=target, variables=variables, earlier=earlier, run_id=run_id
         )
-        return execute_spec(request, order)
+        return execute_spec(request, run_options)
 
-    return each_file(files, one, voice)
+    return each_file(files, one, output)
 
 
 def resume_command(
@@ -89,13 +89,13 @@ def resume_command(
     log_format: options.LogOption = options.LogFormat.TEXT,
 ) -> int:
     """Resume an interrupted run; exit 1 if there is nothing to resume."""
-    voice = OutputOptions(
+    output = OutputOptions(
         json_result=form is options.JsonFormat.JSON, json_log=log_format is options.LogFormat.JSON
     )
-    order = RunOptions(
-        master=master, conf=options.pairs(conf, "--conf"), in_process=in_process, voice=voice
+    run_options = RunOptions(
+        master=master, conf=options.pairs(conf, "--conf"), in_process=in_process, output=output
     )
     request = Request(
         path=spec, target=target, variables=options.pairs(var, "--var"), earlier=Earlier.RESUME
     )
-    return execute_spec(request, order)
+    return execute_spec(request, run_options)

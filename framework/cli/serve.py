@@ -20,7 +20,7 @@ from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.properties import read_properties
 from framework.plan.words import count_text
 from framework.spec.sections.sizes import parse_size
-from framework.timeline_service.host import DEFAULT_PORT, Served, ServiceOrder, serving
+from framework.timeline_service.host import DEFAULT_PORT, Served, ServiceOptions, serving
 from framework.vocabulary import ServiceAuth, ViewStore
 
 __all__ = ["command"]
@@ -75,7 +75,7 @@ def command(
 
     Tables need not exist yet, and are only read, except with --markers. Starts no Spark, no Java.
     """
-    order = ServiceOrder(
+    service_options = ServiceOptions(
         host=host,
         port=port,
         auth=auth,
@@ -90,7 +90,7 @@ def command(
         )
     locations = _locations(place, target, var)
     try:
-        with serving(locations, order) as served:
+        with serving(locations, service_options) as served:
             if token_file is not None and served.token is not None:
                 _write_token(token_file, served.token)
             _print(served, locations, token_file, markers=markers)

@@ -89,7 +89,7 @@ def load_spec_tests(
     target: str | None,
     variables: Mapping[str, str],
     keyword: str | None,
-    voice: OutputOptions,
+    output: OutputOptions,
 ) -> LoadedSpecTests:
     """Return the tests of all specs whose names contain the keyword, ignoring case.
 
@@ -107,7 +107,7 @@ def load_spec_tests(
         except FrameworkError as error:
             if len(files) == 1:
                 raise
-            fail(error, voice)
+            fail(error, output)
             found.faults[path] = error
             continue
         if tests:
@@ -176,8 +176,8 @@ def command(
     Tables and sources of the specs are not touched. Exit 0 if all tests pass, 3 if one has another
     result than expected, 1 if one is faulty itself.
     """
-    voice = OutputOptions(json_result=form is SpecTestFormat.JSON)
-    found = load_spec_tests(specs or [], target, pairs(var, "--var"), keyword, voice)
+    output = OutputOptions(json_result=form is SpecTestFormat.JSON)
+    found = load_spec_tests(specs or [], target, pairs(var, "--var"), keyword, output)
     settings = pairs(conf, "--conf")
     report = SpecTestReport(form=form.value)
     if found.specs:

@@ -111,7 +111,7 @@ def load(request: Request) -> PipelineSpec:
     return spec
 
 
-def prepare(request: Request, bench: PlanningContext) -> Prepared:
+def prepare(request: Request, planning: PlanningContext) -> Prepared:
     """Return the plan of a spec; changes nothing but the scratch folder.
 
     Costs the listing of the source and, for a table that does not exist yet, one read of each
@@ -121,10 +121,10 @@ def prepare(request: Request, bench: PlanningContext) -> Prepared:
         SpecError, PlanError: the spec is faulty, or does not fit source or table.
         RetryableError, EngineError: see `observe` and `build`.
     """
-    return prepare_loaded(load(request), request, bench)
+    return prepare_loaded(load(request), request, planning)
 
 
-def prepare_loaded(spec: PipelineSpec, request: Request, bench: PlanningContext) -> Prepared:
+def prepare_loaded(spec: PipelineSpec, request: Request, planning: PlanningContext) -> Prepared:
     """Return the plan of a loaded spec; the parts of the request that load a spec are ignored.
 
     Cost and errors are those of `prepare`.
@@ -132,10 +132,10 @@ def prepare_loaded(spec: PipelineSpec, request: Request, bench: PlanningContext)
     begun = time.monotonic()
     observation = observe(
         target_of(spec),
-        bench.tasks,
-        bench.scratch,
+        planning.tasks,
+        planning.scratch,
         request=load_request(spec, run_id=request.run_id),
-        events=bench.events,
+        events=planning.events,
     )
     plan = build(spec, observation, earlier=request.earlier)
     return Prepared(request=request, spec=spec, observation=observation, plan=plan, begun=begun)
@@ -159,7 +159,7 @@ def build_plan(
         return prepare(request, PlanningContext(tasks=tasks, scratch=Path(scratch))).plan
 
 
-def prepare_saved(path: Path, bench: PlanningContext) -> Prepared:
+def prepare_saved(path: Path, planning: PlanningContext) -> Prepared:
     """Return the plan of a plan file, planned again and found to be the same.
 
     Raises:
@@ -180,6 +180,6 @@ def prepare_saved(path: Path, bench: PlanningContext) -> Prepared:
     saved = load_plan(text, file=str(path))
     how = saved.invocation
     request = Request(path=Path(how.spec), target=how.target, variables=how.variables)
-    prepared = prepare(request, bench)
+    prepared = prepare(request, planning)
     check_fresh(saved, prepared.plan, prepared.observation.table)
     return prepared

@@ -18,7 +18,9 @@ from framework.plan.target import target_of
 __all__ = ["finish_release", "prepare_release"]
 
 
-def prepare_release(request: Request, batch: QuarantinedBatch, bench: PlanningContext) -> Prepared:
+def prepare_release(
+    request: Request, batch: QuarantinedBatch, planning: PlanningContext
+) -> Prepared:
     """Return the plan that loads a data set into the table of a spec; changes nothing.
 
     If the data set was released meanwhile, the plan at most recovers an earlier run.
@@ -37,7 +39,7 @@ def prepare_release(request: Request, batch: QuarantinedBatch, bench: PlanningCo
     )
     begun = time.monotonic()
     observation = observe(
-        target_of(spec), bench.tasks, bench.scratch, request=asked, events=bench.events
+        target_of(spec), planning.tasks, planning.scratch, request=asked, events=planning.events
     )
     plan = build(spec, observation)
     return Prepared(request=request, spec=spec, observation=observation, plan=plan, begun=begun)

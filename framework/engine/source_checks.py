@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-def verify_source(plan: Plan, bench: PlanningContext) -> int:
+def verify_source(plan: Plan, planning: PlanningContext) -> int:
     """Decode every page of the files that a plan adopts, and return their number.
 
     Reads those files whole, once, in tasks; writes nothing. 0 for a plan without files.
@@ -46,16 +46,20 @@ def verify_source(plan: Plan, bench: PlanningContext) -> int:
     if plan.inventory is None or plan.source is None or not plan.taken.files:
         return 0
     taken, begun = plan.taken, perf_counter()
-    bench.events(StageStarted(stage="pages", files=taken.files, rows=taken.rows))
+    planning.events(StageStarted(stage="pages", files=taken.files, rows=taken.rows))
     found = check_pages(
-        bench.tasks, plan.source, plan.inventory, work_ranges(plan.partitions), events=bench.events
+        planning.tasks,
+        plan.source,
+        plan.inventory,
+        work_ranges(plan.partitions),
+        events=planning.events,
     )
     summary = f"{found.files:,} files, {found.bytes:,} bytes read"
-    bench.events(StageFinished(stage="pages", seconds=perf_counter() - begun, summary=summary))
+    planning.events(StageFinished(stage="pages", seconds=perf_counter() - begun, summary=summary))
     return found.files
 
 
-def prove_source(plan: Plan, bench: PlanningContext) -> dict[str, object]:
+def prove_source(plan: Plan, planning: PlanningContext) -> dict[str, object]:
     """Return the proof that the keys that a plan adopts are unique and not null.
 
     Reads the key columns of every adopted file; writes only to the scratch folder.
@@ -72,8 +76,10 @@ def prove_source(plan: Plan, bench: PlanningContext) -> dict[str, object]:
             remedy="`run-pipeline history` shows the proof.",
         )
     keys = key_source(plan.source, plan.inventory, plan.target.key_rule, plan.schema)
-    work = str(bench.scratch / "proof")
-    return prove_keys(bench.tasks, keys, work_ranges(plan.partitions), work, events=bench.events)
+    work = str(planning.scratch / "proof")
+    return prove_keys(
+        planning.tasks, keys, work_ranges(plan.partitions), work, events=planning.events
+    )
 
 
 _NAMED: Final = 20

@@ -67,18 +67,18 @@ def _recover(
             _refuse_resume(spec, "there is no earlier run to resume", "nothing-to-resume")
         return None
     if pending.published:
-        return _settle(pending, Recovery.FINISH, "its commit is published")
+        return _recovery(pending, Recovery.FINISH, "its commit is published")
     changes = _changes(target, observation)
     if changes and earlier is Earlier.RESUME:
         _refuse_resume(spec, f"run {pending.write_id} cannot be resumed: {changes}", "changed")
     if earlier is Earlier.FRESH:
-        return _settle(pending, Recovery.ROLL_BACK, "a fresh start was requested")
+        return _recovery(pending, Recovery.ROLL_BACK, "a fresh start was requested")
     if changes:
-        return _settle(pending, Recovery.ROLL_BACK, changes)
-    return _settle(pending, Recovery.RESUME, "spec and source are unchanged")
+        return _recovery(pending, Recovery.ROLL_BACK, changes)
+    return _recovery(pending, Recovery.RESUME, "spec and source are unchanged")
 
 
-def _settle(pending: PendingRun, recovery: Recovery, reason: str) -> Recover:
+def _recovery(pending: PendingRun, recovery: Recovery, reason: str) -> Recover:
     return Recover(
         recovery=recovery,
         write_id=pending.write_id,

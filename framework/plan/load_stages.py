@@ -192,13 +192,13 @@ def _property_faults(target: Target, table: TableState) -> Iterator[Fault]:
         ),
         ("table.ordering", found.ordering_field or "", ordering),
     ):
-        if there != asked and not (table.begun and key_path in _TOLD_BY_BEGUN):
+        if there != asked and not (table.begun and key_path in _REPORTED_BY_BEGUN):
             yield _differs(key_path, there, asked)
     if generator not in {rule.generator.class_name, *alike}:
         yield _differs("table.record_key", generator, rule.generator.class_name)
 
 
-_TOLD_BY_BEGUN: Final = frozenset({"table.type", "table.record_key", "table.partition_by"})
+_REPORTED_BY_BEGUN: Final = frozenset({"table.type", "table.record_key", "table.partition_by"})
 _ALIKE: Final = (KeyGenerator.SIMPLE, KeyGenerator.NON_PARTITIONED, KeyGenerator.CUSTOM)
 """Generators that give a key of one column the same text."""
 

@@ -63,7 +63,7 @@ def run_in_task(name: str, batches: Iterator[Any]) -> Iterator[Any]:
     for batch in batches:
         outcomes = [_outcome(work, descriptor) for descriptor in batch.column(0).to_pylist()]
         yield pa.RecordBatch.from_arrays([pa.array(outcomes, pa.string())], names=["outcome"])
-    _settle()
+    _clean_up()
 
 
 def status_of(outcome: str) -> str:
@@ -73,7 +73,7 @@ def status_of(outcome: str) -> str:
     raise revive(json.loads(outcome[len(_FAULT) :]))
 
 
-def _settle() -> None:
+def _clean_up() -> None:
     """Spare the next task in this process the work of a Python worker between tasks.
 
     A worker reads the directory of `pyspark.zip` again for each package imported from it, and

@@ -28,7 +28,7 @@ from framework.timeline_service.service import Service
 from framework.timeline_service.tables import Tables, table_id
 from framework.vocabulary import ServiceAuth, ViewStore
 
-__all__ = ["DEFAULT_PORT", "Served", "ServiceOrder", "serving", "store_of"]
+__all__ = ["DEFAULT_PORT", "Served", "ServiceOptions", "serving", "store_of"]
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ _EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceOrder:
+class ServiceOptions:
     """The settings of a service.
 
     Attributes:
@@ -89,7 +89,7 @@ class Served:
 
 
 @contextmanager
-def serving(locations: Sequence[str], order: ServiceOrder) -> Iterator[Served]:
+def serving(locations: Sequence[str], options: ServiceOptions) -> Iterator[Served]:
     """Serve tables within the block; a table need not exist yet.
 
     At its end, views are written to their checkpoints. A failed write is logged, and the next start
@@ -104,35 +104,37 @@ def serving(locations: Sequence[str], order: ServiceOrder) -> Iterator[Served]:
     refused: dict[str, str] = {}
     try:
         for location in locations:
-            found = _view(location, order, len(locations))
+            found = _view(location, options, len(locations))
             tables.register(location, found.view)
             if found.refusal not in (None, Refusal.MISSING):
                 refused[location] = found.refusal.value
-        access = Access(auth=order.auth, hosts=_names_of(order.host))
+        access = Access(auth=options.auth, hosts=_names_of(options.host))
         data = PageData(tables)
         try:
-            markers = MarkerRoutes(tables, kept=order.markers)
+            markers = MarkerRoutes(tables, kept=options.markers)
             further = {PAGE_PREFIX: data.answer, MARKER_PREFIX: markers.answer}
             service = Service(tables, access, further=further)
             pages = page_routes(access)
-            with EmbeddedServer(service, host=order.host, port=order.port, pages=pages) as server:
-                shown = access.token if order.auth is ServiceAuth.TOKEN else None
+            with EmbeddedServer(
+                service, host=options.host, port=options.port, pages=pages
+            ) as server:
+                shown = access.token if options.auth is ServiceAuth.TOKEN else None
                 yield Served(server=server, token=shown, refused=refused)
         finally:
             data.close()
-            if order.checkpoints is not None:
-                _write_checkpoints(tables, order.checkpoints)
+            if options.checkpoints is not None:
+                _write_checkpoints(tables, options.checkpoints)
     finally:
         tables.close()
 
 
-def _view(location: str, order: ServiceOrder, tables: int) -> Reopened:
+def _view(location: str, options: ServiceOptions, tables: int) -> Reopened:
     """Return the view of a table with its share of the memory, from its checkpoint if any."""
-    share = max(1, order.memory_bytes // tables)
-    storage, store = open_storage(location), store_of(order.store, share)
-    if order.checkpoints is None:
+    share = max(1, options.memory_bytes // tables)
+    storage, store = open_storage(location), store_of(options.store, share)
+    if options.checkpoints is None:
         return Reopened(view=IncrementalView(storage, store))
-    return reopen(storage, store, _checkpoint(order.checkpoints, location))
+    return reopen(storage, store, _checkpoint(options.checkpoints, location))
 
 
 def _write_checkpoints(tables: Tables, folder: Path) -> None:

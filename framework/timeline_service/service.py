@@ -126,7 +126,7 @@ class Service:
                 return None
             if "fileid" not in said and len(view.records(path)) > _QUICK_GROUPS:
                 return None
-            return self._told(request, table, route, said)
+            return self._answer(request, table, route, said)
         finally:
             view.lock.release()
 
@@ -146,7 +146,7 @@ class Service:
         if route.syncs and said.get("refreshoff", "") != "true":
             table.catch_up(said.get("lastinstantts", ""), said.get("timelinehash", ""))
         with table.view.lock:
-            return self._told(request, table, route, said)
+            return self._answer(request, table, route, said)
 
     def _from_further(self, request: Request) -> Answer | None:
         """Answer a route of `further`, None if there is none."""
@@ -155,7 +155,7 @@ class Service:
                 return answering(request)
         return None
 
-    def _told(
+    def _answer(
         self, request: Request, table: ServedTable, route: Route, said: dict[str, str]
     ) -> Answer:
         """Return the response of a route, and cache it if it is for a whole partition.

@@ -10,11 +10,11 @@ from typing import Any
 
 from framework.timeline_service.server import EmbeddedServer
 
-__all__ = ["Told", "ask_server"]
+__all__ = ["Response", "ask_server"]
 
 
 @dataclass(frozen=True)
-class Told:
+class Response:
     """What a server answered; names of headers in lower case."""
 
     status: int
@@ -33,13 +33,13 @@ def ask_server(
     target: str,
     body: bytes | None = None,
     headers: Mapping[str, str] | None = None,
-) -> Told:
+) -> Response:
     """Return what a server answers; waits for it twenty seconds at most."""
     connection = HTTPConnection(server.host, server.port, timeout=20)
     try:
         connection.request(method, target, body, dict(headers or {}))
-        answer = connection.getresponse()
-        said = {name.lower(): value for name, value in answer.getheaders()}
-        return Told(answer.status, said, answer.read())
+        response = connection.getresponse()
+        said = {name.lower(): value for name, value in response.getheaders()}
+        return Response(response.status, said, response.read())
     finally:
         connection.close()

@@ -25,7 +25,7 @@ from framework.engine.quarantine.quarantined_batch import (
     gathering_place,
     name_batch,
 )
-from framework.engine.quarantine.record import CARRIED_FILE, CARRIED_ROW, read_record
+from framework.engine.quarantine.record import ORIGINAL_FILE, ORIGINAL_ROW, read_record
 from framework.engine.release import finish_release, prepare_release
 from framework.engine.results import CheckResult
 from framework.engine.runner import RunResult, run
@@ -72,7 +72,9 @@ class ArrowChecker:
         places = pq.read_table(work.positions).to_pylist()
         paths = dict(zip(rows.numbers, rows.paths, strict=True))
         tables = {n: pq.read_table(path, partitioning=None) for n, path in paths.items()}
-        parts = [_told(tables[each["number"]], each, rows.schema, work) for each in places]
+        parts = [
+            _quarantined_row(tables[each["number"]], each, rows.schema, work) for each in places
+        ]
         _write_as_spark(pa.concat_tables(parts), Path(work.folder))
 
     def judge(self, rows: WrittenRows, how: Looking) -> Judged:
@@ -100,7 +102,7 @@ def _bad(table: pa.Table, text: str) -> list[bool]:
     return [each is not True for each in test(column, int(found[3])).to_pylist()]
 
 
-def _told(
+def _quarantined_row(
     table: pa.Table, place: Mapping[str, Any], schema: pa.Schema, work: QuarantineWork
 ) -> pa.Table:
     """Return one row as it is quarantined."""
@@ -109,16 +111,16 @@ def _told(
         name: row[name] if name in row.schema.names else pa.nulls(1, schema.field(name).type)
         for name in schema.names
     }
-    first = place.get(CARRIED_FILE) or work.origins[place["number"]]
-    carried = place.get(CARRIED_ROW)
-    told = {
+    first = place.get(ORIGINAL_FILE) or work.origins[place["number"]]
+    original_row = place.get(ORIGINAL_ROW)
+    added = {
         RULES: [[name for at, name in enumerate(work.rules) if place["mask"] & (1 << at)]],
         RUN_ID: [work.run_id],
         INSTANT: [work.instant],
         FILE: [first],
-        ROW: pa.array([place["row"] if carried is None else carried], pa.int64()),
+        ROW: pa.array([place["row"] if original_row is None else original_row], pa.int64()),
     }
-    return pa.table({**columns, **told})
+    return pa.table({**columns, **added})
 
 
 def _write_as_spark(table: pa.Table, folder: Path) -> None:
@@ -215,7 +217,7 @@ class Shop:
     def run(self) -> RunResult:
         """Run the spec."""
         with ExitStack() as stack:
-            return _carry_out(prepare(Request(path=self.spec), _bench(stack)))
+            return _execute(prepare(Request(path=self.spec), _planning(stack)))
 
     def waiting(self) -> tuple[QuarantinedBatch, ...]:
         """Return the data sets that wait."""
@@ -223,12 +225,12 @@ class Shop:
 
     def prepare(self, batch: QuarantinedBatch, stack: ExitStack) -> Prepared:
         """Plan a release."""
-        return prepare_release(Request(path=self.spec), batch, _bench(stack))
+        return prepare_release(Request(path=self.spec), batch, _planning(stack))
 
     def release(self, *, dies: bool = False) -> RunResult:
         """Release the oldest data set; `dies` ends it between the commit and the tidying."""
         with ExitStack() as stack:
-            done = _carry_out(self.prepare(self.waiting()[0], stack))
+            done = _execute(self.prepare(self.waiting()[0], stack))
         if not dies:
             self.finish()
         return done
@@ -257,13 +259,13 @@ class Shop:
         return {path.name for path in place.iterdir()} if place.exists() else set()
 
 
-def _bench(stack: ExitStack) -> PlanningContext:
-    """Return a bench whose scratch folder goes with the stack."""
+def _planning(stack: ExitStack) -> PlanningContext:
+    """Return a planning context whose scratch folder goes with the stack."""
     scratch = Path(stack.enter_context(TemporaryDirectory()))
     return PlanningContext(tasks=InProcessTasks(1), scratch=scratch)
 
 
-def _carry_out(prepared: Prepared) -> RunResult:
+def _execute(prepared: Prepared) -> RunResult:
     """Execute a plan with checks on Arrow."""
     if not prepared.plan.has_changes:
         return RunResult.unchanged(prepared.plan)
@@ -281,14 +283,14 @@ def hand_made(
     """Quarantine rows as a run does that is about to publish, and return their record."""
     columns = rows if rows is not None else pa.table({"id": [1, 2, 3]})
     count = columns.num_rows
-    told = {
+    added = {
         RULES: pa.array([["odd"] if row % 2 else ["odd", "even"] for row in range(count)]),
         RUN_ID: [run_id] * count,
         INSTANT: [instant] * count,
         FILE: ["a.parquet"] * count,
         ROW: pa.array(range(count), pa.int64()),
     }
-    whole = pa.table({**{name: columns[name] for name in columns.schema.names}, **told})
+    whole = pa.table({**{name: columns[name] for name in columns.schema.names}, **added})
     _write_as_spark(whole, Path(gathering_place(str(place), str(table), run_id)))
     batch = QuarantinedBatch(
         table=canonical(str(table)),

@@ -22,7 +22,7 @@ from framework.timeline_service.server import EmbeddedServer
 from framework.timeline_service.service import Service
 from framework.timeline_service.tables import ServedTable, Tables
 from framework.vocabulary import ServiceAuth
-from tests.support.asking import Told, ask_server
+from tests.support.asking import Response, ask_server
 from tests.support.storage_suite import put
 
 __all__ = ["ServedScene", "a_table", "commit", "file_id"]
@@ -103,14 +103,14 @@ class ServedScene:
         headers: Mapping[str, str] | None = None,
         /,
         **parameters: str,
-    ) -> Told:
+    ) -> Response:
         """Ask over a connection of its own."""
         target = f"{path}?{urlencode(parameters)}" if parameters else path
         return ask_server(self.server, method, target, body, headers)
 
     def hudi(
         self, route: str, method: str = "GET", body: bytes | None = None, /, **more: str
-    ) -> Told:
+    ) -> Response:
         """Ask one of Apache Hudi's routes, as its clients do."""
         return self.call(method, f"/v1/hoodie/view/{route}", body, **{**self.claims(), **more})
 

@@ -19,9 +19,9 @@ from framework.hudi.filegroup.names import BaseFileName
 from framework.hudi.table.layout import PARTITION_METADATA, PROPERTIES, PartitionMetadata
 from framework.hudi.table.properties import new_table_properties
 from framework.hudi.timeline.commit_metadata import CommitHead, WriteStat, write_commit
-from framework.timeline_service.host import Served, ServiceOrder, serving
+from framework.timeline_service.host import Served, ServiceOptions, serving
 from framework.vocabulary import TableType
-from tests.support.asking import Told, ask_server
+from tests.support.asking import Response, ask_server
 
 __all__ = ["WrittenTable", "a_file", "a_served", "ask", "file_id"]
 
@@ -119,10 +119,10 @@ def a_file(
 
 
 @contextmanager
-def a_served(*folders: Path, **order: Any) -> Iterator[Served]:
+def a_served(*folders: Path, **options: Any) -> Iterator[Served]:
     """Serve tables on a free port within the block."""
     locations = [str(each) for each in folders]
-    with serving(locations, ServiceOrder(**{"port": 0, **order})) as served:
+    with serving(locations, ServiceOptions(**{"port": 0, **options})) as served:
         yield served
 
 
@@ -133,7 +133,7 @@ def ask(
     token: str | None = "",
     method: str = "GET",
     headers: Mapping[str, str] | None = None,
-) -> Told:
+) -> Response:
     """Ask a service.
 
     Args:

@@ -43,7 +43,7 @@ def write(console: Console, text: Text | str, *, hang: int | None = None) -> Non
     """
     text = Text(text) if isinstance(text, str) else text
     for line in text.split("\n", allow_blank=True):
-        for piece in _laid(console, line, hang) if console.is_terminal else [line]:
+        for piece in _wrapped(console, line, hang) if console.is_terminal else [line]:
             console.print(piece)
 
 
@@ -52,7 +52,7 @@ def clean(text: object) -> str:
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", str(text))
 
 
-def _laid(console: Console, line: Text, hang: int | None) -> Iterator[Text]:
+def _wrapped(console: Console, line: Text, hang: int | None) -> Iterator[Text]:
     if line.cell_len <= console.width:
         yield line
         return

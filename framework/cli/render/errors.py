@@ -41,15 +41,15 @@ class OutputOptions:
     json_log: bool = False
 
 
-def fail(error: FrameworkError, voice: OutputOptions) -> int:
+def fail(error: FrameworkError, output: OutputOptions) -> int:
     """Print an error on stderr and return its exit code; also as JSON on stdout if requested."""
-    _for_machines(error_as_json(error), voice, notes=_notes(error))
-    if not voice.json_log:
+    _for_machines(error_as_json(error), output, notes=_notes(error))
+    if not output.json_log:
         _draw(err(), error)
     return error.exit_code
 
 
-def fail_unexpected(error: Exception, voice: OutputOptions) -> int:
+def fail_unexpected(error: Exception, output: OutputOptions) -> int:
     """Report an internal error, write the traceback to a file, and return 70."""
     with tempfile.NamedTemporaryFile(
         "w", prefix="run-pipeline-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
@@ -63,10 +63,10 @@ def fail_unexpected(error: Exception, voice: OutputOptions) -> int:
             "exit_code": UNEXPECTED,
             "traceback": report.name,
         },
-        voice,
+        output,
         notes=_notes(error),
     )
-    if not voice.json_log:
+    if not output.json_log:
         console = err()
         write(console, Text(f"unexpected error: {clean(message)}", style="bold red"), hang=2)
         for note in _notes(error):
@@ -76,22 +76,22 @@ def fail_unexpected(error: Exception, voice: OutputOptions) -> int:
     return UNEXPECTED
 
 
-def report_interrupted(word: str, code: int, notes: list[str], voice: OutputOptions) -> int:
+def report_interrupted(word: str, code: int, notes: list[str], output: OutputOptions) -> int:
     """Report an interruption, the state it left and the next step, on one line; return the code."""
     text = " ".join(notes) or "Nothing was changed."
     document = {"condition": f"interrupted/{word}", "message": text, "exit_code": code}
-    _for_machines(document, voice, notes=[])
-    if not voice.json_log:
+    _for_machines(document, output, notes=[])
+    if not output.json_log:
         write(err(), Text.assemble((f"{word}: ", "bold yellow"), clean(text)))
     return code
 
 
-def _for_machines(document: Mapping[str, Any], voice: OutputOptions, *, notes: list[str]) -> None:
+def _for_machines(document: Mapping[str, Any], output: OutputOptions, *, notes: list[str]) -> None:
     described = {**document, **({"notes": notes} if notes else {})}
-    if voice.json_result:
+    if output.json_result:
         sys.stdout.write(json.dumps({"error": described}) + "\n")
         sys.stdout.flush()
-    if voice.json_log:
+    if output.json_log:
         log_line("error", described)
 
 

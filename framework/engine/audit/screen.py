@@ -98,7 +98,7 @@ class ScreenPlace:
         instant: its instant.
         total: number of input rows.
         origins: the name of each numbered file, for reports.
-        carries_places: whether the files themselves record where each row came from, as
+        has_places: whether the files themselves record where each row came from, as
             quarantined rows do.
     """
 
@@ -109,7 +109,7 @@ class ScreenPlace:
     instant: str
     total: int
     origins: Mapping[int, str]
-    carries_places: bool = False
+    has_places: bool = False
 
 
 def screen(
@@ -278,7 +278,7 @@ def _quarantine(
     chosen = (places["mask"].to_numpy() & rules.quarantining) != 0
     positions = str(Path(place.storage.location, place.folder, _POSITIONS))
     places = places.filter(pa.array(chosen))
-    if place.carries_places:
+    if place.has_places:
         places = with_places(places, dict(zip(rows.numbers, rows.paths, strict=True)))
     pq.write_table(places, positions, write_page_checksum=True)
     storage = open_storage(parent_of(place.quarantine))

@@ -113,7 +113,7 @@ class QuarantineWork:
     Attributes:
         positions: path of a Parquet file of `number`, `row` and `mask`, sorted by the first two;
             rows that are quarantined again also have the file and row of the first time,
-            `carried_file` and `carried_row`.
+            `original_file` and `original_row`.
         rules: a rule's name for each bit of a mask, from the lowest.
         folder: absolute; it is created.
         run_id: of the run.

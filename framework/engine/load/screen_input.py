@@ -105,7 +105,7 @@ def _screened(ctx: RunContext, opened: Opened, pinned: Pinned, stage: Screen) ->
         instant=intent.requested_time,
         total=pinned.rows,
         origins={each.number: each.path for each in pinned.files},
-        carries_places=load_plan(ctx).releases is not None,
+        has_places=load_plan(ctx).releases is not None,
     )
     return screen(needed_checker(ctx), rows, stage.quality, place)
 

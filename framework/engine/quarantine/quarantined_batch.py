@@ -1,7 +1,7 @@
 """One data set of quarantined rows: its location, and its record.
 
 Below the location that a spec gives there is a folder `instant=<t>` for each run that
-quarantined rows: Parquet files, and `_told.json`, which names the table and the run. A location
+quarantined rows: Parquet files, and `_batch.json`, which names the table and the run. A location
 belongs to one table; folders whose names start with a dot are unfinished.
 """
 
@@ -26,8 +26,8 @@ from framework.hudi.storage.port import Entry, Move, Storage
 from framework.hudi.table.layout import join
 
 __all__ = [
+    "BATCH_FILE",
     "GATHERED",
-    "TOLD",
     "BatchRecord",
     "QuarantinedBatch",
     "batch_record",
@@ -47,7 +47,7 @@ __all__ = [
 
 _BLOCK: Final = 1 << 22
 
-TOLD: Final = "_told.json"
+BATCH_FILE: Final = "_batch.json"
 """File with the record of a data set."""
 GATHERED: Final = re.compile(r"\.(?:staged|ready)-([0-9a-f]{16})-([0-9a-f]{32})")
 """Folder of unfinished rows: the mark of their table, and their run."""
@@ -104,7 +104,7 @@ def _make_ready(storage: Storage, staged: str, ready: str, batch: QuarantinedBat
     rows = sum(_rows(storage, each) for each in entries)
     if rows != batch.rows:
         raise _differs(f"{batch.rows:,} rows should be quarantined, {rows:,} were written", staged)
-    moves = [Move(source=join(ready, f".{TOLD}"), target=join(ready, TOLD))]
+    moves = [Move(source=join(ready, f".{BATCH_FILE}"), target=join(ready, BATCH_FILE))]
     with storage.create(moves[0].source) as out:
         out.write(batch_record(batch))
     for number, each in enumerate(entries):
@@ -211,7 +211,7 @@ def read_batch(storage: Storage, folder: str) -> QuarantinedBatch:
     Raises:
         CorruptFileError: `quarantine/not-readable`.
     """
-    path = join(folder, TOLD)
+    path = join(folder, BATCH_FILE)
     try:
         record = decode(BatchRecord, read_bytes(storage, path).decode())
         _check_version(record.version)

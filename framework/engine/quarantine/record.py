@@ -24,7 +24,7 @@ from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import Timeline, load_timeline
 from framework.plan.release import FILE, ROW
 
-__all__ = ["CARRIED_FILE", "CARRIED_ROW", "PLACE", "Record", "read_record", "with_places"]
+__all__ = ["ORIGINAL_FILE", "ORIGINAL_ROW", "PLACE", "Record", "read_record", "with_places"]
 
 PLACE: Final = "quarantine"
 """Entry of a commit's audit: where the rows of its run were quarantined."""
@@ -91,8 +91,8 @@ def read_record(table: str) -> Record:
     )
 
 
-CARRIED_FILE = "carried_file"
-CARRIED_ROW = "carried_row"
+ORIGINAL_FILE = "original_file"
+ORIGINAL_ROW = "original_row"
 
 
 def with_places(places: pa.Table, paths: Mapping[int, str]) -> pa.Table:
@@ -107,7 +107,7 @@ def with_places(places: pa.Table, paths: Mapping[int, str]) -> pa.Table:
     """
     numbers, rows = places["number"].to_numpy(), places["row"].to_numpy()
     found = pa.concat_tables(_found(numbers, rows, paths))
-    return places.append_column(CARRIED_FILE, found[FILE]).append_column(CARRIED_ROW, found[ROW])
+    return places.append_column(ORIGINAL_FILE, found[FILE]).append_column(ORIGINAL_ROW, found[ROW])
 
 
 def _found(numbers: np.ndarray, rows: np.ndarray, paths: Mapping[int, str]) -> Iterator[pa.Table]:

@@ -40,7 +40,7 @@ __all__ = [
 SAMPLE_ROWS: Final = 1 << 15
 """Rows in the sample; keys compress no better with more of them in a page."""
 
-_TOLD: Final = frozenset({MetaField.RECORD_KEY.value, MetaField.COMMIT_SEQNO.value})
+_SAMPLED: Final = frozenset({MetaField.RECORD_KEY.value, MetaField.COMMIT_SEQNO.value})
 
 _NULL_TEXT: Final = "__null__"
 _WINDOW: Final = 8
@@ -68,7 +68,9 @@ def sample_keys(
     out.add_row_group([KeyPass(rule, values, None, numbers).add(batch)])
     columns = pq.read_metadata(pa.BufferReader(out.finish({}))).row_group(0)
     chunks = (columns.column(at) for at in range(columns.num_columns))
-    return batch.num_rows, sum(c.total_compressed_size for c in chunks if c.path_in_schema in _TOLD)
+    return batch.num_rows, sum(
+        c.total_compressed_size for c in chunks if c.path_in_schema in _SAMPLED
+    )
 
 
 class KeyScan:

@@ -74,20 +74,20 @@ def _logical_lines(text: str) -> Iterator[str]:
     Java's corner cases: a comment does not continue, but the line after a lone backslash may be a
     comment; a backslash at the end of the text is dropped, and the rest is an entry even if empty.
     """
-    line, goes_on = "", False
+    line, is_continued = "", False
     for natural in _LINE_END.split(text):
         more = natural.lstrip(_BLANK)
         if not line and (not more or more[0] in "#!"):
-            goes_on = False
+            is_continued = False
             continue
         line += more
-        goes_on = _is_continued(line)
-        if goes_on:
+        is_continued = _is_continued(line)
+        if is_continued:
             line = line[:-1]
         else:
             yield line
             line = ""
-    if goes_on:
+    if is_continued:
         yield line
 
 

@@ -27,7 +27,7 @@ __all__ = ["FallbackView", "Patience", "RemoteView", "ServiceAddress", "ServiceU
 _LOG: Final = logging.getLogger(__name__)
 _OK: Final = 200
 _FAULT: Final = 500
-_Told = TypeVar("_Told")
+_Result = TypeVar("_Result")
 
 
 class ServiceUnreachableError(Exception):
@@ -272,7 +272,7 @@ class FallbackView:
         """Close the connection."""
         self._remote.close()
 
-    def _asked(self, call: Callable[[], _Told], queries: int) -> _Told | None:
+    def _asked(self, call: Callable[[], _Result], queries: int) -> _Result | None:
         """Return the remote result, or None after counting and logging a failure."""
         if self._clock() >= self._down_until:
             try:

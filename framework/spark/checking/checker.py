@@ -12,7 +12,7 @@ from pyspark.sql import types as t
 from pyspark.sql.functions import broadcast, coalesce, col, expr, lit
 
 from framework.engine.audit.subject import InputRows, Judged, Looking, QuarantineWork, WrittenRows
-from framework.engine.quarantine.record import CARRIED_FILE, CARRIED_ROW
+from framework.engine.quarantine.record import ORIGINAL_FILE, ORIGINAL_ROW
 from framework.engine.results import CheckResult, ColumnFigures
 from framework.hudi.keygen.spark_sql import quote_literal
 from framework.plan.quality.model import Check
@@ -34,8 +34,8 @@ __all__ = ["SparkChecker"]
 _PLACE: Final = t.StructType(
     [
         *(t.StructField(name, t.LongType()) for name in ("number", "row", "mask")),
-        t.StructField(CARRIED_FILE, t.StringType()),
-        t.StructField(CARRIED_ROW, t.LongType()),
+        t.StructField(ORIGINAL_FILE, t.StringType()),
+        t.StructField(ORIGINAL_ROW, t.LongType()),
     ]
 )
 _AT: Final = tuple(f"_lakestrap_at_{each.name}" for each in _PLACE)

@@ -87,12 +87,12 @@ def incomparable(check: Check, columns: Mapping[str, types.DataType]) -> str | N
     kinds = {name: _kind_of_type(each) for name, each in columns.items()}
     if check.text in _NUMERIC:
         return _first(
-            f"{_told(c, columns)} is not a number" for c in columns if kinds[c] != "number"
+            f"{_with_type(c, columns)} is not a number" for c in columns if kinds[c] != "number"
         )
     if check.text in _ALIKE and len(set(kinds.values())) > 1:
-        return " cannot be compared with ".join(_told(c, columns) for c in columns)
+        return " cannot be compared with ".join(_with_type(c, columns) for c in columns)
     return _first(
-        f"`{argument}` cannot be compared with {_told(column, columns)}"
+        f"`{argument}` cannot be compared with {_with_type(column, columns)}"
         for argument, value, column, fitting in _literals(check, list(columns), kinds)
         if _kind_of_value(value) not in fitting
     )
@@ -129,7 +129,7 @@ def _kind_of_value(value: Any) -> str:
     return "text" if read is None else "time" if len(value) > len("2026-11-22") else "date"
 
 
-def _told(column: str, columns: Mapping[str, types.DataType]) -> str:
+def _with_type(column: str, columns: Mapping[str, types.DataType]) -> str:
     """Return a column with its type, for messages."""
     return f"column {column!r} ({columns[column].simpleString()})"
 
@@ -178,7 +178,7 @@ def run_expectations(
     found = run_job(context, description, lambda: suite.run(checks))
     reasons = {**suite.raised, **suite.unfit}
     if reasons:
-        raise _not_run(reasons, checks, _untold(suite.raised, checks, redacted))
+        raise _not_run(reasons, checks, _hidden_reasons(suite.raised, checks, redacted))
     return tuple(gx_results.result_of(check, found[check.name], redacted) for check in checks)
 
 
@@ -275,7 +275,7 @@ def _as_gx(check: Check) -> gx.Expectation:
     return made
 
 
-def _untold(
+def _hidden_reasons(
     raised: Mapping[str, str], checks: Sequence[Check], redacted: Collection[str]
 ) -> set[str]:
     """Return the checks whose exception may contain a redacted value."""
@@ -293,13 +293,13 @@ def _untold(
     }
 
 
-def _not_run(reasons: Mapping[str, str], checks: Sequence[Check], untold: set[str]) -> TaskError:
+def _not_run(reasons: Mapping[str, str], checks: Sequence[Check], hidden: set[str]) -> TaskError:
     """Return the error for all checks that could not run."""
     lines = [
         f"  {check.name} ({check.text}): "
         + (
             "the reason may contain redacted values"
-            if check.name in untold
+            if check.name in hidden
             else reasons[check.name]
         )
         for check in checks

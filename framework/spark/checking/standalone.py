@@ -82,7 +82,7 @@ def check_table(
 def check_source(
     spark: SparkSession,
     prepared: Prepared,
-    bench: PlanningContext,
+    planning: PlanningContext,
     *,
     figures: bool = False,
     fraction: float = 1.0,
@@ -98,7 +98,7 @@ def check_source(
         TaskError: `audit/check-not-run`.
     """
     plan = prepared.plan
-    rows = _load_rows(spark, plan, bench) or _source_rows(plan)
+    rows = _load_rows(spark, plan, planning) or _source_rows(plan)
     if rows is None:
         raise PlanError(
             "check/no-source",
@@ -107,7 +107,7 @@ def check_source(
             remedy="Omit --source to check the table.",
         )
     placed = input_frame(checking_session(spark), rows)
-    prove: Callable[[], Mapping[str, object]] = partial(prove_source, plan, bench)
+    prove: Callable[[], Mapping[str, object]] = partial(prove_source, plan, planning)
     if plan.load is not None:
         refuses = plan.load.operation in _REFUSES_DUPLICATES
         columns = list(plan.target.key_rule.record_key) if refuses else []
@@ -116,7 +116,7 @@ def check_source(
     return _report(plan.target, subject, figures=figures, fraction=fraction)
 
 
-def _load_rows(spark: SparkSession, plan: Plan, bench: PlanningContext) -> InputRows | None:
+def _load_rows(spark: SparkSession, plan: Plan, planning: PlanningContext) -> InputRows | None:
     """Return the rows that a load would read, or None."""
     load = plan.load
     request = load.request if load else None
@@ -125,7 +125,7 @@ def _load_rows(spark: SparkSession, plan: Plan, bench: PlanningContext) -> Input
     if request.is_plain_parquet and request.files is not None:
         pinned = PinnedInput(paths=request.files)
     else:
-        pinned = SparkInput(spark, bench.events).stage(request, str(bench.scratch / "input"))
+        pinned = SparkInput(spark, planning.events).stage(request, str(planning.scratch / "input"))
     footers = input_footers(pinned.paths)
     table = None if load.creates else open_table(plan.target.location)
     columns = input_columns(plan.target, table, load, (pinned, footers))

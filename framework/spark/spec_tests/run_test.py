@@ -133,7 +133,7 @@ def _tried(
     """
     place = stand_in(spec, folder, has_rows_before=ready.before is not None)
     faults: list[Fault] = []
-    _lay(spark, place, ready)
+    _write_input(spark, place, ready)
     if place.opening is not None:
         lent = _loaded_types(spark, place, ready)
         ready = with_lent_types(ready, lent, faults, has_all=place.keeps_columns)
@@ -188,7 +188,7 @@ def _open_table(place: StandIn, opening: PipelineSpec, ready: ReadySpecTest) -> 
         ) from error
 
 
-def _lay(spark: SparkSession, place: StandIn, ready: ReadySpecTest) -> None:
+def _write_input(spark: SparkSession, place: StandIn, ready: ReadySpecTest) -> None:
     """Write the input rows."""
     if not place.begins:
         write_source(spark, ready, place)
@@ -231,8 +231,8 @@ def _happened(spark: SparkSession, place: StandIn, ready: ReadySpecTest) -> resu
 def _planned(spec: PipelineSpec, place: StandIn) -> Iterator[Plan]:
     """Yield the plan of a run."""
     with TemporaryDirectory(dir=place.folder) as scratch:
-        bench = PlanningContext(tasks=_TASKS, scratch=Path(scratch))
-        yield prepare_loaded(spec, Request(path=spec.source_path), bench).plan
+        planning = PlanningContext(tasks=_TASKS, scratch=Path(scratch))
+        yield prepare_loaded(spec, Request(path=spec.source_path), planning).plan
 
 
 def _read(spark: SparkSession, place: StandIn, instant: str | None) -> tuple[pa.Table, pa.Table]:

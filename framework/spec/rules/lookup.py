@@ -41,7 +41,7 @@ class Lookup:
         span = self.positions.part(path, *place)
         self.findings.add(f"spec/{rule}", span, message, key_path=path, suggestion=suggestion)
 
-    def _is_told(self, path: str) -> bool:
+    def _is_reported(self, path: str) -> bool:
         """Return whether a fault is already reported at exactly this path."""
         return any(finding.key_path == path for finding in self.findings.errors)
 

@@ -82,7 +82,7 @@ class Judge:
                     break
                 seems_empty = detail["type"] == "too_short" and detail["loc"] in above
                 path = self.positions.path_of(detail["loc"])
-                if not (seems_empty or any(_told(f, path, detail["type"]) for f in known)):
+                if not (seems_empty or any(_is_reported(f, path, detail["type"]) for f in known)):
                     self._note(detail, path)
         return None
 
@@ -156,7 +156,7 @@ class Judge:
         return node.text[:_SHOWN] if isinstance(node, ScalarNode) else _shown(node)
 
 
-def _told(finding: Finding, path: str, kind: str) -> bool:
+def _is_reported(finding: Finding, path: str, kind: str) -> bool:
     """Return whether the finding already reports the fault at the path.
 
     A value may seem empty only because entries below it were refused.

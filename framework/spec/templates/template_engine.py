@@ -76,7 +76,7 @@ def render(
     except RecursionError:
         return _failed("template-limit", 1, "the template is nested too deeply")
     except _FAULTS as error:
-        return _told(error)
+        return _failure_of(error)
     return Rendered(text=text, uses=frozenset(check.uses))
 
 
@@ -182,7 +182,7 @@ def _failed(rule: str, line: int, message: str) -> Rendered:
     return Rendered(faults=(TemplateFault(rule=rule, line=line, message=message),))
 
 
-def _told(error: Exception) -> Rendered:
+def _failure_of(error: Exception) -> Rendered:
     """Return the exception as a fault with the line of the template."""
     if isinstance(error, TemplateSyntaxError):
         stray = repr(MARK)[1:-1] in str(error.message)

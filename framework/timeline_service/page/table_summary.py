@@ -73,7 +73,7 @@ class TableSummary:
         facts = self._reading.facts(known, _WAIT_S)
         instants = known.timeline.instants[::-1]
         commits = [each for each in known.timeline.completed if each.action in DATA_ACTIONS]
-        pending = [self._told(each, known, facts) for each in known.timeline.pending[:_PENDING]]
+        pending = [self._instant(each, known, facts) for each in known.timeline.pending[:_PENDING]]
         return {
             "id": self.table.id,
             "location": self.table.location,
@@ -82,7 +82,8 @@ class TableSummary:
             "at_work": self._at_work() if pending else None,
             "pending": pending,
             "instants": part.document(
-                [self._told(each, known, facts) for each in part.of_list(instants)], len(instants)
+                [self._instant(each, known, facts) for each in part.of_list(instants)],
+                len(instants),
             ),
             "growth": self._growth(commits, known, facts),
             "unread": len(commits) - len(facts),
@@ -132,7 +133,7 @@ class TableSummary:
             return None
         return f"process {lease.owner.pid} on {lease.owner.host}"
 
-    def _told(
+    def _instant(
         self, instant: Instant, known: Known, facts: Mapping[Instant, CommitFacts]
     ) -> dict[str, Any]:
         """Return an instant; `commit` is None if it wrote no files or is not read yet."""

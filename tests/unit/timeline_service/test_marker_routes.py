@@ -12,7 +12,7 @@ import pytest
 from framework.hudi.storage.local import LocalStorage
 from framework.timeline_service.marker_routes import is_marker_route
 from framework.vocabulary import ServiceAuth
-from tests.support.asking import Told
+from tests.support.asking import Response
 from tests.support.served import ServedScene, commit, file_id
 from tests.support.storage_suite import read
 
@@ -92,7 +92,7 @@ def folder(scene: ServedScene, instant: str = INSTANT) -> str:
     return f"{scene.storage.location}/.hoodie/.temp/{instant}"
 
 
-def ask(scene: ServedScene, method: str, route: str, **more: str) -> Told:
+def ask(scene: ServedScene, method: str, route: str, **more: str) -> Response:
     """Ask one of the routes about an instant's markers, or about what `more` says."""
     said = {"markerdirpath": folder(scene), **more}
     return scene.call(method, f"/v1/hoodie/marker/{route}", **said)
@@ -133,9 +133,11 @@ def test_markers_of_many_writers_at_once_are_all_kept(scene: ServedScene) -> Non
     """While the view answers others."""
     names = [f"p=1/f{number}_1-0-1_{INSTANT}.parquet.marker.MERGE" for number in range(100)]
     with ThreadPoolExecutor(16) as pool:
-        told = list(pool.map(lambda name: ask(scene, "POST", "create", markername=name), names))
+        responses = list(
+            pool.map(lambda name: ask(scene, "POST", "create", markername=name), names)
+        )
         assert len(scene.hudi("slices/partition/latest/", partition="p=1").value) == 3
-    assert all(each.value is True for each in told)
+    assert all(each.value is True for each in responses)
     assert ask(scene, "GET", "all").value == sorted(names)
 
 
@@ -145,8 +147,8 @@ def test_folder_that_is_none_of_markers_is_refused(scene: ServedScene, route: st
     method = "POST" if route in POST_ROUTES else "GET"
     for path in NO_FOLDERS:
         spelled = path.format(table=scene.storage.location)
-        told = ask(scene, method, route, markerdirpath=spelled, markername=BASE)
-        assert (told.status, "markerdirpath" in told.value["error"]) == (400, True), path
+        response = ask(scene, method, route, markerdirpath=spelled, markername=BASE)
+        assert (response.status, "markerdirpath" in response.value["error"]) == (400, True), path
     assert untouched(scene)
 
 
@@ -154,16 +156,16 @@ def test_table_that_is_not_served_is_unknown(scene: ServedScene) -> None:
     """Whatever exists there."""
     for path in ("/etc", "{table}/../x", "{table}/.hoodie/metadata", "file:/etc"):
         spelled = f"{path.format(table=scene.storage.location)}/.hoodie/.temp/1"
-        told = ask(scene, "POST", "create", markerdirpath=spelled, markername=BASE)
-        assert told.status == 404, path
+        response = ask(scene, "POST", "create", markerdirpath=spelled, markername=BASE)
+        assert response.status == 404, path
     assert untouched(scene)
 
 
 def test_name_that_is_no_marker_in_the_table_is_refused(scene: ServedScene) -> None:
     """A rollback deletes what markers name; one line is one marker."""
     for name in NO_MARKERS:
-        told = ask(scene, "POST", "create", markername=name)
-        assert (told.status, bool(told.value["error"])) == (400, True), name
+        response = ask(scene, "POST", "create", markername=name)
+        assert (response.status, bool(response.value["error"])) == (400, True), name
     assert untouched(scene)
 
 
@@ -202,12 +204,12 @@ def test_symbolic_link_out_of_the_table_is_not_followed(tmp_path: Path, linked: 
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(secret if "MARKERS" in linked else outside)
     with ServedScene(storage, markers=True) as scene:
-        told = [ask(scene, "GET", route) for route in GET_ROUTES]
-        told += [ask(scene, "POST", route, markername=LOG) for route in POST_ROUTES]
+        responses = [ask(scene, "GET", route) for route in GET_ROUTES]
+        responses += [ask(scene, "POST", route, markername=LOG) for route in POST_ROUTES]
     assert "storage/symbolic-link" in {
-        each.value["condition"] for each in told if each.status != 200
+        each.value["condition"] for each in responses if each.status != 200
     }
-    assert not any(b"line.marker" in each.body for each in told)
+    assert not any(b"line.marker" in each.body for each in responses)
     assert {each.name for each in outside.rglob("*")} == {INSTANT, "secret"}
     assert secret.read_text() == "line.marker.CREATE\n"
 
@@ -251,8 +253,8 @@ def test_service_that_keeps_no_markers_says_how_it_would() -> None:
         for route in GET_ROUTES:
             assert ask(scene, "GET", route).status == 403
         for route in POST_ROUTES:
-            told = ask(scene, "POST", route, markername=BASE)
-            assert (told.status, "--markers" in told.value["error"]) == (403, True)
+            response = ask(scene, "POST", route, markername=BASE)
+            assert (response.status, "--markers" in response.value["error"]) == (403, True)
         assert untouched(scene)
 
 

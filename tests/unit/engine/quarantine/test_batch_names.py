@@ -25,12 +25,12 @@ def test_data_set_holds_its_rows_and_its_record_alone(tmp_path: Path) -> None:
     """Files that a query engine leaves are removed; nothing is pending."""
     place = tmp_path / "quarantine"
     made = hand_made(place, tmp_path / "table", INSTANT, RUN)
-    names = {Path(file).name for file in made.files} | {"_told.json"}
+    names = {Path(file).name for file in made.files} | {"_batch.json"}
     assert {path.name for path in (place / f"instant={INSTANT}").iterdir()} == names
     assert {path.name for path in place.iterdir()} == {f"instant={INSTANT}"}
 
 
-def test_settling_again_changes_nothing(tmp_path: Path) -> None:
+def test_naming_a_batch_again_changes_nothing(tmp_path: Path) -> None:
     """A resumed run does so; its temporary rows may be left."""
     place = tmp_path / "quarantine"
     made = hand_made(place, tmp_path / "table", INSTANT, RUN)
@@ -45,13 +45,13 @@ def test_rows_that_are_not_all_there_get_no_name(tmp_path: Path) -> None:
     place = tmp_path / "quarantine"
     made = hand_made(place, tmp_path / "table", INSTANT, RUN)
     named = place / f"instant={INSTANT}"
-    for told in (replace(made, rows=4), made):
+    for batch in (replace(made, rows=4), made):
         staged = Path(gathering_place(str(place), made.table, RUN))
         named.rename(staged)
-        if told is made:
+        if batch is made:
             Path(next(iter(staged.glob("*.parquet")))).unlink()
         with pytest.raises(CorruptFileError) as caught:
-            name_batch(str(place), told)
+            name_batch(str(place), batch)
         assert caught.value.condition == "quarantine/rows-differ"
         assert not named.exists()
         staged.rename(named)
@@ -74,7 +74,7 @@ def test_name_that_a_dead_run_of_the_table_has_is_taken_over(tmp_path: Path) -> 
     hand_made(place, table, INSTANT, OTHER_RUN)
     made = hand_made(place, table, INSTANT, RUN)
     assert made.run_id == RUN
-    assert RUN in (place / f"instant={INSTANT}" / "_told.json").read_text()
+    assert RUN in (place / f"instant={INSTANT}" / "_batch.json").read_text()
 
 
 def test_name_that_another_table_has_is_refused(tmp_path: Path) -> None:

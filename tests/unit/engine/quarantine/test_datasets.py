@@ -126,8 +126,8 @@ def test_table_that_was_moved_keeps_its_rows(scene: Scene, place: Path, tmp_path
 def test_record_that_was_modified_is_reported_and_never_removed(scene: Scene, place: Path) -> None:
     """Its owner is unknown."""
     hand_made(place, scene.location, LATER, RUN)
-    told = place / f"instant={LATER}" / "_told.json"
-    told.write_text("{}")
+    record_file = place / f"instant={LATER}" / "_batch.json"
+    record_file.write_text("{}")
     before = snapshot(place)
     with pytest.raises(CorruptFileError) as caught:
         waiting(str(scene.location), str(place))
