@@ -211,7 +211,7 @@ class Gate:
     def seen(self) -> dict[str, object]:
         """Return everything in the folder, except the spec."""
         found = snapshot(self.folder)
-        return {path: told for path, told in found.items() if not path.endswith(".pipeline.yml")}
+        return {path: state for path, state in found.items() if not path.endswith(".pipeline.yml")}
 
     def amounts(self, spark: SparkSession) -> dict[int, float | None]:
         """Return the amount of each row of the table, by id; no id comes twice."""

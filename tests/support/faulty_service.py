@@ -213,8 +213,8 @@ FAULTS: Final[dict[str, Callable[[socket.socket, FaultyServer], None]]] = {
     "is another driver on the same port": _replacing(b"x-lakestrap-driver", b"0" * 16),
     "sends no JSON": _no_json,
     "sends broken records": _broken_records,
-    "sends numbers for records": _saying(lambda told: [1] * len(told)),
-    "answers for fewer groups": _saying(lambda told: told[1:]),
-    "says that groups are not there": _saying(lambda told: [None] * len(told)),
+    "sends numbers for records": _saying(lambda records: [1] * len(records)),
+    "answers for fewer groups": _saying(lambda records: records[1:]),
+    "says that groups are not there": _saying(lambda records: [None] * len(records)),
 }
 """A server's misbehaviour, by a name that completes "the service …"."""

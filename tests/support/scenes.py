@@ -144,8 +144,8 @@ def plan(scene: Scene, *, earlier: Earlier = Earlier.AUTO, tasks: Tasks | None =
     """Return the plan of the scene's spec."""
     scratch = scene.folder.parent / f"{scene.folder.name}-scratch-{next(_NUMBERS)}"
     scratch.mkdir()
-    bench = PlanningContext(tasks=tasks or InProcessTasks(2), scratch=scratch)
-    return prepare(Request(path=scene.spec, earlier=earlier), bench)
+    planning = PlanningContext(tasks=tasks or InProcessTasks(2), scratch=scratch)
+    return prepare(Request(path=scene.spec, earlier=earlier), planning)
 
 
 def adopt(
@@ -197,14 +197,14 @@ def snapshot(root: Path, *, times: bool = True) -> dict[str, object]:
     """
     found: dict[str, object] = {}
     if root.is_symlink() or not root.is_dir():
-        return {"": _told(root, times=times)} if root.is_symlink() or root.exists() else {}
+        return {"": _description(root, times=times)} if root.is_symlink() or root.exists() else {}
     found[""] = "folder"
     for path in sorted(root.rglob("*")):
-        found[str(path.relative_to(root))] = _told(path, times=times)
+        found[str(path.relative_to(root))] = _description(path, times=times)
     return found
 
 
-def _told(path: Path, *, times: bool) -> object:
+def _description(path: Path, *, times: bool) -> object:
     """Return the description of one entry."""
     if path.is_symlink():
         return "link", str(path.readlink())

@@ -25,11 +25,11 @@ from framework.vocabulary import BloomKind, BootstrapMode, KeyScope, PartitionTy
 
 __all__ = [
     "SourceContext",
-    "a_bench",
     "a_fingerprint",
     "a_rule",
     "a_source",
     "ids",
+    "source_context",
 ]
 
 
@@ -105,7 +105,7 @@ class SourceContext:
         return [WorkRange(start=0, stop=self.inventory.handle.files, mode=mode)]
 
 
-def a_bench(
+def source_context(
     root: Path,
     files: Mapping[str, pa.Table],
     rule: KeyRule | None = None,

@@ -85,7 +85,7 @@ class Started:
         code = self.process.wait(_PATIENCE_S)
         return Outcome(code=code, out=self._out.read_text(), err=self._err.read_text())
 
-    def settle(self) -> None:
+    def wait_for_all(self) -> None:
         """Wait until no process of the session is left."""
         wait_until(lambda: not self.members)
 

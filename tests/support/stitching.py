@@ -209,9 +209,9 @@ def _check_stats(table: _Table, path: str, identity: str, base: Any) -> None:
     """Compare what the commit says of a file with the file."""
     stat, rows = table.stats[path], base.metadata.num_rows
     size = (table.scene.location / path).stat().st_size
-    told = ("fileId", "numWrites", "numInserts", "fileSizeInBytes", "partitionPath")
+    names = ("fileId", "numWrites", "numInserts", "fileSizeInBytes", "partitionPath")
     partition = path.rpartition("/")[0]
-    assert tuple(stat[name] for name in told) == (identity, rows, rows, size, partition)
+    assert tuple(stat[name] for name in names) == (identity, rows, rows, size, partition)
 
 
 def _check_partition_metadata(table: _Table, piece: Piece) -> None:

@@ -28,13 +28,13 @@ def _commit_outside(table: ViewedTable) -> bool:
     if len(table.paths) < 2:
         return False
     write = Write(time=table.next_time(), action=Action.COMMIT)
-    told, path = table.rng.sample(table.paths, 2)
+    recorded, path = table.rng.sample(table.paths, 2)
     name = table.new_base(write.time)
     table.write_file(write, path, name)
     before = f'"partitionPath":"{path}"'.encode()
-    after = f'"partitionPath":"{told}"'.encode()
+    after = f'"partitionPath":"{recorded}"'.encode()
     data = table.commit_bytes(write).replace(before, after)
-    data = data.replace(f'"{path}":['.encode(), f'"{told}":['.encode())
+    data = data.replace(f'"{path}":['.encode(), f'"{recorded}":['.encode())
     table.complete(write, data)
     return True
 
@@ -153,7 +153,7 @@ def _stray(table: ViewedTable) -> bool:
     )
     if table.size_on_disk(path, name):
         return False
-    table.lay(path, name, 5)
+    table.put_file(path, name, 5)
     return True
 
 
@@ -177,7 +177,7 @@ def _stub_sizes(table: ViewedTable) -> bool:
     write = table.rng.choice(failed)
     parts = undo(table, write)
     deed = deed_of(parts)
-    told = {
+    rolled_back = {
         path: RolledBack(
             deleted=part.deleted,
             failed=part.failed,
@@ -188,7 +188,7 @@ def _stub_sizes(table: ViewedTable) -> bool:
     }
     table.pending.remove(write)
     table.remove(write.time, write.action)
-    publish_rollback(table, write.time, told, deed)
+    publish_rollback(table, write.time, rolled_back, deed)
     return True
 
 

@@ -113,7 +113,7 @@ class Play:
         self._watched = WatchedStorage(self._storage, self._looked)
         self._early: Files = {}
         self._reference: Listed | None = None
-        self._told = 0
+        self._applied = 0
         self._seen = 0
         self._loaded: set[str] = set()
         self._disturbed = 0
@@ -161,7 +161,7 @@ class Play:
         self.trace.append("save")
         write_checkpoint(self.view, path)
         early = {path: dict(names) for path, names in self._early.items()}
-        self._saved = _Saved(early, self._told, set(self._loaded), set(self._table.seen))
+        self._saved = _Saved(early, self._applied, set(self._loaded), set(self._table.seen))
 
     def _reopen(self, path: Path) -> None:
         """Close the view, and continue with one opened from the checkpoint, however old."""
@@ -177,7 +177,7 @@ class Play:
         assert found.refusal in {None, Refusal.TOO_OLD}
         self.view, self._disturbed = found.view, 0
         self._early = {path: dict(names) for path, names in saved.early.items()}
-        self._told = self._seen = saved.told
+        self._applied = self._seen = saved.applied
         self._loaded = set() if found.refusal else set(saved.loaded)
         self._table.seen = set(saved.seen)
         self.was_disturbed |= found.refusal is not None
@@ -240,7 +240,7 @@ class Play:
 
     def _catch_up(self) -> None:
         """Forget early sightings of files that instants have recorded since."""
-        for deed in self._table.deeds[self._told : self._seen]:
+        for deed in self._table.deeds[self._applied : self._seen]:
             for path in deed.dropped:
                 self._early.pop(path, None)
             for path, names in deed.gone.items():
@@ -248,10 +248,10 @@ class Play:
                     self._early.get(path, {}).pop(name, None)
             for path, files in deed.added.items():
                 for name in files:
-                    self._told_of(path, name)
-        self._told = self._seen
+                    self._record(path, name)
+        self._applied = self._seen
 
-    def _told_of(self, path: str, name: str) -> None:
+    def _record(self, path: str, name: str) -> None:
         """Record a file of an instant; a log file that the view saw larger keeps that size."""
         early = self._early.get(path, {})
         is_log = isinstance(parsed(name), LogFileName)
@@ -331,7 +331,7 @@ class _Saved:
     """What a view knew when it was written to a file."""
 
     early: Files
-    told: int
+    applied: int
     loaded: set[str]
     seen: set[str]
 

@@ -52,11 +52,11 @@ class Scene:
         """Take files from the timeline."""
         self.storage.delete(*(f".hoodie/{name}" for name in names))
 
-    def commit(self, name: str, *paths: str, size: int = 2, told: str = "p") -> None:
-        """Write a commit of files that are in the partition `told`."""
+    def commit(self, name: str, *paths: str, size: int = 2, recorded: str = "p") -> None:
+        """Write a commit of files that are in the partition `recorded`."""
         out = io.BytesIO()
-        stats = [_stat(path, size, told) for path in paths]
-        write_commit(out, CommitHead(), [(told, stats)], replaced=None)
+        stats = [_stat(path, size, recorded) for path in paths]
+        write_commit(out, CommitHead(), [(recorded, stats)], replaced=None)
         self.say(name, out.getvalue())
 
     def shown(self, partition: str | None = "p") -> dict[str, list[tuple[str, int]]]:

@@ -40,7 +40,7 @@ def undo(table: ViewedTable, write: Write, *, deletes_logs: bool = False) -> dic
                 _delete(table, part, path, name)
             else:
                 assert isinstance(known, LogFileName)
-                part.left[_told(table, path, name)] = table.size_on_disk(path, name)
+                part.left[_spelled(table, path, name)] = table.size_on_disk(path, name)
                 _write_rollback_log(table, part, path, known)
     return found
 
@@ -101,15 +101,15 @@ def _clean(table: ViewedTable) -> bool:
     if not parts:
         return False
     time = table.next_time()
-    told = {
+    cleaned = {
         path: Cleaned(
-            deleted=[_told(table, path, each) for each in part.deleted],
-            failed=[_told(table, path, each) for each in part.failed],
+            deleted=[_spelled(table, path, each) for each in part.deleted],
+            failed=[_spelled(table, path, each) for each in part.failed],
         )
         for path, part in parts.items()
     }
     deed = Deed(gone={path: part.deleted for path, part in parts.items()})
-    table.serve(Action.CLEAN, time, clean_bytes(time, told), deed)
+    table.serve(Action.CLEAN, time, clean_bytes(time, cleaned), deed)
     return True
 
 
@@ -266,10 +266,10 @@ def _clean_file(table: ViewedTable, part: Cleaned, path: str, name: str) -> None
 def _delete(table: ViewedTable, part: RolledBack, path: str, name: str) -> None:
     """Delete a file that is rolled back, or fail to."""
     if table.rng.random() < 0.1:
-        part.failed.append(_told(table, path, name))
+        part.failed.append(_spelled(table, path, name))
         return
     table.storage.delete(join(path, name))
-    part.deleted.append(_told(table, path, name))
+    part.deleted.append(_spelled(table, path, name))
 
 
 def _write_rollback_log(
@@ -280,11 +280,11 @@ def _write_rollback_log(
     if table.rng.random() < 0.7:
         name = table.new_log(path, known.file_id, known.base_instant, "1-0-1")
     size = table.size_on_disk(path, name) + 7
-    table.lay(path, name, size)
-    part.written[_told(table, path, name)] = size
+    table.put_file(path, name, size)
+    part.written[_spelled(table, path, name)] = size
 
 
-def _told(table: ViewedTable, path: str, name: str) -> str:
+def _spelled(table: ViewedTable, path: str, name: str) -> str:
     """Return a file's path in one of the forms that metadata has."""
     full = join(path, name)
     return table.rng.choice((name, full, f"/lake/t/{full}", f"file:/lake/t/{full}"))

@@ -200,10 +200,13 @@ class ViewedTable:
                     known[name] = max(size, known.get(name, 0))
         self.deeds.append(deed)
 
-    def commit_bytes(self, write: Write, **told: int) -> bytes:
-        """Return a write's metadata; `told` are sizes by name that differ from the true ones."""
+    def commit_bytes(self, write: Write, **sizes: int) -> bytes:
+        """Return a write's metadata; `sizes` are sizes by name that differ from the true ones."""
         stats = [
-            (path, [self._stat(path, name, told.get(name, size)) for name, size in files.items()])
+            (
+                path,
+                [self._stat(path, name, sizes.get(name, size)) for name, size in files.items()],
+            )
             for path, files in write.files.items()
         ]
         replaces = write.completes_as is Action.REPLACECOMMIT
@@ -216,12 +219,12 @@ class ViewedTable:
         """Write a file, or `more` bytes to one that is there."""
         there = self.size_on_disk(path, name)
         size = there + (more or self.rng.randint(1, 60))
-        self.lay(path, name, size)
+        self.put_file(path, name, size)
         write.files.setdefault(path, {})[name] = size
         if there:
             write.grown.add((path, name))
 
-    def lay(self, path: str, name: str, size: int) -> None:
+    def put_file(self, path: str, name: str, size: int) -> None:
         """Put a file of that size into a partition, in place of what is there."""
         if self.storage.stat(join(path, PARTITION_METADATA)) is None:
             put(self.storage, join(path, PARTITION_METADATA))

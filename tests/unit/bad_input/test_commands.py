@@ -92,10 +92,10 @@ def test_run_of_bad_input_exits_as_it_should_and_says_why(
     before = snapshot(scene.location)
     assert main(["run", "--in-process", str(scene.spec)]) == code
     assert snapshot(scene.location) == before
-    told = capfd.readouterr()
-    assert condition in told.err
-    assert "help:" in told.err
-    assert told.out == ""
+    captured = capfd.readouterr()
+    assert condition in captured.err
+    assert "help:" in captured.err
+    assert captured.out == ""
 
 
 @pytest.mark.parametrize(("change", "code", "condition"), CASES)
@@ -137,9 +137,9 @@ def test_plan_that_proves_keys_exits_3_and_leaves_nothing(
     """The gate's answer, before anything is written; file and row are shown."""
     scene = _prepared(tmp_path, _duplicate)
     assert main(["plan", "--prove-keys", str(scene.spec)]) == 3
-    told = capfd.readouterr().err
-    assert "audit/duplicate-keys" in told
-    assert "p=1/c.parquet" in told
+    captured = capfd.readouterr().err
+    assert "audit/duplicate-keys" in captured
+    assert "p=1/c.parquet" in captured
     assert snapshot(scene.location) == {}
 
 

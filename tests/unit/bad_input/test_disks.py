@@ -85,9 +85,9 @@ def test_full_scratch_disk_fails_before_the_target_is_touched(
 ) -> None:
     """The inventory needs room too."""
     scene = a_scene(tmp_path, FILES)
-    bench = PlanningContext(tasks=InProcessTasks(1), scratch=small_disk / "scratch")
+    planning = PlanningContext(tasks=InProcessTasks(1), scratch=small_disk / "scratch")
     with pytest.raises(StorageError) as caught:
-        prepare(Request(path=scene.spec), bench)
+        prepare(Request(path=scene.spec), planning)
     assert caught.value.condition == "storage/full"
     assert not scene.location.exists()
 

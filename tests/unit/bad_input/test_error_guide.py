@@ -14,9 +14,9 @@ HELP = "add it to docs/guide/errors.md"
 
 def test_every_condition_of_the_source_is_in_the_guide() -> None:
     """Every error has its row; a removed condition has none."""
-    raised, told = set(raised_conditions()), set(_told())
-    assert raised - told == set(), HELP
-    assert told - raised == set(), "the source does not raise it any more"
+    raised, documented = set(raised_conditions()), set(_documented())
+    assert raised - documented == set(), HELP
+    assert documented - raised == set(), "the source does not raise it any more"
 
 
 def test_exit_codes_of_the_guide_are_those_of_the_error_classes() -> None:
@@ -24,7 +24,7 @@ def test_exit_codes_of_the_guide_are_those_of_the_error_classes() -> None:
     raised = raised_conditions()
     wrong = {
         condition: (codes, raised[condition])
-        for condition, codes in _told().items()
+        for condition, codes in _documented().items()
         if not raised.get(condition, set()) <= codes
     }
     assert wrong == {}
@@ -69,6 +69,6 @@ def _rows() -> list[tuple[list[str], set[int], str, str]]:
     return rows
 
 
-def _told() -> dict[str, set[int]]:
+def _documented() -> dict[str, set[int]]:
     """Return the exit codes that the guide gives to each condition."""
     return {condition: codes for conditions, codes, *_ in _rows() for condition in conditions}

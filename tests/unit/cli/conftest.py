@@ -16,7 +16,7 @@ from tests.support.sources import ids
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Outcome:
     """How a command ended, and what it wrote."""
 
     code: int
@@ -39,7 +39,7 @@ class Told:
         return [json.loads(line) for line in self.err.splitlines()]
 
 
-Command = Callable[..., Told]
+Command = Callable[..., Outcome]
 
 
 @pytest.fixture
@@ -50,11 +50,11 @@ def command(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("RUN_PIPELINE_TARGET", raising=False)
 
-    def call(*words: str | Path) -> Told:
+    def call(*words: str | Path) -> Outcome:
         capsys.readouterr()
         code = main([str(word) for word in words])
-        told = capsys.readouterr()
-        return Told(code=code, out=told.out, err=told.err)
+        captured = capsys.readouterr()
+        return Outcome(code=code, out=captured.out, err=captured.err)
 
     return call
 

@@ -24,9 +24,9 @@ def a_program(path: Path, text: str) -> Path:
 
 def test_doctor_exits_as_its_checks_say(command: Command) -> None:
     """0 when all is well, else 5; text and JSON agree."""
-    told = command("doctor", "--format", "json")
-    checks = {check["name"]: check for check in told.document}
-    assert told.code == (0 if all(c["ok"] for c in checks.values()) else 5)
+    outcome = command("doctor", "--format", "json")
+    checks = {check["name"]: check for check in outcome.document}
+    assert outcome.code == (0 if all(c["ok"] for c in checks.values()) else 5)
     assert set(checks) == {
         *("python", "java", "pyspark", "pyarrow", "workers", "memory", "disk", "links"),
     }

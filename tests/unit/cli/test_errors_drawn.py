@@ -18,12 +18,12 @@ def test_findings_of_the_planner_are_all_drawn_as_frames(command: Command, tmp_p
     """A spec that does not fit its source in two ways shows both, each at its line."""
     document = a_document(key=("nokey", "nope"))
     scene = a_scene(tmp_path / "scene", {"p=1/a.parquet": ids(1)}, document)
-    told = command("plan", scene.spec)
-    assert told.code == 1
-    assert told.err.count("-->") >= 2
-    assert "nokey" in told.err
-    assert "nope" in told.err
-    marks = [line for line in told.err.splitlines() if set(line.strip(" |")) == {"^"}]
+    outcome = command("plan", scene.spec)
+    assert outcome.code == 1
+    assert outcome.err.count("-->") >= 2
+    assert "nokey" in outcome.err
+    assert "nope" in outcome.err
+    marks = [line for line in outcome.err.splitlines() if set(line.strip(" |")) == {"^"}]
     assert [line.count("^") for line in marks] == [len('"nokey"'), len('"nope"')]
 
 
@@ -40,10 +40,10 @@ def test_findings_of_the_planner_are_in_the_json(command: Command, tmp_path: Pat
 
 def test_refused_duplicates_show_key_files_and_rows(command: Command, duplicates: Scene) -> None:
     """One line a key, rows counted from 0; exit 3."""
-    told = command("run", "--in-process", duplicates.spec)
-    assert told.code == 3
-    assert "[audit/duplicate-keys]" in told.err
-    (line,) = [each for each in told.err.splitlines() if each.startswith("  2  ")]
+    outcome = command("run", "--in-process", duplicates.spec)
+    assert outcome.code == 3
+    assert "[audit/duplicate-keys]" in outcome.err
+    (line,) = [each for each in outcome.err.splitlines() if each.startswith("  2  ")]
     assert "p=1/a.parquet row 1" in line
     assert "p=2/a.parquet row 0" in line
     assert not duplicates.location.exists()
@@ -52,18 +52,18 @@ def test_refused_duplicates_show_key_files_and_rows(command: Command, duplicates
 def test_refused_nulls_show_files_and_rows(command: Command, tmp_path: Path) -> None:
     """A row without a key has no key to show."""
     scene = a_scene(tmp_path / "scene", {"p=1/a.parquet": ids(1, None)})
-    told = command("run", "--in-process", scene.spec)
-    assert told.code == 3
-    assert "[audit/null-keys]" in told.err
-    assert "p=1/a.parquet row 1" in told.err
-    assert "None" not in told.err
+    outcome = command("run", "--in-process", scene.spec)
+    assert outcome.code == 3
+    assert "[audit/null-keys]" in outcome.err
+    assert "p=1/a.parquet row 1" in outcome.err
+    assert "None" not in outcome.err
 
 
 def test_report_of_the_audit_is_in_the_json(command: Command, duplicates: Scene) -> None:
     """The whole of it, beside the condition."""
-    told = command("run", "--in-process", duplicates.spec, "--format", "json")
-    assert told.code == 3
-    assert told.document["error"]["report"]["groups"] == 1
+    outcome = command("run", "--in-process", duplicates.spec, "--format", "json")
+    assert outcome.code == 3
+    assert outcome.document["error"]["report"]["groups"] == 1
 
 
 def test_unexpected_error_keeps_its_traceback_in_a_file(
@@ -71,11 +71,11 @@ def test_unexpected_error_keeps_its_traceback_in_a_file(
 ) -> None:
     """Exit 70, and the file is named in words and in JSON."""
     assert fail_unexpected(ZeroDivisionError("oops"), OutputOptions(json_result=True)) == 70
-    told = capsys.readouterr()
-    error = json.loads(told.out)["error"]
+    captured = capsys.readouterr()
+    error = json.loads(captured.out)["error"]
     report = Path(error["traceback"])
     assert "ZeroDivisionError" in report.read_text()
-    assert str(report) in told.err
+    assert str(report) in captured.err
     assert error["exit_code"] == 70
     report.unlink()
 
@@ -85,9 +85,9 @@ def test_notes_of_an_error_are_shown(capsys: pytest.CaptureFixture[str]) -> None
     error = EngineError("spark/not-started", "it did not start")
     error.add_note("Spark's log: /somewhere/spark.log")
     assert fail(error, OutputOptions(json_log=True, json_result=True)) == 5
-    told = capsys.readouterr()
-    assert json.loads(told.out)["error"]["notes"] == ["Spark's log: /somewhere/spark.log"]
-    assert json.loads(told.err)["event"] == "error"
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["error"]["notes"] == ["Spark's log: /somewhere/spark.log"]
+    assert json.loads(captured.err)["event"] == "error"
     assert fail(error, OutputOptions()) == 5
     assert "/somewhere/spark.log" in capsys.readouterr().err
 
@@ -97,10 +97,10 @@ def test_control_characters_of_a_message_cannot_steer_the_terminal(
 ) -> None:
     """Keys and file names are foreign text."""
     fail(EngineError("source/odd", "a\x1b]0;title\x07b", remedy="c\x9bd"), OutputOptions())
-    told = capsys.readouterr().err
-    assert "\x1b" not in told
-    assert "\x9b" not in told
-    assert "a\\x1b]0;title\\x07b" in told
+    text = capsys.readouterr().err
+    assert "\x1b" not in text
+    assert "\x9b" not in text
+    assert "a\\x1b]0;title\\x07b" in text
 
 
 def test_caret_is_below_wide_characters(capsys: pytest.CaptureFixture[str]) -> None:

@@ -92,8 +92,8 @@ def test_guessed_key_is_reported(command: Command, tmp_path: Path) -> None:
     """It is only a guess."""
     table = pa.table({"name": ["x"], "order_id": [1]})
     a_source(tmp_path / "rows", {"a": table})
-    told = command("init", "--from", "rows", "--format", "json")
-    assert told.document["guess"] == ["order_id"]
+    outcome = command("init", "--from", "rows", "--format", "json")
+    assert outcome.document["guess"] == ["order_id"]
     assert load_spec(tmp_path / SPEC.format("rows")).table.record_key.columns == ("order_id",)
 
 
@@ -114,26 +114,26 @@ def test_data_that_give_no_spec_are_refused(
     (tmp_path / "empty").mkdir()
     (tmp_path / "text").mkdir()
     (tmp_path / "text" / "a.csv").write_text("id\n1\n")
-    told = command("init", *words, "--format", "json")
-    assert told.code == code
-    assert told.document["error"]["condition"] == condition
+    outcome = command("init", *words, "--format", "json")
+    assert outcome.code == code
+    assert outcome.document["error"]["condition"] == condition
     assert not (tmp_path / "pipelines").exists()
 
 
 def test_files_that_exist_are_kept(command: Command, tmp_path: Path) -> None:
     """Whatever they hold."""
     (tmp_path / ".pre-commit-config.yaml").write_text("mine")
-    told = command("init", "--format", "json")
-    assert told.document["kept"] == [".pre-commit-config.yaml"]
+    outcome = command("init", "--format", "json")
+    assert outcome.document["kept"] == [".pre-commit-config.yaml"]
     assert (tmp_path / ".pre-commit-config.yaml").read_text() == "mine"
 
 
 def test_file_in_the_way_is_reported(command: Command, tmp_path: Path) -> None:
     """Where a folder should be."""
     (tmp_path / "pipelines").write_text("")
-    told = command("init", "--format", "json")
-    assert told.code == 5
-    assert told.document["error"]["condition"] == "storage/failed"
+    outcome = command("init", "--format", "json")
+    assert outcome.code == 5
+    assert outcome.document["error"]["condition"] == "storage/failed"
 
 
 def test_workflow_validates_pull_requests(command: Command, tmp_path: Path) -> None:

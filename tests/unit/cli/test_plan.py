@@ -20,10 +20,10 @@ def test_plan_changes_nothing(command: Command, scene: Scene) -> None:
     """Neither source nor target, whatever it is asked to show."""
     assert scene.spec.exists()
     before = snapshot(scene.folder)
-    told = command("plan", scene.spec, "--prove-keys")
-    assert told.code == 0
-    assert "1 table to bootstrap" in told.out
-    assert "2" not in told.err.split("keys proven:")[0].split("rows")[-1]
+    outcome = command("plan", scene.spec, "--prove-keys")
+    assert outcome.code == 0
+    assert "1 table to bootstrap" in outcome.out
+    assert "2" not in outcome.err.split("keys proven:")[0].split("rows")[-1]
     assert snapshot(scene.folder) == before
 
 
@@ -38,25 +38,25 @@ def test_plan_needs_no_java(
 
 def test_plan_json_is_one_document(command: Command, scene: Scene) -> None:
     """Also where keys are proven: what is said of that goes to stderr."""
-    told = command("plan", scene.spec, "--format", "json", "--prove-keys")
-    assert told.code == 0
-    assert told.document["case"] == "bootstrap"
+    outcome = command("plan", scene.spec, "--format", "json", "--prove-keys")
+    assert outcome.code == 0
+    assert outcome.document["case"] == "bootstrap"
 
 
 def test_several_plans_are_a_json_line_each(
     command: Command, scene: Scene, duplicates: Scene
 ) -> None:
     """In the order of the specs."""
-    told = command("plan", scene.spec, duplicates.spec, "--format", "json")
-    assert [each["case"] for each in told.documents] == ["bootstrap"] * 2
+    outcome = command("plan", scene.spec, duplicates.spec, "--format", "json")
+    assert [each["case"] for each in outcome.documents] == ["bootstrap"] * 2
 
 
 def test_plan_markdown_is_a_table_for_a_pull_request(command: Command, scene: Scene) -> None:
     """It starts with a heading and has the name."""
-    told = command("plan", scene.spec, "--format", "markdown")
-    assert told.code == 0
-    assert told.out.startswith("#")
-    assert "odd.rows" in told.out
+    outcome = command("plan", scene.spec, "--format", "markdown")
+    assert outcome.code == 0
+    assert outcome.out.startswith("#")
+    assert "odd.rows" in outcome.out
 
 
 def test_plan_markdown_has_the_tables_that_failed_first(
@@ -66,27 +66,27 @@ def test_plan_markdown_has_the_tables_that_failed_first(
     faulty = tmp_path / "faulty.pipeline.yml"
     faulty.write_text("version: 1\ntable: {name: a}\nbootsrap: {}\n")
     specs = (scene.spec, faulty, duplicates.spec)
-    told = command("plan", *specs, "--prove-keys", "--format", "markdown")
-    assert told.code == 3
-    heads = [line for line in told.out.splitlines() if line.startswith("### ")]
+    outcome = command("plan", *specs, "--prove-keys", "--format", "markdown")
+    assert outcome.code == 3
+    heads = [line for line in outcome.out.splitlines() if line.startswith("### ")]
     assert heads == [
         f"### `{faulty}`: failed",
         f"### `{duplicates.spec}`: failed",
         "### `odd.rows`",
     ]
-    assert "`spec/unknown-field`" in told.out
-    assert "`spec/missing-field`" in told.out
-    assert "`audit/duplicate-keys`" in told.out
+    assert "`spec/unknown-field`" in outcome.out
+    assert "`spec/missing-field`" in outcome.out
+    assert "`audit/duplicate-keys`" in outcome.out
 
 
 def test_plan_markdown_of_one_table_that_failed_has_its_errors(
     command: Command, duplicates: Scene
 ) -> None:
     """A single spec is no other case."""
-    told = command("plan", duplicates.spec, "--prove-keys", "--format", "markdown")
-    assert told.code == 3
-    assert told.out.startswith(f"### `{duplicates.spec}`: failed")
-    assert "`audit/duplicate-keys`" in told.out
+    outcome = command("plan", duplicates.spec, "--prove-keys", "--format", "markdown")
+    assert outcome.code == 3
+    assert outcome.out.startswith(f"### `{duplicates.spec}`: failed")
+    assert "`audit/duplicate-keys`" in outcome.out
 
 
 def test_plan_markdown_says_whether_keys_were_proven(command: Command, scene: Scene) -> None:
@@ -120,9 +120,9 @@ def test_detailed_exit_code_shows_changes(command: Command, scene: Scene) -> Non
 
 def test_refused_keys_exit_with_3_and_write_nothing(command: Command, duplicates: Scene) -> None:
     """The plan is shown, then the duplicates."""
-    told = command("plan", duplicates.spec, "--prove-keys")
-    assert told.code == 3
-    assert "[audit/duplicate-keys]" in told.err
+    outcome = command("plan", duplicates.spec, "--prove-keys")
+    assert outcome.code == 3
+    assert "[audit/duplicate-keys]" in outcome.err
     assert not duplicates.location.exists()
 
 
@@ -146,9 +146,9 @@ def test_stale_saved_plan_exits_with_4(command: Command, scene: Scene, tmp_path:
     saved = tmp_path / "plan.json"
     assert command("plan", scene.spec, "--out", saved).code == 0
     a_source(scene.source, {"p=3/new.parquet": ids(9)})
-    told = command("run", "--in-process", saved)
-    assert told.code == 4
-    assert "[plan/stale]" in told.err
+    outcome = command("run", "--in-process", saved)
+    assert outcome.code == 4
+    assert "[plan/stale]" in outcome.err
     assert not scene.location.exists()
 
 
@@ -156,9 +156,9 @@ def test_stale_saved_plan_exits_with_4(command: Command, scene: Scene, tmp_path:
 def test_file_that_is_no_plan_exits_with_5(command: Command, tmp_path: Path, text: str) -> None:
     """It says so, without a traceback."""
     (tmp_path / "plan.json").write_text(text)
-    told = command("run", "--in-process", "plan.json", "--format", "json")
-    assert told.code == 5
-    assert told.document["error"]["condition"] == "saved-plan/not-readable"
+    outcome = command("run", "--in-process", "plan.json", "--format", "json")
+    assert outcome.code == 5
+    assert outcome.document["error"]["condition"] == "saved-plan/not-readable"
 
 
 def test_missing_plan_file_exits_with_5(command: Command) -> None:
@@ -170,25 +170,25 @@ def test_plan_of_several_specs_is_not_saved(
     command: Command, scene: Scene, duplicates: Scene
 ) -> None:
     """One file holds one plan."""
-    told = command("plan", scene.spec, duplicates.spec, "--out", "plan.json")
-    assert told.code == 1
-    assert "[usage/one-spec]" in told.err
+    outcome = command("plan", scene.spec, duplicates.spec, "--out", "plan.json")
+    assert outcome.code == 1
+    assert "[usage/one-spec]" in outcome.err
 
 
 def test_plan_that_cannot_be_saved_exits_with_5(command: Command, scene: Scene) -> None:
     """The folder is not there."""
-    told = command("plan", scene.spec, "--out", "no/folder/plan.json")
-    assert told.code == 5
-    assert "[storage/failed]" in told.err
+    outcome = command("plan", scene.spec, "--out", "no/folder/plan.json")
+    assert outcome.code == 5
+    assert "[storage/failed]" in outcome.err
 
 
 def test_plan_of_a_grown_source_reports_the_new_files(command: Command, scene: Scene) -> None:
     """They are counted, and are no change that a run would make."""
     adopt(scene)
     a_source(scene.source, {"p=3/new.parquet": ids(9)})
-    told = command("plan", scene.spec, "--detailed-exitcode")
-    assert told.code == 0
-    assert "p=3/new.parquet" in told.out
+    outcome = command("plan", scene.spec, "--detailed-exitcode")
+    assert outcome.code == 0
+    assert "p=3/new.parquet" in outcome.out
 
 
 def test_plan_without_specs_takes_all_below(command: Command, scene: Scene) -> None:
@@ -200,9 +200,9 @@ def test_plan_without_specs_takes_all_below(command: Command, scene: Scene) -> N
 
 def test_plan_where_there_is_no_spec_exits_with_1(command: Command) -> None:
     """And says how to begin."""
-    told = command("plan")
-    assert told.code == 1
-    assert "[spec/no-specs]" in told.err
+    outcome = command("plan")
+    assert outcome.code == 1
+    assert "[spec/no-specs]" in outcome.err
 
 
 def test_variables_and_target_reach_the_spec(
@@ -241,9 +241,9 @@ def test_variables_and_target_reach_the_spec(
 def test_unreadable_source_exits_with_5(command: Command, scene: Scene) -> None:
     """A footer that is none, named with its file."""
     (scene.source / "p=1" / "broken.parquet").write_bytes(b"PAR1 not really PAR1")
-    told = command("plan", scene.spec, "--format", "json")
-    assert told.code == 5
-    assert "broken.parquet" in told.document["error"]["where"]["file"]
+    outcome = command("plan", scene.spec, "--format", "json")
+    assert outcome.code == 5
+    assert "broken.parquet" in outcome.document["error"]["where"]["file"]
 
 
 def test_footers_alone_are_read(command: Command, scene: Scene) -> None:
@@ -263,9 +263,9 @@ def test_plan_verify_full_reads_all_pages(command: Command, scene: Scene) -> Non
     """And says how many files it read; it changes nothing."""
     assert scene.spec.exists()
     before = snapshot(scene.folder)
-    told = command("plan", scene.spec, "--verify=full")
-    assert told.code == 0
-    assert "pages verified: 2 files can be read" in told.err
+    outcome = command("plan", scene.spec, "--verify=full")
+    assert outcome.code == 0
+    assert "pages verified: 2 files can be read" in outcome.err
     assert snapshot(scene.folder) == before
     assert "pages verified" not in command("plan", scene.spec, "--verify", "footer").err
 
@@ -275,11 +275,11 @@ def test_plan_verify_full_of_bad_pages_names_the_file(command: Command, scene: S
     path = scene.source / "p=2" / "a.parquet"
     tear(path, 0, 0, "data header")
     assert command("plan", scene.spec).code == 0
-    told = command("plan", scene.spec, "--verify=full", "--format", "markdown")
-    assert told.code == 5
-    assert "`source/corrupt-data`" in told.out
-    assert str(path) in told.out
-    assert "column 'id' of row group 0" in told.out
+    outcome = command("plan", scene.spec, "--verify=full", "--format", "markdown")
+    assert outcome.code == 5
+    assert "`source/corrupt-data`" in outcome.out
+    assert str(path) in outcome.out
+    assert "column 'id' of row group 0" in outcome.out
 
 
 def test_plan_verify_full_leaves_out_what_is_skipped(command: Command, tmp_path: Path) -> None:
@@ -288,9 +288,9 @@ def test_plan_verify_full_leaves_out_what_is_skipped(command: Command, tmp_path:
     rules = [{"partition": "p=1", "mode": "skip"}, {"partition": "p=2", "mode": "full_record"}]
     scene = a_scene(tmp_path / "s", files, a_document(rules=rules))
     tear(scene.source / "p=1" / "a.parquet", 0, 0, "data body")
-    told = command("plan", scene.spec, "--verify=full")
-    assert told.code == 0
-    assert "pages verified: 2 files" in told.err
+    outcome = command("plan", scene.spec, "--verify=full")
+    assert outcome.code == 0
+    assert "pages verified: 2 files" in outcome.err
     tear(scene.source / "p=2" / "a.parquet", 0, 0, "data body")
     assert command("plan", scene.spec, "--verify=full").code == 5
 
@@ -298,6 +298,6 @@ def test_plan_verify_full_leaves_out_what_is_skipped(command: Command, tmp_path:
 def test_plan_verify_full_of_an_adopted_table_reads_nothing(command: Command, scene: Scene) -> None:
     """The plan takes no file then."""
     adopt(scene)
-    told = command("plan", scene.spec, "--verify=full")
-    assert told.code == 0
-    assert "no pages to verify" in told.err
+    outcome = command("plan", scene.spec, "--verify=full")
+    assert outcome.code == 0
+    assert "no pages to verify" in outcome.err

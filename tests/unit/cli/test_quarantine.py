@@ -38,9 +38,9 @@ class Terminal(io.StringIO):
 
 def test_ls_has_a_row_for_each_data_set_and_sums(command: Command, shop: Shop) -> None:
     """Oldest first; rows by the check that they failed."""
-    told = command("quarantine", "ls", shop.spec)
-    assert told.code == 0
-    header, first, second, sums = told.out.splitlines()
+    outcome = command("quarantine", "ls", shop.spec)
+    assert outcome.code == 0
+    header, first, second, sums = outcome.out.splitlines()
     assert header.split() == ["instant", "quarantined", "rows", "bytes", "by", "rule"]
     older, newer = shop.waiting()
     assert first.split()[0] == older.instant
@@ -68,8 +68,8 @@ def test_ls_of_several_tables_names_each(command: Command, shop: Shop) -> None:
     """A table of which nothing was quarantined says so."""
     other = Shop(folder=shop.folder, name="other", operation="insert")
     assert other.spec.exists()
-    told = command("quarantine", "ls", "--format", "json")
-    assert [each["rows"] for each in told.documents] == [0, 3]
+    outcome = command("quarantine", "ls", "--format", "json")
+    assert [each["rows"] for each in outcome.documents] == [0, 3]
     lines = command("quarantine", "ls").out.splitlines()
     assert lines[:2] == [str(other.table), EMPTY.strip()]
     assert lines[2] == str(shop.table)
@@ -80,16 +80,16 @@ def test_table_of_which_nothing_is_quarantined_is_no_fault(
     command: Command, tmp_path: Path, words: list[str]
 ) -> None:
     """Nor is no table."""
-    told = command("quarantine", words[0], tmp_path / "nowhere", *words[1:])
-    assert (told.code, told.out) == (0, EMPTY)
+    outcome = command("quarantine", words[0], tmp_path / "nowhere", *words[1:])
+    assert (outcome.code, outcome.out) == (0, EMPTY)
 
 
 def test_show_prints_checks_places_and_values(command: Command, shop: Shop) -> None:
     """Columns that the spec hides are hidden; at the location too, as they were then."""
     for place in (shop.spec, shop.table):
-        told = command("quarantine", "show", place)
-        assert told.code == 0
-        lines = told.out.splitlines()
+        outcome = command("quarantine", "show", place)
+        assert outcome.code == 0
+        lines = outcome.out.splitlines()
         assert lines[0].startswith(shop.waiting()[0].instant)
         assert lines[1] == f"  known, large  {shop.folder}/landing/a.parquet row 1"
         assert lines[2] == "    id=2  n=NULL  v=***"
@@ -99,17 +99,17 @@ def test_show_prints_checks_places_and_values(command: Command, shop: Shop) -> N
 def test_show_as_json_has_a_row_on_each_line(command: Command, shop: Shop) -> None:
     """Of one instant, or of one check."""
     newer = shop.waiting()[1].instant
-    told = command("quarantine", "show", shop.spec, "--instant", newer, "--format", "json")
-    assert [each["values"] for each in told.documents] == [{"id": 5, "n": 2, "v": "***"}]
-    told = command("quarantine", "show", shop.spec, "--rule", "known", "--format", "json")
-    assert [(each["row"], each["rules"]) for each in told.documents] == [(1, ["known", "large"])]
+    outcome = command("quarantine", "show", shop.spec, "--instant", newer, "--format", "json")
+    assert [each["values"] for each in outcome.documents] == [{"id": 5, "n": 2, "v": "***"}]
+    outcome = command("quarantine", "show", shop.spec, "--rule", "known", "--format", "json")
+    assert [(each["row"], each["rules"]) for each in outcome.documents] == [(1, ["known", "large"])]
 
 
 def test_show_says_where_there_is_more(command: Command, shop: Shop) -> None:
     """On stderr; not where all rows are shown."""
-    told = command("quarantine", "show", shop.spec, "--limit", "2", "--format", "json")
-    assert len(told.documents) == 2
-    assert "more than 2 rows" in told.err
+    outcome = command("quarantine", "show", shop.spec, "--limit", "2", "--format", "json")
+    assert len(outcome.documents) == 2
+    assert "more than 2 rows" in outcome.err
     assert command("quarantine", "show", shop.spec, "--limit", "3").err == ""
 
 
@@ -126,17 +126,17 @@ def test_show_of_what_is_not_there_names_what_is(
     command: Command, shop: Shop, words: list[str], rule: str, hint: str
 ) -> None:
     """Exit 1."""
-    told = command("quarantine", "show", shop.spec, *words)
-    assert told.code == 1
-    assert f"[{rule}]" in told.err
-    assert hint in told.err
+    outcome = command("quarantine", "show", shop.spec, *words)
+    assert outcome.code == 1
+    assert f"[{rule}]" in outcome.err
+    assert hint in outcome.err
 
 
 def test_drop_without_a_terminal_asks_for_yes(command: Command, shop: Shop) -> None:
     """Nothing is removed unasked."""
-    told = command("quarantine", "drop", shop.spec, "--all", "--format", "json")
-    assert told.code == 1
-    assert told.document["error"]["condition"] == "usage/not-confirmed"
+    outcome = command("quarantine", "drop", shop.spec, "--all", "--format", "json")
+    assert outcome.code == 1
+    assert outcome.document["error"]["condition"] == "usage/not-confirmed"
     assert len(shop.waiting()) == 2
 
 
@@ -146,29 +146,29 @@ def test_drop_on_a_terminal_asks_first(
 ) -> None:
     """Anything but yes is no."""
     monkeypatch.setattr("sys.stdin", Terminal(answer))
-    told = command("quarantine", "drop", shop.spec, "--all")
-    assert told.code == 0
-    assert "2 data sets, 3 rows" in told.err
+    outcome = command("quarantine", "drop", shop.spec, "--all")
+    assert outcome.code == 0
+    assert "2 data sets, 3 rows" in outcome.err
     assert len(shop.waiting()) == left
-    assert told.out.startswith("nothing dropped" if left else "dropped 2 data sets, 3 rows")
+    assert outcome.out.startswith("nothing dropped" if left else "dropped 2 data sets, 3 rows")
 
 
 def test_drop_of_one_instant_keeps_the_others(command: Command, shop: Shop) -> None:
     """By location as well, without confirmation if requested."""
     older, newer = shop.waiting()
     words = ("--instant", older.instant, "--yes", "--format", "json")
-    told = command("quarantine", "drop", shop.table, *words)
-    assert told.code == 0
-    assert told.document["dropped"] == [{"instant": older.instant, "rows": 2}]
+    outcome = command("quarantine", "drop", shop.table, *words)
+    assert outcome.code == 0
+    assert outcome.document["dropped"] == [{"instant": older.instant, "rows": 2}]
     assert shop.waiting() == (newer,)
 
 
 def test_drop_beside_a_run_exits_with_4(command: Command, shop: Shop) -> None:
     """It may be a release of these rows."""
     acquire(open_storage(str(shop.table)), Owner.here(new_write_id()), SystemClock())
-    told = command("quarantine", "drop", shop.spec, "--all", "--yes")
-    assert told.code == 4
-    assert "[commit/lease-held]" in told.err
+    outcome = command("quarantine", "drop", shop.spec, "--all", "--yes")
+    assert outcome.code == 4
+    assert "[commit/lease-held]" in outcome.err
     assert len(shop.waiting()) == 2
 
 
@@ -176,11 +176,11 @@ def test_release_of_nothing_starts_no_spark(command: Command, shop: Shop) -> Non
     """It says so; a released instant is reported with the instant of its release."""
     shop.release_with(least=0)
     first, second = shop.released()
-    told = command("quarantine", "release", shop.spec, "--instant", first)
-    assert (told.code, told.out) == (0, f"{first} was released before, at {second}\n")
+    outcome = command("quarantine", "release", shop.spec, "--instant", first)
+    assert (outcome.code, outcome.out) == (0, f"{first} was released before, at {second}\n")
     command("quarantine", "drop", shop.spec, "--all", "--yes")
-    told = command("quarantine", "release", shop.spec, "--master", "nonsense://")
-    assert (told.code, told.out) == (0, EMPTY)
+    outcome = command("quarantine", "release", shop.spec, "--master", "nonsense://")
+    assert (outcome.code, outcome.out) == (0, EMPTY)
 
 
 def test_release_removes_what_an_earlier_one_left(command: Command, shop: Shop) -> None:
@@ -195,14 +195,14 @@ def test_release_removes_what_an_earlier_one_left(command: Command, shop: Shop) 
 def test_status_and_history_show_quarantined_rows(command: Command, shop: Shop) -> None:
     """In text and JSON, by spec and by location."""
     for place in (shop.spec, shop.table):
-        told = command("status", place)
-        assert told.code == 0
-        assert "\nquarantine 2 data sets, 3 rows, " in told.out
+        outcome = command("status", place)
+        assert outcome.code == 0
+        assert "\nquarantine 2 data sets, 3 rows, " in outcome.out
         document = command("status", place, "--format", "json").document
         assert {k: document["quarantined"][k] for k in ("data_sets", "rows")} == {
             "data_sets": 2,
             "rows": 3,
         }
-    told = command("history", shop.table)
-    assert "; 2 rows quarantined\n" in told.out
-    assert "; 1 row quarantined\n" in told.out
+    outcome = command("history", shop.table)
+    assert "; 2 rows quarantined\n" in outcome.out
+    assert "; 1 row quarantined\n" in outcome.out

@@ -25,12 +25,12 @@ REPOSITORY = Path(__file__).parents[3]
 
 def test_run_publishes_and_prints_the_instant(command: Command, scene: Scene) -> None:
     """On stdout; progress is on stderr."""
-    told = command("run", "--in-process", scene.spec)
-    assert told.code == 0
-    assert "00000000000001" in told.out
-    assert "4 rows" in told.out
-    assert "commit" in told.err
-    assert "commit" not in told.out
+    outcome = command("run", "--in-process", scene.spec)
+    assert outcome.code == 0
+    assert "00000000000001" in outcome.out
+    assert "4 rows" in outcome.out
+    assert "commit" in outcome.err
+    assert "commit" not in outcome.out
 
 
 def test_run_without_the_word_is_run(command: Command, scene: Scene) -> None:
@@ -43,17 +43,17 @@ def test_run_again_does_nothing(command: Command, scene: Scene) -> None:
     """Up to date is no error, and not a byte is written."""
     assert command("run", "--in-process", scene.spec).code == 0
     before = snapshot(scene.location)
-    told = command("run", "--in-process", scene.spec, "--format", "json")
-    assert told.code == 0
-    assert told.document["case"] == "up_to_date"
-    assert told.document["instant"] is None
+    outcome = command("run", "--in-process", scene.spec, "--format", "json")
+    assert outcome.code == 0
+    assert outcome.document["case"] == "up_to_date"
+    assert outcome.document["instant"] is None
     assert snapshot(scene.location) == before
 
 
 def test_run_json_holds_the_proof(command: Command, scene: Scene) -> None:
     """One line, with the spec that it is about."""
-    told = command("run", "--in-process", scene.spec, "--format", "json")
-    (result,) = told.documents
+    outcome = command("run", "--in-process", scene.spec, "--format", "json")
+    (result,) = outcome.documents
     assert result["spec"] == str(scene.spec)
     assert (result["files"], result["rows"], result["instant"]) == (2, 4, "00000000000001")
     assert result["proof"]["unique"] is True
@@ -64,19 +64,19 @@ def test_run_report_and_history_agree_on_how_long_it_took(
 ) -> None:
     """One number, with the reading of the source in it: in the commit, and wherever it is shown."""
     report, junit = tmp_path / "report.json", tmp_path / "report.xml"
-    told = command(
+    outcome = command(
         *("run", "--in-process", scene.spec, "--log-format", "json"),
         *("--report", f"json={report}", "--report", f"junit={junit}"),
     )
-    (published,) = [e for e in told.log if e["event"] == "published"]
+    (published,) = [e for e in outcome.log if e["event"] == "published"]
     seconds = published["seconds"]
     document = json.loads(report.read_text())
-    stages = [e["seconds"] for e in told.log if e["event"] == "stage_finished"]
+    stages = [e["seconds"] for e in outcome.log if e["event"] == "stage_finished"]
     assert document["seconds"] == seconds
     assert len(document["timings"]) == len(stages)
     assert seconds >= sum(stages[:-1]) - 0.1
     assert f'time="{seconds:.3f}"' in junit.read_text()
-    assert f"in {seconds:.1f} s" in told.out
+    assert f"in {seconds:.1f} s" in outcome.out
     shown = command("history", scene.spec)
     assert f"{seconds:.1f} s" in shown.out
     (instant,) = command("history", scene.spec, "--format", "json").document["instants"]
@@ -85,23 +85,25 @@ def test_run_report_and_history_agree_on_how_long_it_took(
 
 def test_log_for_machines_is_json_lines(command: Command, scene: Scene) -> None:
     """Stages begin and end in pairs, each line with time and spec."""
-    told = command("run", "--in-process", scene.spec, "--log-format", "json")
-    assert told.code == 0
-    begun = [e["stage"] for e in told.log if e["event"] == "stage_started"]
-    ended = [e["stage"] for e in told.log if e["event"] == "stage_finished"]
+    outcome = command("run", "--in-process", scene.spec, "--log-format", "json")
+    assert outcome.code == 0
+    begun = [e["stage"] for e in outcome.log if e["event"] == "stage_started"]
+    ended = [e["stage"] for e in outcome.log if e["event"] == "stage_finished"]
     assert begun == ended == ["source", "begin", "skeletons", "audit", "index", "commit"]
-    assert {e["spec"] for e in told.log} == {str(scene.spec)}
-    assert all(e["time"].endswith("+00:00") for e in told.log)
-    rows = [e["rows"] for e in told.log if e["event"] == "progress" and e["stage"] == "skeletons"]
+    assert {e["spec"] for e in outcome.log} == {str(scene.spec)}
+    assert all(e["time"].endswith("+00:00") for e in outcome.log)
+    rows = [
+        e["rows"] for e in outcome.log if e["event"] == "progress" and e["stage"] == "skeletons"
+    ]
     assert sum(rows) == 4
 
 
 def test_error_in_a_log_for_machines_is_json_too(command: Command, duplicates: Scene) -> None:
     """Not a line of stderr is prose."""
-    told = command("run", "--in-process", duplicates.spec, "--log-format", "json")
-    assert told.code == 3
-    assert told.log[-1]["event"] == "error"
-    assert told.log[-1]["condition"] == "audit/duplicate-keys"
+    outcome = command("run", "--in-process", duplicates.spec, "--log-format", "json")
+    assert outcome.code == 3
+    assert outcome.log[-1]["event"] == "error"
+    assert outcome.log[-1]["condition"] == "audit/duplicate-keys"
 
 
 def test_several_specs_run_on_and_end_with_the_gravest(
@@ -111,19 +113,19 @@ def test_several_specs_run_on_and_end_with_the_gravest(
     gone = a_scene(tmp_path / "gone", {"p=1/a.parquet": ids(1)})
     assert gone.spec.exists()
     (gone.source / "p=1" / "a.parquet").write_bytes(b"no longer Parquet")
-    told = command("run", "--in-process", duplicates.spec, gone.spec, scene.spec)
-    assert told.code == 5
+    outcome = command("run", "--in-process", duplicates.spec, gone.spec, scene.spec)
+    assert outcome.code == 5
     assert scene.location.exists()
     assert not duplicates.location.exists()
-    assert "exit 3" in told.err
-    assert "exit 5" in told.err
+    assert "exit 3" in outcome.err
+    assert "exit 5" in outcome.err
 
 
 def test_resume_without_a_run_exits_with_1(command: Command, scene: Scene) -> None:
     """There is nothing to resume."""
-    told = command("resume", "--in-process", scene.spec, "--format", "json")
-    assert told.code == 1
-    assert told.document["error"]["condition"] == "resume/nothing-to-resume"
+    outcome = command("resume", "--in-process", scene.spec, "--format", "json")
+    assert outcome.code == 1
+    assert outcome.document["error"]["condition"] == "resume/nothing-to-resume"
 
 
 def interrupt() -> None:
@@ -140,18 +142,18 @@ def interrupted(scene: Scene) -> None:
 def test_resume_continues_with_written_files(command: Command, scene: Scene) -> None:
     """The files of the interrupted run are used."""
     interrupted(scene)
-    told = command("resume", "--in-process", scene.spec)
-    assert told.code == 0
-    assert "resumes with 2 files" in told.err
+    outcome = command("resume", "--in-process", scene.spec)
+    assert outcome.code == 0
+    assert "resumes with 2 files" in outcome.err
     assert command("status", scene.spec).code == 0
 
 
 def test_fresh_run_starts_again(command: Command, scene: Scene) -> None:
     """The interrupted run is undone first."""
     interrupted(scene)
-    told = command("run", "--in-process", "--fresh", scene.spec, "--log-format", "json")
-    assert told.code == 0
-    progress = [e for e in told.log if e["event"] == "progress" and e["stage"] == "skeletons"]
+    outcome = command("run", "--in-process", "--fresh", scene.spec, "--log-format", "json")
+    assert outcome.code == 0
+    progress = [e for e in outcome.log if e["event"] == "progress" and e["stage"] == "skeletons"]
     assert sum(e["files"] for e in progress) == 2
 
 
@@ -225,7 +227,7 @@ def test_reader_that_goes_away_is_no_fault(scene: Scene) -> None:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
-        told = process.stderr.read()
+        errors = process.stderr.read()
         assert process.wait(30) == 141
-    assert "unexpected" not in told
-    assert "Traceback" not in told
+    assert "unexpected" not in errors
+    assert "Traceback" not in errors

@@ -15,9 +15,9 @@ SCHEMAS = Path(__file__).parents[3] / "schemas"
 @pytest.mark.parametrize("name", ["pipeline", "project", "plan", "report"])
 def test_schema_is_the_committed_one(command: Command, name: str) -> None:
     """Editors and this command use the same schema."""
-    told = command("schema", name)
-    assert told.code == 0
-    assert told.document == json.loads((SCHEMAS / f"{name}.schema.json").read_text())
+    outcome = command("schema", name)
+    assert outcome.code == 0
+    assert outcome.document == json.loads((SCHEMAS / f"{name}.schema.json").read_text())
 
 
 def test_schema_of_specs_is_the_default(command: Command) -> None:
@@ -27,6 +27,6 @@ def test_schema_of_specs_is_the_default(command: Command) -> None:
 
 def test_unknown_document_exits_with_1(command: Command) -> None:
     """With the nearest one."""
-    told = command("schema", "pln")
-    assert told.code == 1
-    assert "plan" in told.err
+    outcome = command("schema", "pln")
+    assert outcome.code == 1
+    assert "plan" in outcome.err

@@ -206,9 +206,9 @@ def test_invalid_options_are_refused(
     command: Command, tmp_path: Path, words: tuple[str, ...], condition: str
 ) -> None:
     """Before anything is served."""
-    told = command("serve", tmp_path / "none", "--port", "0", *words)
-    assert told.code == 1
-    assert f"[{condition}]" in told.err
+    outcome = command("serve", tmp_path / "none", "--port", "0", *words)
+    assert outcome.code == 1
+    assert f"[{condition}]" in outcome.err
 
 
 def test_no_spark_is_loaded() -> None:

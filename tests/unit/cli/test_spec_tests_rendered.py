@@ -15,7 +15,7 @@ from framework.errors import PlanError
 from tests.support.spec_tests import a_difference, a_test, some_results, write_spec
 
 
-def told(form: str, found: list[SpecTestResult], capsys: pytest.CaptureFixture[str]) -> str:
+def rendered(form: str, found: list[SpecTestResult], capsys: pytest.CaptureFixture[str]) -> str:
     """What is written of the tests of one spec."""
     report = SpecTestReport(form=form)
     report.begin("a.pipeline.yml")
@@ -28,7 +28,7 @@ def told(form: str, found: list[SpecTestResult], capsys: pytest.CaptureFixture[s
 
 def test_results_are_one_line_each_with_the_differences(capsys: pytest.CaptureFixture[str]) -> None:
     """Columns below each other, then the totals."""
-    assert told("text", some_results(), capsys).splitlines() == [
+    assert rendered("text", some_results(), capsys).splitlines() == [
         "a.pipeline.yml",
         "  ✓ passes  1.2 s",
         "  ✗ differs  0.5 s",
@@ -52,7 +52,7 @@ def test_differences_of_many_rows_show_ten_of_each(capsys: pytest.CaptureFixture
     many = type(second)(
         name="many", seconds=0, differences=(a_difference(missing=rows, unexpected=()),)
     )
-    lines = told("text", [first, many], capsys).splitlines()
+    lines = rendered("text", [first, many], capsys).splitlines()
     assert "      written: 13 rows missing" in lines
     assert sum(line.startswith("        -") for line in lines) == 11
     assert any("… 3 more" in line for line in lines)
@@ -61,7 +61,7 @@ def test_differences_of_many_rows_show_ten_of_each(capsys: pytest.CaptureFixture
 
 def test_json_is_a_line_for_each_spec(capsys: pytest.CaptureFixture[str]) -> None:
     """With outcomes counted, and errors as all errors are."""
-    document = json.loads(told("json", some_results(), capsys))
+    document = json.loads(rendered("json", some_results(), capsys))
     assert document["spec"] == "a.pipeline.yml"
     assert [document[each.value] for each in SpecTestOutcome] == [1, 1, 1]
     _, differs, breaks = document["tests"]
@@ -71,7 +71,7 @@ def test_json_is_a_line_for_each_spec(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_junit_has_a_suite_for_each_spec(capsys: pytest.CaptureFixture[str]) -> None:
     """One that could not run has one error; the failure lists the rows."""
-    root = ET.fromstring(told("junit", some_results(), capsys))  # noqa: S314  our own document
+    root = ET.fromstring(rendered("junit", some_results(), capsys))  # noqa: S314  our own document
     tried, faulty = root
     assert (tried.get("tests"), tried.get("failures"), tried.get("errors")) == ("3", "1", "1")
     failure = tried.find("testcase/failure")

@@ -23,9 +23,9 @@ def adopted(scene: Scene) -> Scene:
 
 def test_status_of_a_place_without_a_table_is_no_danger(command: Command, tmp_path: Path) -> None:
     """It says that there is none; exit 0."""
-    told = command("status", tmp_path / "nothing", "--format", "json")
-    assert told.code == 0
-    assert told.document["exists"] is False
+    outcome = command("status", tmp_path / "nothing", "--format", "json")
+    assert outcome.code == 0
+    assert outcome.document["exists"] is False
     assert "none" in command("status", tmp_path / "nothing").out
 
 
@@ -42,18 +42,18 @@ def test_status_takes_a_spec_or_its_location_or_nothing(command: Command, adopte
 
 def test_status_of_a_sound_table_is_text_without_dangers(command: Command, adopted: Scene) -> None:
     """Exit 0."""
-    told = command("status", adopted.spec)
-    assert told.code == 0
-    assert "danger" not in told.out
-    assert "2 skeletons" in told.out
+    outcome = command("status", adopted.spec)
+    assert outcome.code == 0
+    assert "danger" not in outcome.out
+    assert "2 skeletons" in outcome.out
 
 
 def test_status_exits_with_1_if_a_source_file_is_missing(command: Command, adopted: Scene) -> None:
     """Its rows cannot be read any more."""
     (adopted.source / "p=1" / "a.parquet").unlink()
-    told = command("status", adopted.spec, "--format", "json")
-    assert told.code == 1
-    assert [d["condition"] for d in told.document["dangers"]] == ["source/drifted"]
+    outcome = command("status", adopted.spec, "--format", "json")
+    assert outcome.code == 1
+    assert [d["condition"] for d in outcome.document["dangers"]] == ["source/drifted"]
     assert "danger[source/drifted]" in command("status", adopted.spec).out
 
 
@@ -62,17 +62,17 @@ def test_status_exits_with_1_where_a_source_file_has_changed(
 ) -> None:
     """Size or time differ."""
     os.utime(adopted.source / "p=1" / "a.parquet")
-    told = command("status", adopted.location, "--format", "json")
-    assert told.code == 1
-    assert told.document["drift"]["changed_files"] == 1
+    outcome = command("status", adopted.location, "--format", "json")
+    assert outcome.code == 1
+    assert outcome.document["drift"]["changed_files"] == 1
 
 
 def test_status_exits_with_1_where_the_source_has_grown(command: Command, adopted: Scene) -> None:
     """New files are not part of the table."""
     a_source(adopted.source, {"p=1/b.parquet": ids(9)})
-    told = command("status", adopted.location, "--format", "json")
-    assert told.code == 1
-    assert [d["condition"] for d in told.document["dangers"]] == ["source/grown"]
+    outcome = command("status", adopted.location, "--format", "json")
+    assert outcome.code == 1
+    assert [d["condition"] for d in outcome.document["dangers"]] == ["source/grown"]
 
 
 def test_status_of_all_specs_exits_with_1_for_any_danger(
@@ -81,9 +81,9 @@ def test_status_of_all_specs_exits_with_1_for_any_danger(
     """One JSON line a table."""
     assert duplicates.spec.exists()
     (adopted.source / "p=1" / "a.parquet").unlink()
-    told = command("status", "--format", "json")
-    assert told.code == 1
-    assert [bool(d["dangers"]) for d in told.documents] == [True, False]
+    outcome = command("status", "--format", "json")
+    assert outcome.code == 1
+    assert [bool(d["dangers"]) for d in outcome.documents] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def test_options_for_hudi_writers_have_the_form_asked_for(
     command: Command, adopted: Scene, form: OptionsForm, line: str
 ) -> None:
     """All else is a comment of that form."""
-    told = command("status", adopted.spec, "--hudi-options", form.value)
-    assert told.code == 0
-    lines = told.out.splitlines()
+    outcome = command("status", adopted.spec, "--hudi-options", form.value)
+    assert outcome.code == 0
+    lines = outcome.out.splitlines()
     assert line in lines
     comment = "--" if form is OptionsForm.SQL else "#"
     assert all("hoodie." in each for each in lines if not each.startswith(comment))
@@ -108,9 +108,9 @@ def test_options_for_hudi_writers_have_the_form_asked_for(
 
 def test_declaration_of_the_table_names_its_place(command: Command, adopted: Scene) -> None:
     """For Spark SQL."""
-    told = command("status", adopted.spec, "--ddl")
-    assert told.code == 0
-    assert told.out == f"CREATE TABLE `odd`.`rows` USING hudi LOCATION '{adopted.location}';\n"
+    outcome = command("status", adopted.spec, "--ddl")
+    assert outcome.code == 0
+    assert outcome.out == f"CREATE TABLE `odd`.`rows` USING hudi LOCATION '{adopted.location}';\n"
 
 
 @pytest.mark.parametrize("words", [["--ddl"], ["--hudi-options", "sql"]])
@@ -118,9 +118,9 @@ def test_neighbours_of_no_table_exit_with_1(
     command: Command, tmp_path: Path, words: list[str]
 ) -> None:
     """There is nothing to declare."""
-    told = command("status", tmp_path, *words)
-    assert told.code == 1
-    assert "[table/missing]" in told.err
+    outcome = command("status", tmp_path, *words)
+    assert outcome.code == 1
+    assert "[table/missing]" in outcome.err
 
 
 def test_options_and_declaration_are_one_json_document(command: Command, adopted: Scene) -> None:
@@ -133,17 +133,17 @@ def test_options_and_declaration_are_one_json_document(command: Command, adopted
 def test_status_of_a_faulty_spec_exits_with_1(command: Command, tmp_path: Path) -> None:
     """With its findings, not with a location that is none."""
     (tmp_path / "x.pipeline.yml").write_text("version: 2\n")
-    told = command("status", "x.pipeline.yml")
-    assert told.code == 1
-    assert "-->" in told.err
+    outcome = command("status", "x.pipeline.yml")
+    assert outcome.code == 1
+    assert "-->" in outcome.err
 
 
 def test_history_shows_instants_and_proofs(command: Command, adopted: Scene) -> None:
     """In text and in JSON, by spec and by location."""
-    told = command("history", adopted.spec)
-    assert told.code == 0
-    assert "00000000000001" in told.out
-    assert "unique in table" in told.out
+    outcome = command("history", adopted.spec)
+    assert outcome.code == 0
+    assert "00000000000001" in outcome.out
+    assert "unique in table" in outcome.out
     (document,) = command("history", adopted.location, "--format", "json").documents
     (instant,) = document["instants"]
     assert (instant["state"], instant["files"], instant["rows"]) == ("completed", 2, 4)
@@ -161,6 +161,6 @@ def test_status_shows_odd_locations_as_they_are(command: Command, tmp_path: Path
     """Spaces, brackets and é stay; nothing is a pattern or markup."""
     scene = a_scene(tmp_path / "odd [b] é {x}", {"p=1/a.parquet": ids(1)}, a_document())
     adopt(scene)
-    told = command("status", scene.location)
-    assert told.code == 0
-    assert str(scene.location) in told.out
+    outcome = command("status", scene.location)
+    assert outcome.code == 0
+    assert str(scene.location) in outcome.out

@@ -38,25 +38,25 @@ def test_wrong_usage_exits_with_1_and_a_hint(
     command: Command, words: list[str], rule: str, hint: str | None
 ) -> None:
     """The library's own 2 would mean "there are changes"."""
-    told = command(*words)
-    assert told.code == 1
-    assert told.out == ""
-    assert f"[{rule}]" in told.err
-    assert hint is None or hint in told.err
+    outcome = command(*words)
+    assert outcome.code == 1
+    assert outcome.out == ""
+    assert f"[{rule}]" in outcome.err
+    assert hint is None or hint in outcome.err
 
 
 def test_wrong_usage_is_json_too_where_that_was_asked(command: Command) -> None:
     """A tool that reads stdout finds the reason there."""
-    told = command("status", "a", "b", "--format", "json")
-    assert told.code == 1
-    assert told.document["error"]["condition"] == "usage/not-understood"
+    outcome = command("status", "a", "b", "--format", "json")
+    assert outcome.code == 1
+    assert outcome.document["error"]["condition"] == "usage/not-understood"
 
 
 def test_command_line_without_words_shows_its_help(command: Command) -> None:
     """It is a usage error, so it exits with 1 and writes to stderr."""
-    told = command()
-    assert (told.code, told.out) == (1, "")
-    assert all(name in told.err for name in words_below(""))
+    outcome = command()
+    assert (outcome.code, outcome.out) == (1, "")
+    assert all(name in outcome.err for name in words_below(""))
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,9 @@ def test_command_line_without_words_shows_its_help(command: Command) -> None:
 )
 def test_help_shows_every_exit_code(command: Command, words: list[str]) -> None:
     """Compactly: no line of the table is broken, none is followed by an empty one."""
-    told = command(*words)
-    assert told.code == 0
-    lines = [line.strip() for line in told.out.splitlines()]
+    outcome = command(*words)
+    assert outcome.code == 0
+    lines = [line.strip() for line in outcome.out.splitlines()]
     start = lines.index("Exit codes:") + 1
     table = lines[start : start + len(EXIT_CODES)]
     assert table == [f"{code}  {meaning}" for code, meaning in EXIT_CODES.items()]
@@ -75,9 +75,9 @@ def test_help_shows_every_exit_code(command: Command, words: list[str]) -> None:
 @pytest.mark.parametrize("group", GROUPS)
 def test_group_without_a_command_shows_its_help(command: Command, group: str) -> None:
     """As the command line does without words: exit 1, on stderr, every command with its words."""
-    told = command(group)
-    assert (told.code, told.out) == (1, "")
-    assert all(summary in told.err for summary in words_below(f"{group} ").values())
+    outcome = command(group)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert all(summary in outcome.err for summary in words_below(f"{group} ").values())
 
 
 def test_file_named_as_a_command_of_a_group_is_no_default_run(
@@ -85,21 +85,21 @@ def test_file_named_as_a_command_of_a_group_is_no_default_run(
 ) -> None:
     """The first word decides, whatever the folder contains."""
     (tmp_path / "quarantine").mkdir()
-    told = command("quarantine", "ls", tmp_path)
-    assert (told.code, told.out) == (0, "nothing quarantined\n")
+    outcome = command("quarantine", "ls", tmp_path)
+    assert (outcome.code, outcome.out) == (0, "nothing quarantined\n")
 
 
 def test_version_is_shown(command: Command) -> None:
     """One line on stdout."""
-    told = command("--version")
-    assert told.code == 0
-    assert told.out.startswith("run-pipeline ")
+    outcome = command("--version")
+    assert outcome.code == 0
+    assert outcome.out.startswith("run-pipeline ")
 
 
 def test_missing_file_names_its_neighbour(command: Command, tmp_path: Path) -> None:
     """A similar name is suggested."""
     (tmp_path / "flights.pipeline.yml").write_text("version: 1\n")
-    told = command("flihgts.pipeline.yml")
-    assert told.code == 1
-    assert "[spec/file-not-found]" in told.err
-    assert "flights.pipeline.yml" in told.err
+    outcome = command("flihgts.pipeline.yml")
+    assert outcome.code == 1
+    assert "[spec/file-not-found]" in outcome.err
+    assert "flights.pipeline.yml" in outcome.err

@@ -41,22 +41,22 @@ def faulty(tmp_path: Path) -> Path:
 
 def test_valid_specs_are_counted(command: Command, scene: Scene) -> None:
     """Words on stdout, nothing on stderr."""
-    told = command("validate", scene.spec)
-    assert (told.code, told.err) == (0, "")
-    assert told.out == "1 spec valid\n"
+    outcome = command("validate", scene.spec)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out == "1 spec valid\n"
 
 
 def test_all_faults_are_drawn_as_code_frames(command: Command, faulty: Path) -> None:
     """Each has its rule, its place, its line with a caret, and what to write instead."""
-    told = command("validate", faulty.name)
-    assert (told.code, told.out) == (1, "")
-    lines = told.err.splitlines()
-    assert f"--> {faulty.name}:5:9" in told.err
+    outcome = command("validate", faulty.name)
+    assert (outcome.code, outcome.out) == (1, "")
+    lines = outcome.err.splitlines()
+    assert f"--> {faulty.name}:5:9" in outcome.err
     shown = next(n for n, line in enumerate(lines) if line.startswith("5 | "))
     assert lines[shown].index("copy_on_rite") == lines[shown + 1].index("^")
     assert lines[shown + 1].count("^") == len("copy_on_rite")
     assert "copy_on_write" in lines[shown + 2]
-    assert "pth" in told.err
+    assert "pth" in outcome.err
 
 
 def test_fault_of_the_project_file_is_reported_once(command: Command, tmp_path: Path) -> None:
@@ -67,17 +67,17 @@ def test_fault_of_the_project_file_is_reported_once(command: Command, tmp_path: 
         document["table"]["location"] = "t"
         document["bootstrap"]["path"] = "s"
         (tmp_path / f"{name}.pipeline.yml").write_text(json.dumps(document))
-    told = command("validate", "--format", "json")
-    assert told.code == 1
-    assert [f["file"] for f in told.document["findings"]] == ["run-pipeline.yml"]
+    outcome = command("validate", "--format", "json")
+    assert outcome.code == 1
+    assert [f["file"] for f in outcome.document["findings"]] == ["run-pipeline.yml"]
 
 
 def test_json_names_specs_and_findings(command: Command, faulty: Path) -> None:
     """Line and column count from 1."""
-    told = command("validate", faulty.name, "--format", "json")
-    assert told.code == 1
-    assert told.document["specs"] == [faulty.name]
-    first = told.document["findings"][0]
+    outcome = command("validate", faulty.name, "--format", "json")
+    assert outcome.code == 1
+    assert outcome.document["specs"] == [faulty.name]
+    first = outcome.document["findings"][0]
     assert (first["file"], first["line"], first["column"]) == (faulty.name, 5, 9)
     assert first["severity"] == "error"
     assert first["rule"].startswith("spec/")
@@ -85,8 +85,8 @@ def test_json_names_specs_and_findings(command: Command, faulty: Path) -> None:
 
 def test_github_annotations_are_one_escaped_line_each(command: Command, faulty: Path) -> None:
     """As the runner parses them: `::error key=value,…::message`."""
-    told = command("validate", faulty.name, "--format", "github")
-    lines = told.out.splitlines()
+    outcome = command("validate", faulty.name, "--format", "github")
+    lines = outcome.out.splitlines()
     assert len(lines) >= 2
     for line in lines:
         _, head, message = line.split("::", 2)
@@ -126,8 +126,8 @@ def test_sarif_escapes_paths_as_uris(command: Command, tmp_path: Path) -> None:
 
 def test_junit_counts_specs_and_failures(command: Command, faulty: Path, scene: Scene) -> None:
     """A good spec passes, each fault of a bad one is a failure."""
-    told = command("validate", faulty.name, scene.spec, "--format", "junit")
-    suite = ET.fromstring(told.out)  # noqa: S314  our own output
+    outcome = command("validate", faulty.name, scene.spec, "--format", "junit")
+    suite = ET.fromstring(outcome.out)  # noqa: S314  our own output
     assert (suite.tag, suite.get("tests"), suite.get("failures")) == ("testsuite", "2", "1")
     bad, good = suite.findall("testcase")
     assert bad.get("name") == faulty.name
@@ -139,9 +139,9 @@ def test_junit_counts_specs_and_failures(command: Command, faulty: Path, scene: 
 @pytest.mark.parametrize("form", ["json", "github", "sarif", "junit"])
 def test_missing_spec_is_a_finding_in_each_form(command: Command, form: str) -> None:
     """A tool that reads findings learns of it as of any other fault."""
-    told = command("validate", "nowhere.pipeline.yml", "--format", form)
-    assert told.code == 1
-    assert "spec/file-not-found" in told.out
+    outcome = command("validate", "nowhere.pipeline.yml", "--format", form)
+    assert outcome.code == 1
+    assert "spec/file-not-found" in outcome.out
 
 
 def _fresh(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -186,9 +186,9 @@ def test_two_specs_of_one_place_are_refused_with_both_positions(
 ) -> None:
     """Whatever the spelling; a table inside another is one of its partitions."""
     two_specs(tmp_path, ("x.a", first), ("x.b", second))
-    told = command("validate", "--format", "json")
-    assert told.code == 1
-    found = told.document["findings"]
+    outcome = command("validate", "--format", "json")
+    assert outcome.code == 1
+    found = outcome.document["findings"]
     assert [(each["rule"], each["line"]) for each in found] == [("spec/shared-location", 4)] * 2
     assert "b.pipeline.yml:4:13" in found[0]["message"]
     assert "a.pipeline.yml:4:13" in found[1]["message"]
@@ -197,7 +197,7 @@ def test_two_specs_of_one_place_are_refused_with_both_positions(
 def test_two_specs_of_one_name_are_a_warning(command: Command, tmp_path: Path) -> None:
     """They write two tables that no report distinguishes."""
     two_specs(tmp_path, ("x.a", "lake/a"), ("x.a", "lake/b"))
-    told = command("validate", "--format", "json")
-    assert told.code == 0
-    rules = [(each["rule"], each["severity"]) for each in told.document["findings"]]
+    outcome = command("validate", "--format", "json")
+    assert outcome.code == 0
+    rules = [(each["rule"], each["severity"]) for each in outcome.document["findings"]]
     assert rules == [("spec/shared-name", "warning")] * 2

@@ -11,7 +11,7 @@ import pytest
 
 from framework.cli.app import main
 from framework.spec.loader import load_spec
-from tools.demo import lay_flights
+from tools.demo import write_flights
 
 ROOT = Path(__file__).parents[3]
 DOCUMENTS = (ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md")))
@@ -55,7 +55,7 @@ def test_readme_example_runs(
 ) -> None:
     """Each of its commands ends with 0, on the real flights, and the table is there."""
     monkeypatch.chdir(tmp_path)
-    rows = lay_flights(tmp_path / "lake" / "raw" / "flights")
+    rows = write_flights(tmp_path / "lake" / "raw" / "flights")
     readme = ROOT / "README.md"
     (spec,) = blocks(readme, "yaml")
     assert len(spec.splitlines()) <= 10

@@ -80,9 +80,9 @@ def test_examples_of_the_guide_are_what_a_bootstrap_makes(tmp_path: Path) -> Non
         for path in scene.location.glob("month=*/*.parquet")
         for key in pq.read_table(path, partitioning=None)["_hoodie_record_key"].to_pylist()
     }
-    told = re.findall(r"\| `month=.*\| `(\d+_\d+_\d+)` \|", GUIDE.read_text("utf-8"))
-    assert len(told) == 4
-    assert set(told) <= found
+    documented = re.findall(r"\| `month=.*\| `(\d+_\d+_\d+)` \|", GUIDE.read_text("utf-8"))
+    assert len(documented) == 4
+    assert set(documented) <= found
 
 
 @pytest.mark.parametrize("earlier", [Earlier.AUTO, Earlier.FRESH])

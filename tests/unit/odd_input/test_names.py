@@ -151,8 +151,8 @@ def test_hidden_files_are_ignored_and_reported(tmp_path: Path) -> None:
     hidden = ["_SUCCESS", ".a.parquet.crc", "_metadata", ".hidden/a.parquet", "_tmp/b.parquet"]
     files = {f"p=1/{name}": ids(9) for name in hidden} | {"p=1/a.parquet": ids(1)}
     scene = a_scene(tmp_path, files)
-    told = [str(line) for line in text_lines(plan(scene).plan)]
-    assert any(f"skipped {len(hidden)} files under the source" in line for line in told)
+    lines = [str(line) for line in text_lines(plan(scene).plan)]
+    assert any(f"skipped {len(hidden)} files under the source" in line for line in lines)
     _check(scene, 1)
 
 
@@ -166,12 +166,12 @@ def test_partition_column_of_leading_underscore_is_no_hidden_folder(tmp_path: Pa
 def test_places_may_be_written_in_several_ways(tmp_path: Path, form: str) -> None:
     """Slashes, dots and a scheme name the same folder, and the second run finds it so."""
     scene = a_scene(tmp_path, {"p=1/a.parquet": ids(1, 2)})
-    told = with_spec(
+    rewritten = with_spec(
         scene, path=form.format(scene.source), location=form.format(tmp_path / "table")
     )
-    adopt(told)
+    adopt(rewritten)
     assert len(read_table(scene, pieces_of(scene))) == 2
-    assert adopt(told) is None
+    assert adopt(rewritten) is None
     assert adopt(scene) is None
 
 

@@ -277,4 +277,4 @@ def _identity(path: Path) -> tuple[int, int]:
 def _data_files(scene: Scene) -> dict[str, object]:
     """Return the bytes of the table's base files by path."""
     everything = snapshot(scene.location, times=False)
-    return {path: told for path, told in everything.items() if path.endswith(".parquet")}
+    return {path: data for path, data in everything.items() if path.endswith(".parquet")}

@@ -309,7 +309,7 @@ def test_plan_notes_of_a_text_key_in_the_path_warn_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "bloom", "told"),
+    ("rows", "bloom", "noted"),
     [
         (8_000_000, "{}", False),
         (8_000_001, "{}", True),
@@ -318,12 +318,12 @@ def test_plan_notes_of_a_text_key_in_the_path_warn_too(tmp_path: Path) -> None:
     ],
 )
 def test_build_notes_files_whose_bloom_filters_overflow(
-    tmp_path: Path, rows: int, bloom: str, *, told: bool
+    tmp_path: Path, rows: int, bloom: str, *, noted: bool
 ) -> None:
     """Twice as many keys as a filter may hold leave little of it."""
     source = a_source("month=1", partition("month=2", 1, rows=rows))
     old = "{expected_keys: 5000, false_positive_rate: 0.000001}"
     plan = a_plan(tmp_path, Observation(table=a_table(), source=source), changes={old: bloom})
     notes = [n.message for n in plan.notes if n.condition == "bloom/overfull"]
-    assert bool(notes) is told
+    assert bool(notes) is noted
     assert all("'month=2'" in note for note in notes)

@@ -140,19 +140,19 @@ class ServedPlay(Play):
             route = ONE_GROUP.get(query.selection)
             if route is not None:
                 one = query._replace(partition_path=path or "", file_ids=(file_id,))
-                told = line.get(route, {**said, "fileid": file_id})
-                assert told == self._text(table, one, is_base=route.startswith("data")), route
+                response = line.get(route, {**said, "fileid": file_id})
+                assert response == self._text(table, one, is_base=route.startswith("data")), route
         whole = query.selection in {Selection.IN_RANGE, Selection.BASE_IN_RANGE}
         wide = query._replace(partition_path=None if whole else path or "", file_ids=None)
         for routes, is_base in ((SLICES, False), (BASES, True)):
             if query.selection in routes:
-                told = line.get(routes[query.selection], said)
-                assert told == self._text(table, wide, is_base=is_base), query
+                response = line.get(routes[query.selection], said)
+                assert response == self._text(table, wide, is_base=is_base), query
         if query.selection in GROUPS:
-            told = line.get(GROUPS[query.selection], said)
+            response = line.get(GROUPS[query.selection], said)
             known = self.view.known
             assert known is not None
-            assert told == file_groups(self.view.select(wide), table.places, known)
+            assert response == file_groups(self.view.select(wide), table.places, known)
 
     def _text(self, table: ServedTable, query: Query, *, is_base: bool) -> str:
         """Return what a route answers, made the long way."""

@@ -127,10 +127,10 @@ def test_forty_callers_without_a_token_are_answered_once_and_closed() -> None:
         sent = flood(found, data, 0.5)
         assert slowest_answer(scene, 0.3) < 1
         until_none_is_open(scene)
-        told = [read_all(each) for each in found]
+        responses = [read_all(each) for each in found]
     assert max(sent) < 8 << 20
-    assert all(each.count(b"HTTP/1.1") <= 1 for each in told)
-    assert any(each.startswith(b"HTTP/1.1 401") for each in told)
+    assert all(each.count(b"HTTP/1.1") <= 1 for each in responses)
+    assert any(each.startswith(b"HTTP/1.1 401") for each in responses)
 
 
 def test_body_without_a_token_is_answered_before_it_came() -> None:

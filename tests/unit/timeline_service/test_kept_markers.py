@@ -89,8 +89,8 @@ def test_markers_of_many_threads_are_each_new_for_one_of_them(storage: MemorySto
         return [markers.create(marker(number)) for number in range(60)]
 
     with ThreadPoolExecutor(8) as pool:
-        told = list(pool.map(send_all, range(8)))
-    assert [sum(each) for each in zip(*told, strict=True)] == [1] * 60
+        answers = list(pool.map(send_all, range(8)))
+    assert [sum(each) for each in zip(*answers, strict=True)] == [1] * 60
     assert on_disk(storage) == set(map(marker, range(60)))
 
 
@@ -219,10 +219,10 @@ def test_service_that_is_killed_at_any_step_leaves_acknowledged_markers(
     for step in range(1, counted.steps + 1):
         storage.delete(".hoodie")
         killed = FaultStorage(storage, kill_at=step)
-        told = send_until_killed(KeptMarkers(killed, INSTANT), 32)
+        acknowledged = send_until_killed(KeptMarkers(killed, INSTANT), 32)
         assert killed.dead
         found = on_disk(storage)
-        assert set(told) <= found <= {*told, marker(len(told))}, step
+        assert set(acknowledged) <= found <= {*acknowledged, marker(len(acknowledged))}, step
         assert KeptMarkers(storage, INSTANT).create(marker(99)) is True
 
 
@@ -234,12 +234,12 @@ def send(markers: KeptMarkers, many: int) -> None:
 
 def send_until_killed(markers: KeptMarkers, many: int) -> list[str]:
     """Send markers; return the acknowledged ones."""
-    told: list[str] = []
+    acknowledged: list[str] = []
     with suppress(Killed):
         for number in range(many):
             markers.create(marker(number))
-            told.append(marker(number))
-    return told
+            acknowledged.append(marker(number))
+    return acknowledged
 
 
 class Model(RuleBasedStateMachine):
@@ -255,8 +255,8 @@ class Model(RuleBasedStateMachine):
     def create(self, which: int, number: int, times: int) -> None:
         """Create one or many; a service that has not seen another's may report one as new again."""
         for each in range(number, number + times):
-            told = self.services[which].create(marker(each))
-            assert told or marker(each) in self.expected
+            is_new = self.services[which].create(marker(each))
+            assert is_new or marker(each) in self.expected
             self.expected.add(marker(each))
 
     @rule(which=st.integers(0, 1))

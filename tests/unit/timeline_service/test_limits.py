@@ -179,9 +179,9 @@ def test_request_with_two_meanings_is_refused_and_what_follows_is_not_read(
 ) -> None:
     """A request hidden in another's body is never answered."""
     caller.sendall(data + b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")
-    told = until_closed(caller)
-    assert told.startswith(b"HTTP/1.1 4")
-    assert told.count(b"HTTP/1.1") == 1
+    response = until_closed(caller)
+    assert response.startswith(b"HTTP/1.1 4")
+    assert response.count(b"HTTP/1.1") == 1
     served(scene)
 
 
@@ -192,9 +192,9 @@ def test_body_that_is_waited_for_is_asked_for(scene: ServedScene, caller: socket
     caller.sendall(head + b"expect: 100-continue\r\nconnection: close\r\n\r\n")
     assert caller.recv(65_536) == b"HTTP/1.1 100 Continue\r\n\r\n"
     caller.sendall(b"{}")
-    told = until_closed(caller)
-    assert told.startswith(b"HTTP/1.1 200")
-    assert told.endswith(b'["p=1","p=2"]')
+    response = until_closed(caller)
+    assert response.startswith(b"HTTP/1.1 200")
+    assert response.endswith(b'["p=1","p=2"]')
 
 
 def test_offer_of_another_protocol_is_passed_over(caller: socket.socket) -> None:
@@ -246,8 +246,8 @@ def test_any_bytes_are_answered_or_refused_and_harm_no_caller(
         data = data[:place] + piece + data[place:]
     with socket.create_connection((scene.server.host, scene.server.port), timeout=10) as caller:
         caller.sendall(data + b"connection: close\r\n\r\n")
-        told = until_closed(caller)
-    assert told == b"" or told[9:12] != b"500"
+        response = until_closed(caller)
+    assert response == b"" or response[9:12] != b"500"
     assert not caplog.records
     assert scene.call("GET", "/health").status == 200
 
@@ -294,11 +294,11 @@ def some_callers(scene: ServedScene) -> Iterator[list[socket.socket]]:
 def asked(caller: socket.socket) -> None:
     """It is answered."""
     caller.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")
-    told = b""
-    while b"}" not in told:
+    response = b""
+    while b"}" not in response:
         part = caller.recv(65_536)
         assert part
-        told += part
+        response += part
 
 
 @pytest.mark.parametrize(
@@ -320,8 +320,8 @@ def test_odd_request_is_refused_and_harms_no_other(
 ) -> None:
     """None of them is answered with a table."""
     caller.sendall(data)
-    told = caller.recv(65_536)
-    assert told == b"" or told.startswith((b"HTTP/1.1 4", b"HTTP/1.0 4"))
+    response = caller.recv(65_536)
+    assert response == b"" or response.startswith((b"HTTP/1.1 4", b"HTTP/1.0 4"))
     served(scene)
 
 

@@ -29,10 +29,10 @@ def rows(ids: range, ts: int) -> list[dict[str, Any]]:
     return [{"id": n, "day": DAYS[n % 3], "ts": ts, "text": f"{n} at {ts}"} for n in ids]
 
 
-def loads(lake: Lake, views: Views, told: Callable[[Event], None]) -> None:
+def loads(lake: Lake, views: Views, events: Callable[[Event], None]) -> None:
     """Load three times: rows, changes and new rows, changes again."""
     for ids, ts in ((range(30), 1), (range(10, 40), 2), (range(20, 50, 3), 3)):
-        load(lake, UPSERT, rows(ids, ts), views=views, events=told)
+        load(lake, UPSERT, rows(ids, ts), views=views, events=events)
 
 
 def content(lake: Lake) -> list[tuple[Any, ...]]:
@@ -82,9 +82,9 @@ def stored_views(request: pytest.FixtureRequest) -> Iterator[EmbeddedViews]:
     found.stop()
 
 
-def warnings(told: list[Event]) -> list[str]:
+def warnings(events: list[Event]) -> list[str]:
     """Return what was warned of."""
-    return [each.message for each in told if isinstance(each, Note) and each.level == "warning"]
+    return [each.message for each in events if isinstance(each, Note) and each.level == "warning"]
 
 
 def test_loads_with_a_service_make_the_same_table_and_list_nothing_again(
@@ -92,19 +92,19 @@ def test_loads_with_a_service_make_the_same_table_and_list_nothing_again(
 ) -> None:
     """The first load that finds a table lists it once; later ones follow the timeline."""
     views = stored_views
-    told: list[Event] = []
-    load(lake, UPSERT, rows(range(30), 1), views=views, events=told.append)
-    load(lake, UPSERT, rows(range(10, 40), 2), views=views, events=told.append)
+    events: list[Event] = []
+    load(lake, UPSERT, rows(range(30), 1), views=views, events=events.append)
+    load(lake, UPSERT, rows(range(10, 40), 2), views=views, events=events.append)
     served = views.served(open_table(lake.location))
     before = served.view.counts
     assert before.listings > 0
-    load(lake, UPSERT, rows(range(20, 50, 3), 3), views=views, events=told.append)
+    load(lake, UPSERT, rows(range(20, 50, 3), 3), views=views, events=events.append)
     after = served.view.counts
     assert after.listings == before.listings
     assert after.instants > before.instants
     assert (after.rebuilt, after.resets) == (0, 0)
     assert served.answers["look-up"] > 0
-    assert warnings(told) == []
+    assert warnings(events) == []
     assert content(lake) == expected
 
 
@@ -128,11 +128,11 @@ def test_loads_with_a_faulty_service_make_the_same_table(
     fault: str, lake: Lake, views: EmbeddedViews, expected: list[tuple[Any, ...]]
 ) -> None:
     """Tasks list partitions themselves, which is counted and reported."""
-    told: list[Event] = []
+    events: list[Event] = []
     with faulty_server(fault) as server:
-        loads(lake, Misled(views, server), told.append)
+        loads(lake, Misled(views, server), events.append)
         assert server.calls > 0
-    assert any("did not answer" in each for each in warnings(told))
+    assert any("did not answer" in each for each in warnings(events))
     assert content(lake) == expected
 
 
@@ -141,16 +141,16 @@ def test_loads_beside_callers_that_are_half_open_or_slow_are_answered(
     lake: Lake, views: EmbeddedViews, expected: list[tuple[Any, ...]]
 ) -> None:
     """A hundred connections that say nothing, or a byte a second, keep no task from its answer."""
-    told: list[Event] = []
-    load(lake, UPSERT, rows(range(30), 1), views=views, events=told.append)
+    events: list[Event] = []
+    load(lake, UPSERT, rows(range(30), 1), views=views, events=events.append)
     address = views.address(open_table(lake.location))
     callers = [socket.create_connection((address.host, address.port)) for _ in range(100)]
     over = threading.Event()
     dripping = threading.Thread(target=drip, args=(callers[:50], over))
     dripping.start()
     try:
-        load(lake, UPSERT, rows(range(10, 40), 2), views=views, events=told.append)
-        load(lake, UPSERT, rows(range(20, 50, 3), 3), views=views, events=told.append)
+        load(lake, UPSERT, rows(range(10, 40), 2), views=views, events=events.append)
+        load(lake, UPSERT, rows(range(20, 50, 3), 3), views=views, events=events.append)
     finally:
         over.set()
         dripping.join()
@@ -158,7 +158,7 @@ def test_loads_beside_callers_that_are_half_open_or_slow_are_answered(
             each.close()
     served = views.served(open_table(lake.location))
     assert served.answers["look-up"] > 0
-    assert warnings(told) == []
+    assert warnings(events) == []
     assert content(lake) == expected
 
 
@@ -176,10 +176,10 @@ def test_loads_with_a_dead_service_make_the_same_table(
     lake: Lake, views: EmbeddedViews, expected: list[tuple[Any, ...]]
 ) -> None:
     """Nothing listens on the port any more."""
-    told: list[Event] = []
+    events: list[Event] = []
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
     server = FaultyServer(behave=FAULTS["closes"], port=port)
-    loads(lake, Misled(views, server), told.append)
-    assert any("did not answer" in each for each in warnings(told))
+    loads(lake, Misled(views, server), events.append)
+    assert any("did not answer" in each for each in warnings(events))
     assert content(lake) == expected

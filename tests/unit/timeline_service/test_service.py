@@ -194,8 +194,8 @@ def test_questions_that_cannot_be_read_are_refused(
     scene: ServedScene, verb: str, body: bytes
 ) -> None:
     """With 400, and what is wrong; never with a fault of the server."""
-    told = scene.call("POST", f"/v1/lakestrap/tables/{scene.table.id}/{verb}", body)
-    assert (told.status, bool(told.value["error"])) == (400, True)
+    response = scene.call("POST", f"/v1/lakestrap/tables/{scene.table.id}/{verb}", body)
+    assert (response.status, bool(response.value["error"])) == (400, True)
 
 
 def test_service_sleeps_again_soon_after_a_look_up(scene: ServedScene) -> None:
@@ -220,9 +220,9 @@ def test_look_up_answers_each_group_in_the_order_of_the_question(scene: ServedSc
         "file_ids": [file_id("p=2/2"), "none", file_id("p=1/0"), "none"],
     }
     body = json.dumps(said).encode()
-    told = scene.call("POST", f"/v1/lakestrap/tables/{scene.table.id}/look-up", body)
+    response = scene.call("POST", f"/v1/lakestrap/tables/{scene.table.id}/look-up", body)
     record = f"b_{TOKEN}_{FIRST}.parquet\t100"
-    assert told.value == [record, None, record, None]
+    assert response.value == [record, None, record, None]
 
 
 def test_caller_with_a_newer_timeline_makes_the_view_sync(scene: ServedScene) -> None:
@@ -242,14 +242,14 @@ def test_caller_with_a_newer_timeline_makes_the_view_sync(scene: ServedScene) ->
 
 def test_caller_with_an_instant_that_the_table_has_not_is_refused(scene: ServedScene) -> None:
     """As Apache Hudi does; nothing that is older than what the caller knows is ever sent."""
-    told = scene.hudi(
+    response = scene.hudi(
         "slices/partition/latest/",
         partition="p=1",
         lastinstantts="20991231000000000",
         timelinehash="0" * 64,
     )
-    assert told.status == 400
-    assert "Last known instant from client" in told.value["error"]
+    assert response.status == 400
+    assert "Last known instant from client" in response.value["error"]
 
 
 def test_caller_without_a_hash_gets_the_whole_table_as_it_is_now(scene: ServedScene) -> None:
@@ -276,9 +276,9 @@ def test_damaged_timeline_is_an_error_and_the_view_is_kept(scene: ServedScene) -
     path = f".hoodie/{SECOND}.replacecommit"
     with scene.storage.create(path) as out:
         out.write(b"{")
-    told = scene.hudi("slices/partition/latest/", partition="p=1", timelinehash="1" * 64)
-    assert told.status == 500
-    assert told.value["condition"].startswith("timeline/")
+    response = scene.hudi("slices/partition/latest/", partition="p=1", timelinehash="1" * 64)
+    assert response.status == 500
+    assert response.value["condition"].startswith("timeline/")
     query = Query(selection=Selection.LATEST, partition_path="p=1")
     assert len(scene.view.select(query)) == 3
 

@@ -19,7 +19,7 @@ from framework.engine.bootstrap.duplicates import KeyedFiles, losers
 from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.storage.locations import open_storage
 from framework.vocabulary import KeyScope, PartitionType
-from tests.support.sources import a_bench, a_rule
+from tests.support.sources import a_rule, source_context
 from tests.support.storage_suite import put
 
 Place = tuple[str, int]
@@ -35,19 +35,19 @@ def losing(
     gone: Mapping[str, Sequence[int]] | None = None,
 ) -> list[Place]:
     """Return the rows that give way in a source, in order."""
-    bench = a_bench(root, files, rule or a_rule())
-    storage = open_storage(bench.table)
+    context = source_context(root, files, rule or a_rule())
+    storage = open_storage(context.table)
     paths = sorted(files, key=lambda path: (path.rpartition("/")[0].encode(), path.encode()))
     out: dict[int, ExcludedRows] = {}
     for path, rows in (gone or {}).items():
         put(storage, f"gone/{path}", np.array(sorted(rows), np.int64).tobytes())
         out[paths.index(path)] = ExcludedRows(path=f"gone/{path}", rows=len(rows))
-    schema = bench.inventory.schema
+    schema = context.inventory.schema
     assert schema is not None
     keyed = KeyedFiles(
-        source=bench.job.keys, ranges=bench.ranges(), schema=schema, ordering=ordering
+        source=context.job.keys, ranges=context.ranges(), schema=schema, ordering=ordering
     )
-    found = losers(bench.tasks, keyed, storage, "work", out)
+    found = losers(context.tasks, keyed, storage, "work", out)
     pairs = zip(found["number"].to_pylist(), found["row"].to_pylist(), strict=True)
     return [(paths[number], row) for number, row in pairs]
 

@@ -24,7 +24,7 @@ from framework.errors import AuditFailedError, CorruptFileError, SourceDriftErro
 from framework.hudi.bootstrap import source_file
 from framework.hudi.keygen.text import record_keys
 from framework.vocabulary import KeyScope, PartitionType
-from tests.support.sources import SourceContext, a_bench, a_rule, a_source, ids
+from tests.support.sources import SourceContext, a_rule, a_source, ids, source_context
 
 PARTITION = a_rule(scope=KeyScope.PARTITION)
 NOT_UTF8 = pa.StringArray.from_buffers(
@@ -32,27 +32,27 @@ NOT_UTF8 = pa.StringArray.from_buffers(
 )
 
 
-def prove(bench: SourceContext, work: Path, parallelism: int = 1) -> dict[str, Any]:
+def prove(context: SourceContext, work: Path, parallelism: int = 1) -> dict[str, Any]:
     """Prove the keys of all files."""
     tasks = InProcessTasks(parallelism)
-    return prove_keys(tasks, bench.job.keys, bench.ranges(), str(work))
+    return prove_keys(tasks, context.job.keys, context.ranges(), str(work))
 
 
-def refusal(bench: SourceContext, work: Path) -> tuple[str, dict[str, Any]]:
+def refusal(context: SourceContext, work: Path) -> tuple[str, dict[str, Any]]:
     """Expect a refusal; return condition and report."""
     with pytest.raises(AuditFailedError) as caught:
-        prove(bench, work)
+        prove(context, work)
     return caught.value.condition, caught.value.report
 
 
 def test_prove_keys_writes_no_file(tmp_path: Path) -> None:
     """The same proof and the same refusal, from the source alone."""
-    bench = a_bench(tmp_path, {"p=1/a": ids(3, 1), "p=2/a": ids(2)})
+    context = source_context(tmp_path, {"p=1/a": ids(3, 1), "p=2/a": ids(2)})
     work = tmp_path / "scratch"
-    found = prove_keys(bench.tasks, bench.job.keys, bench.ranges(), str(work))
+    found = prove_keys(context.tasks, context.job.keys, context.ranges(), str(work))
     assert (found["unique"], found["method"], found["rows"]) == (True, "hash-buckets", 3)
     assert not list(work.rglob("*.parquet"))
-    twice = a_bench(tmp_path / "t", {"p=1/a": ids(3, 1), "p=2/a": ids(3)})
+    twice = source_context(tmp_path / "t", {"p=1/a": ids(3, 1), "p=2/a": ids(3)})
     with pytest.raises(AuditFailedError) as caught:
         prove_keys(twice.tasks, twice.job.keys, twice.ranges(), str(tmp_path / "s2"))
     assert caught.value.report["samples"] == [
@@ -72,18 +72,18 @@ def test_prove_keys_of_files_that_hold_their_partition_column(
     tmp_path: Path, kind: pa.DataType
 ) -> None:
     """The column is compared with the folder though no key is made of it."""
-    bench = a_bench(tmp_path, {"p=1/a": ids(1, 2, p=pa.array([1, 1], kind))})
-    found = prove_keys(bench.tasks, bench.job.keys, bench.ranges(), str(tmp_path / "w"))
+    context = source_context(tmp_path, {"p=1/a": ids(1, 2, p=pa.array([1, 1], kind))})
+    found = prove_keys(context.tasks, context.job.keys, context.ranges(), str(tmp_path / "w"))
     assert found["rows"] == 2
-    wrong = a_bench(tmp_path / "x", {"p=1/a": ids(1, 2, p=pa.array([1, 2], kind))})
+    wrong = source_context(tmp_path / "x", {"p=1/a": ids(1, 2, p=pa.array([1, 2], kind))})
     with pytest.raises(CorruptFileError):
         prove_keys(wrong.tasks, wrong.job.keys, wrong.ranges(), str(tmp_path / "w2"))
 
 
 def test_prove_keys_ordered_files_are_not_hashed(tmp_path: Path) -> None:
     """Order proves them; not a byte is spilled."""
-    bench = a_bench(tmp_path, {"p=1/a": ids(1, 2), "p=1/b": ids(3, 9), "p=2/a": ids()})
-    assert prove(bench, tmp_path / "w")["method"] == "ordered-ranges"
+    context = source_context(tmp_path, {"p=1/a": ids(1, 2), "p=1/b": ids(3, 9), "p=2/a": ids()})
+    assert prove(context, tmp_path / "w")["method"] == "ordered-ranges"
     assert not list((tmp_path / "w").rglob("*.spill"))
 
 
@@ -100,11 +100,11 @@ def test_prove_keys_files_that_only_seem_ordered_are_read_again(
     tmp_path: Path, files: Mapping[str, pa.Table], parallelism: int
 ) -> None:
     """Footers spoke for order, the keys do not: what was left out is hashed after all."""
-    bench = a_bench(tmp_path, files)
+    context = source_context(tmp_path, files)
     counts = Counter(key for table in files.values() for key in table["id"].to_pylist())
     repeated = [count for count in counts.values() if count > 1]
     with pytest.raises(AuditFailedError) as caught:
-        prove(bench, tmp_path / "w", parallelism)
+        prove(context, tmp_path / "w", parallelism)
     assert caught.value.report["groups"] == len(repeated)
     assert caught.value.report["rows"] == sum(repeated)
 
@@ -115,8 +115,8 @@ def test_prove_keys_first_key_of_ranges_that_touch_may_be_shared(tmp_path: Path)
         pa.table({"a": pa.array(a, pa.int64()), "b": pa.array(b, pa.int32())})
         for a, b in (([1, 2], [1, 1]), ([2, 3], [2, 1]))
     ]
-    bench = a_bench(tmp_path, {"p=1/a": tables[0], "p=1/b": tables[1]}, a_rule("a", "b"))
-    assert prove(bench, tmp_path / "w")["method"] == "ordered-ranges"
+    context = source_context(tmp_path, {"p=1/a": tables[0], "p=1/b": tables[1]}, a_rule("a", "b"))
+    assert prove(context, tmp_path / "w")["method"] == "ordered-ranges"
 
 
 def test_prove_keys_ambiguous_text_is_found_by_text(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_prove_keys_ambiguous_text_is_found_by_text(tmp_path: Path) -> None:
         "p=1/a": pa.table({"a": ["z", "x"], "b": ["y", "y,b:z"]}),
         "p=2/a": pa.table({"a": ["x,b:y"], "b": ["z"]}),
     }
-    condition, report = refusal(a_bench(tmp_path, files, rule), tmp_path / "w")
+    condition, report = refusal(source_context(tmp_path, files, rule), tmp_path / "w")
     assert condition == "audit/duplicate-keys"
     assert (report["groups"], report["rows"]) == (1, 2)
     assert report["samples"][0]["key"] == "a:x,b:y,b:z"
@@ -135,14 +135,14 @@ def test_prove_keys_ambiguous_text_is_found_by_text(tmp_path: Path) -> None:
 def test_prove_keys_ambiguous_text_that_repeats_nothing_is_proven(tmp_path: Path) -> None:
     """A label inside a value costs time, and refuses nothing."""
     files = {"p=1/a": pa.table({"a": ["z", "x,b:y"], "b": ["y", "z"]})}
-    found = prove(a_bench(tmp_path, files, a_rule("a", "b")), tmp_path / "w")
+    found = prove(source_context(tmp_path, files, a_rule("a", "b")), tmp_path / "w")
     assert (found["unique"], found["method"], found["rows"]) == (True, "hash-buckets", 2)
 
 
 def test_prove_keys_null_keys_are_refused_with_their_places(tmp_path: Path) -> None:
     """Before duplicates, with the whole count."""
     files = {"p=1/a": ids(1, None, 1), "p=2/a": ids(2), "p=3/a": ids(None)}
-    condition, report = refusal(a_bench(tmp_path, files), tmp_path / "w")
+    condition, report = refusal(source_context(tmp_path, files), tmp_path / "w")
     assert (condition, report["rows"]) == ("audit/null-keys", 2)
     assert report["samples"] == [
         {"file": "p=1/a", "partition": "p=1", "row": 1},
@@ -153,8 +153,8 @@ def test_prove_keys_null_keys_are_refused_with_their_places(tmp_path: Path) -> N
 def test_prove_keys_scope_of_a_partition_is_kept_apart(tmp_path: Path) -> None:
     """The same key in two partitions is no duplicate; twice in one it is."""
     files = {"p=1/a": ids(2, 1), "p=2/a": ids(1, 2)}
-    assert prove(a_bench(tmp_path / "a", files, PARTITION), tmp_path / "w")["unique"] is True
-    twice = a_bench(tmp_path / "b", {**files, "p=2/b": ids(9, 2)}, PARTITION)
+    assert prove(source_context(tmp_path / "a", files, PARTITION), tmp_path / "w")["unique"] is True
+    twice = source_context(tmp_path / "b", {**files, "p=2/b": ids(9, 2)}, PARTITION)
     _, report = refusal(twice, tmp_path / "v")
     (sample,) = report["samples"]
     assert (sample["key"], sample["partition"], sample["count"]) == ("2", "p=2", 2)
@@ -171,8 +171,8 @@ def test_prove_keys_equal_hashes_of_different_keys_pass(
 
     monkeypatch.setattr(audit_keys, "value_hashes", poor)
     monkeypatch.setattr(gate, "_REMEMBERED", 1)
-    bench = a_bench(tmp_path, {"p=1/a": ids(*range(9, 0, -1)), "p=2/a": ids(10, 11)})
-    assert prove(bench, tmp_path / "w")["equal_hashes_compared"] == 4
+    context = source_context(tmp_path, {"p=1/a": ids(*range(9, 0, -1)), "p=2/a": ids(10, 11)})
+    assert prove(context, tmp_path / "w")["equal_hashes_compared"] == 4
 
 
 def test_prove_keys_large_files_are_hashed_in_parts(
@@ -182,23 +182,23 @@ def test_prove_keys_large_files_are_hashed_in_parts(
     monkeypatch.setattr(proof_task, "_MOST_HASHES", 7)
     monkeypatch.setattr(source_file, "_BATCH_ROWS", 5)
     values = [*range(100, 0, -1), 40]
-    bench = a_bench(tmp_path, {"p=1/a": ids(*values)}, row_group_size=33)
-    _, report = refusal(bench, tmp_path / "w")
+    context = source_context(tmp_path, {"p=1/a": ids(*values)}, row_group_size=33)
+    _, report = refusal(context, tmp_path / "w")
     assert (report["groups"], report["rows"]) == (1, 2)
     assert [row["row"] for row in report["samples"][0]["rows"]] == [60, 100]
 
 
 def test_prove_keys_source_that_changed_is_refused(tmp_path: Path) -> None:
     """Between inventory and proof nothing may change."""
-    bench = a_bench(tmp_path, {"p=1/a": ids(1, 2), "p=1/b": ids(3)})
+    context = source_context(tmp_path, {"p=1/a": ids(1, 2), "p=1/b": ids(3)})
     a_source(tmp_path / "source", {"p=1/b": ids(4, 5)})
     with pytest.raises(SourceDriftError):
-        prove(bench, tmp_path / "w")
+        prove(context, tmp_path / "w")
 
 
 def test_prove_keys_no_files_is_proven(tmp_path: Path) -> None:
     """Nothing holds no duplicate."""
-    assert prove(a_bench(tmp_path, {}), tmp_path / "w")["rows"] == 0
+    assert prove(source_context(tmp_path, {}), tmp_path / "w")["rows"] == 0
 
 
 @pytest.mark.parametrize(
@@ -217,17 +217,17 @@ def test_may_be_ordered_asks_the_footers(
     tmp_path: Path, files: Mapping[str, pa.Table], *, expected: bool
 ) -> None:
     """Ranges may touch, in any order of files; without statistics nothing speaks for order."""
-    bench = a_bench(tmp_path, files)
-    assert may_be_ordered(bench.job.keys, bench.ranges()) is expected
+    context = source_context(tmp_path, files)
+    assert may_be_ordered(context.job.keys, context.ranges()) is expected
 
 
 def test_may_be_ordered_looks_inside_partitions_where_these_are_the_scope(tmp_path: Path) -> None:
     """Other partitions may hold the same keys."""
     apart = {"p=1/a": ids(1, 5), "p=2/a": ids(1, 5), "p=2/b": ids(6)}
-    bench = a_bench(tmp_path / "a", apart, PARTITION)
-    assert may_be_ordered(bench.job.keys, bench.ranges())
-    bench = a_bench(tmp_path / "b", {**apart, "p=2/c": ids(2, 9)}, PARTITION)
-    assert not may_be_ordered(bench.job.keys, bench.ranges())
+    context = source_context(tmp_path / "a", apart, PARTITION)
+    assert may_be_ordered(context.job.keys, context.ranges())
+    context = source_context(tmp_path / "b", {**apart, "p=2/c": ids(2, 9)}, PARTITION)
+    assert not may_be_ordered(context.job.keys, context.ranges())
 
 
 @pytest.mark.parametrize(
@@ -242,15 +242,15 @@ def test_may_be_ordered_statistics_of_any_value_do_no_harm(
     tmp_path: Path, column: pa.Array, *, expected: bool
 ) -> None:
     """Text that is not UTF-8 and days after the year 9999 have bounds that Python has not."""
-    bench = a_bench(tmp_path, {f"p=1/{n}": pa.table({"id": column}) for n in range(2)})
-    assert may_be_ordered(bench.job.keys, bench.ranges()) is expected
+    context = source_context(tmp_path, {f"p=1/{n}": pa.table({"id": column}) for n in range(2)})
+    assert may_be_ordered(context.job.keys, context.ranges()) is expected
 
 
 def test_may_be_ordered_file_without_statistics_says_no(tmp_path: Path) -> None:
     """Some writers leave them out."""
     files = {"p=1/a": ids(1, 2), "p=1/b": ids(3)}
-    bench = a_bench(tmp_path, files, write_statistics=False)
-    assert not may_be_ordered(bench.job.keys, bench.ranges())
+    context = source_context(tmp_path, files, write_statistics=False)
+    assert not may_be_ordered(context.job.keys, context.ranges())
 
 
 COLUMNS: Mapping[str, tuple[pa.DataType, tuple[Any, ...]]] = {
@@ -291,16 +291,16 @@ def test_prove_keys_agrees_with_counting_texts(
     names, files = source
     root = tmp_path_factory.mktemp("proof")
     rule = a_rule(*names, scope=scope, partition={"p": PartitionType.INT})
-    bench = a_bench(root, files, rule)
+    context = source_context(root, files, rule)
     counts: Counter[tuple[str, str]] = Counter()
     for path, table in files.items():
         where = path.partition("/")[0] if scope is KeyScope.PARTITION else ""
         counts.update((where, text) for text in record_keys(rule, table, {}).to_pylist())
     repeated = [count for count in counts.values() if count > 1]
     if not repeated:
-        assert prove(bench, root / "w", parallelism)["rows"] == counts.total()
+        assert prove(context, root / "w", parallelism)["rows"] == counts.total()
         return
     with pytest.raises(AuditFailedError) as caught:
-        prove(bench, root / "w", parallelism)
+        prove(context, root / "w", parallelism)
     report = caught.value.report
     assert (report["groups"], report["rows"]) == (len(repeated), sum(repeated))

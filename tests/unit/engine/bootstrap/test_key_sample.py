@@ -13,7 +13,7 @@ import pytest
 from framework.engine.bootstrap.source import sampled_key_bytes
 from framework.vocabulary import SourceLayout
 from tests.support.scenes import a_document, a_scene, adopt, plan
-from tests.support.sources import a_bench, a_rule, ids
+from tests.support.sources import a_rule, ids, source_context
 
 ROWS = 4_000
 
@@ -47,8 +47,8 @@ def test_planned_bytes_are_near_those_that_are_written(
 
 def test_sampled_bytes_of_a_source_pool_its_files(tmp_path: Path) -> None:
     """Empty files contribute nothing; the others are added up."""
-    bench = a_bench(tmp_path, {"p=1/a": ids(), "p=1/b": ids(*range(1000)), "p=2/a": ids()})
-    found = sampled_key_bytes(bench.inventory, bench.rule)
+    context = source_context(tmp_path, {"p=1/a": ids(), "p=1/b": ids(*range(1000)), "p=2/a": ids()})
+    found = sampled_key_bytes(context.inventory, context.rule)
     assert found is not None
     assert 0 < found < 2
 
@@ -56,13 +56,13 @@ def test_sampled_bytes_of_a_source_pool_its_files(tmp_path: Path) -> None:
 def test_sampled_bytes_of_nothing_are_unknown(tmp_path: Path) -> None:
     """No file, no rows, no key column, no readable page, no typed folder: no answer, no error."""
     (tmp_path / "none/source").mkdir(parents=True)
-    none = a_bench(tmp_path / "none", {})
+    none = source_context(tmp_path / "none", {})
     assert sampled_key_bytes(none.inventory, none.rule) is None
-    empty = a_bench(tmp_path / "empty", {"p=1/a": ids()})
+    empty = source_context(tmp_path / "empty", {"p=1/a": ids()})
     assert sampled_key_bytes(empty.inventory, empty.rule) is None
-    bench = a_bench(tmp_path / "some", {"p=1/a": ids(*range(1000))})
-    assert sampled_key_bytes(bench.inventory, a_rule("absent")) is None
+    context = source_context(tmp_path / "some", {"p=1/a": ids(*range(1000))})
+    assert sampled_key_bytes(context.inventory, a_rule("absent")) is None
     other = a_rule(layout=SourceLayout.POSITIONAL)
-    assert sampled_key_bytes(bench.inventory, other) is None
+    assert sampled_key_bytes(context.inventory, other) is None
     (tmp_path / "some/source/p=1/a").unlink()
-    assert sampled_key_bytes(bench.inventory, bench.rule) is None
+    assert sampled_key_bytes(context.inventory, context.rule) is None

@@ -46,8 +46,8 @@ def test_load_stores_the_proof_of_the_gate_in_its_commit(
     assert proof["unique"]
     assert proof["not_null"]
     account = proof["account"]
-    told = sum(
+    reported = sum(
         account[name]
         for name in ("inserted", "updated", "superseded", "deleted", "absent", "dropped")
     )
-    assert told == account["input"]
+    assert reported == account["input"]

@@ -145,7 +145,7 @@ def whole(at: LoadJob, data: pa.Buffer, changes: Changes) -> tuple[pa.Table, int
     return pq.read_table(pa.BufferReader(written)), made.updated
 
 
-def told(table: pa.Table) -> list[str]:
+def texts(table: pa.Table) -> list[str]:
     """Return rows so that they can be compared, NaN and the sign of zero included."""
     return [repr(row) for row in table.to_pylist()]
 
@@ -179,7 +179,7 @@ def test_patched_rows_are_those_of_a_whole_rewrite(
         assert (inserts and count < small) or count % 1 == 0
         return
     found = read(made)
-    assert told(found) == told(expected)
+    assert texts(found) == texts(expected)
     assert (made.rows, made.updated) == (expected.num_rows, updated)
     assert made.fresh.to_pylist() == [f"n:{number}" for number in inserts]
     keys = found[KEY].to_pylist()

@@ -35,7 +35,7 @@ def rows(racer: int, number: int) -> list[dict[str, Any]]:
     return [{"id": key, "day": day, "ts": number, "v": f"{racer}.{number}"} for key in keys]
 
 
-def race(lake: Lake, racer: int, barrier: Barrier, told: Path) -> None:
+def race(lake: Lake, racer: int, barrier: Barrier, outcomes: Path) -> None:
     """Load one after the other, repeating each while the error is retryable."""
     draw = random.Random(racer)
     own = replace(lake, folder=lake.folder / f"racer-{racer}", at=lake.location)
@@ -50,26 +50,27 @@ def race(lake: Lake, racer: int, barrier: Barrier, told: Path) -> None:
             except RetryableError:
                 refused += 1
                 time.sleep(draw.uniform(0, 0.02))
-    (told / f"{racer}-{refused}").touch()
+    (outcomes / f"{racer}-{refused}").touch()
 
 
 @pytest.mark.parametrize("kind", TableType)
 def test_loads_at_once_all_arrive_and_each_row_once(tmp_path: Path, kind: TableType) -> None:
     """Three processes, six loads each, with keys that all of them write and that move about."""
-    told = tmp_path / "told"
-    told.mkdir()
+    outcomes = tmp_path / "outcomes"
+    outcomes.mkdir()
     lake = Lake(folder=tmp_path, scope=KeyScope.TABLE, type=kind, ordering="ts")
     load(lake, WriteOperation.INSERT, [{"id": 0, "day": "a", "ts": -1, "v": "first"}])
     barrier = FORK.Barrier(RACERS)
     racers = [
-        FORK.Process(target=race, args=(lake, number, barrier, told)) for number in range(RACERS)
+        FORK.Process(target=race, args=(lake, number, barrier, outcomes))
+        for number in range(RACERS)
     ]
     for each in racers:
         each.start()
     for each in racers:
         each.join()
     assert [each.exitcode for each in racers] == [0] * RACERS
-    refused = [int(path.name.partition("-")[2]) for path in told.iterdir()]
+    refused = [int(path.name.partition("-")[2]) for path in outcomes.iterdir()]
     assert len(refused) == RACERS
     assert sum(refused) > 0, "they never met"
     found = rows_of(lake.location)

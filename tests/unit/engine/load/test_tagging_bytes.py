@@ -77,12 +77,12 @@ def tagging(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         self: running.InProcessTasks, work: Callable[[str], str], descriptors: Sequence[str]
     ) -> Iterator[str]:
         if work is not tag_task:
-            yield from carried(self, work, descriptors)
+            yield from original_run(self, work, descriptors)
             return
         with counting():
-            yield from [*carried(self, work, descriptors)]
+            yield from [*original_run(self, work, descriptors)]
 
-    carried = running.InProcessTasks.run
+    original_run = running.InProcessTasks.run
     monkeypatch.setattr(running.InProcessTasks, "run", watched)
     return read
 

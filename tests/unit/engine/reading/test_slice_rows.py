@@ -38,19 +38,19 @@ def read_slices(location: Path) -> Iterator[tuple[SliceTable, SliceFiles, dict[s
     """Yield what `slice_rows` takes for each slice of a table."""
     storage = open_storage(str(location))
     table = open_table(str(location))
-    told = SliceTable.of(
+    slice_table = SliceTable.of(
         storage,
         table.timeline,
         table.schema,
         in_folders=[field.name for field in table.partition],
         rule=MergeRule.of(table.properties),
     )
-    told = decode(SliceTable, encode(told))
+    slice_table = decode(SliceTable, encode(slice_table))
     index = BootstrapIndex.open(storage)
     view = ListingView(storage, table.timeline, index)
     for partition in view.partitions():
         for found in view.latest_slices(partition):
-            yield told, SliceFiles.of(found), {"day": partition.removeprefix("day=")}
+            yield slice_table, SliceFiles.of(found), {"day": partition.removeprefix("day=")}
     if index is not None:
         index.close()
 
@@ -60,8 +60,8 @@ def test_slice_rows_of_a_table_by_apache_hudi_are_what_it_read_itself(name: str)
     """Base files, skeletons with their sources, and logs in Avro, by both releases."""
     golden = open_golden(name)
     rows: list[tuple[object, ...]] = []
-    for told, found, values in read_slices(golden.location):
-        table = slice_rows(told, found, values)
+    for slice_table, found, values in read_slices(golden.location):
+        table = slice_rows(slice_table, found, values)
         assert table.schema.names[:5] == list(META_COLUMNS)
         rows += [tuple(row[c] for c in golden.columns) for row in table.to_pylist()]
     assert canonical_rows(rows) == golden.rows
@@ -84,17 +84,17 @@ def test_slice_rows_of_a_changed_source_are_refused(name: str, change: str, tmp_
     """The table has no copy of them."""
     golden = open_golden(name)
     shutil.copytree(golden.location.parent / "source", tmp_path / "source")
-    told, found, values = next(iter(read_slices(golden.location)))
+    slice_table, found, values = next(iter(read_slices(golden.location)))
     assert found.source is not None
     path = tmp_path / "source" / found.source.uri.partition("/source/")[2]
     found = replace(found, source=found.source._replace(uri=str(path)))
-    assert slice_rows(told, found, values).num_rows == 3
+    assert slice_rows(slice_table, found, values).num_rows == 3
     if change == "gone":
         path.unlink()
     else:
         path.write_bytes(path.read_bytes() + b"x")
     with pytest.raises(SourceDriftError) as caught:
-        slice_rows(told, found, values)
+        slice_rows(slice_table, found, values)
     assert caught.value.where.file == str(path)
 
 
@@ -111,14 +111,14 @@ def test_slice_changes_need_no_base_file_if_the_later_write_wins(
     load(lake, WriteOperation.INSERT, rows(1, 2, 3, 4))
     load(lake, WriteOperation.UPSERT, rows(1, 2))
     load(lake, WriteOperation.DELETE, rows(2, 3))
-    ((told, found, _),) = read_slices(Path(lake.location))
-    assert sorted(slice_gone(told, found).tolist()) == [0, 1, 2]
-    assert slice_changes(told, found, {})["id"].to_pylist() == [1]
+    ((slice_table, found, _),) = read_slices(Path(lake.location))
+    assert sorted(slice_gone(slice_table, found).tolist()) == [0, 1, 2]
+    assert slice_changes(slice_table, found, {})["id"].to_pylist() == [1]
     (Path(lake.location) / (found.base or "")).unlink()
     with pytest.raises(StorageError):
-        slice_gone(told, found)
+        slice_gone(slice_table, found)
     if ordering is None:
-        assert slice_changes(told, found, {})["id"].to_pylist() == [1]
+        assert slice_changes(slice_table, found, {})["id"].to_pylist() == [1]
     else:
         with pytest.raises(StorageError):
-            slice_changes(told, found, {})
+            slice_changes(slice_table, found, {})

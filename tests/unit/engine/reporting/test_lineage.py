@@ -81,10 +81,10 @@ def test_no_bad_row_leaves_the_house() -> None:
     }
     checks = [a_result(observed="jane@example.com")]
     report = a_report(checks, refusal=refusal, keys={})
-    told = event(report, RunState.FAIL)
-    assert "A-1" not in json.dumps(told)
-    assert "jane" not in json.dumps(told)
-    assert told["run"]["facets"]["errorMessage"]["message"] == (
+    failed = event(report, RunState.FAIL)
+    assert "A-1" not in json.dumps(failed)
+    assert "jane" not in json.dumps(failed)
+    assert failed["run"]["facets"]["errorMessage"]["message"] == (
         "audit/duplicate-keys: not (id) unique in table, not null"
     )
 

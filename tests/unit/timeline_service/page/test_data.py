@@ -21,7 +21,7 @@ SECOND = "20261102000000000"
 THIRD = "20261103000000000"
 
 
-def told(served: Served, below: str = "", **more: str) -> Any:
+def page_data(served: Served, below: str = "", **more: str) -> Any:
     """Return the data of the only table's route, once all its commits are read."""
     (table,) = ask(served, PAGE).value["items"]
     query = "&".join(f"{name}={quote(value, safe='')}" for name, value in more.items())
@@ -54,7 +54,7 @@ def test_table_that_is_not_there_yet_is_listed(tmp_path: Path) -> None:
         table.name("later")
         table.commit(FIRST, [a_file(0, FIRST)])
         (after,) = ask(served, PAGE).value["items"]
-        assert told(served, "/partitions")["total"] == 1
+        assert page_data(served, "/partitions")["total"] == 1
     assert (before["name"], before["last"]) == (None, None)
     assert (after["name"], after["last"]["instant"]) == ("later", FIRST)
 
@@ -76,7 +76,7 @@ def test_table_that_cannot_be_read_says_why_beside_the_others(
 
 def test_timeline_is_newest_first_with_the_writes_of_commits(served: Served) -> None:
     """Rows, files, bytes, operation, and when each state was reached."""
-    second, first = told(served)["instants"]["items"]
+    second, first = page_data(served)["instants"]["items"]
     assert (first["instant"], second["instant"]) == (FIRST, SECOND)
     assert (first["action"], first["state"]) == ("commit", "completed")
     assert (first["operation"], second["operation"]) == ("BULK_INSERT", "UPSERT")
@@ -88,7 +88,7 @@ def test_timeline_is_newest_first_with_the_writes_of_commits(served: Served) -> 
 
 def test_growth_counts_the_newest_slice_of_each_group(served: Served) -> None:
     """A group that is written anew counts once."""
-    growth = told(served)["growth"]
+    growth = page_data(served)["growth"]
     sizes = [(each["groups"], each["rows"], each["bytes"]) for each in growth["points"]]
     assert sizes == [(3, 30, 3000), (3, 35, 3700)]
     assert growth["is_whole"]
@@ -102,22 +102,22 @@ def test_growth_of_a_table_whose_beginning_is_archived_says_so(
     for each in orders.hoodie.glob(f"{FIRST}.*"):
         each.unlink()
     with a_served(orders.folder) as served:
-        growth = told(served)["growth"]
+        growth = page_data(served)["growth"]
     assert [each["groups"] for each in growth["points"]] == [1]
     assert not growth["is_whole"]
 
 
 def test_growth_after_a_rollback_is_reckoned_anew(served: Served, orders: WrittenTable) -> None:
     """A rolled-back commit no longer counts."""
-    assert len(told(served)["growth"]["points"]) == 2
+    assert len(page_data(served)["growth"]["points"]) == 2
     (orders.hoodie / f"{SECOND}.commit").unlink()
-    assert [each["rows"] for each in told(served)["growth"]["points"]] == [30]
+    assert [each["rows"] for each in page_data(served)["growth"]["points"]] == [30]
 
 
 def test_commit_that_cannot_be_read_says_why(served: Served, orders: WrittenTable) -> None:
     """The others are still shown; from there on no size is known."""
     (orders.hoodie / f"{SECOND}.commit").write_text("{")
-    found = told(served)
+    found = page_data(served)
     second, first = found["instants"]["items"]
     assert "timeline/corrupt-json" in second["commit"]["fault"]
     assert first["commit"]["rows"] == 30
@@ -128,7 +128,7 @@ def test_gate_of_a_commit_has_its_checks(served: Served, orders: WrittenTable) -
     """Verdict, proof of keys, checks, and what became of the rows."""
     proof = json.loads(json.dumps({**KEYS, **commit_summary(a_report())}))
     orders.commit(THIRD, [a_file(4, THIRD)], proof=proof)
-    commit = told(served)["instants"]["items"][0]["commit"]
+    commit = page_data(served)["instants"]["items"][0]["commit"]
     gate = commit["gate"]
     assert gate["verdict"] == "warned"
     assert gate["keys"]["columns"] == ["order_id"]
@@ -146,7 +146,7 @@ def test_gate_of_any_commit_content_is_returned_without_failing(
 ) -> None:
     """Facts of other writers are no proof."""
     orders.commit(THIRD, [a_file(4, THIRD)], proof=proof, ours=False)
-    gate = told(served)["instants"]["items"][0]["commit"]["gate"]
+    gate = page_data(served)["instants"]["items"][0]["commit"]["gate"]
     assert gate["checks"] == []
     assert gate["fate"] is None or gate["fate"]["input"] == 0
 
@@ -154,11 +154,11 @@ def test_gate_of_any_commit_content_is_returned_without_failing(
 def test_pending_instant_is_shown_in_each_state(served: Served, orders: WrittenTable) -> None:
     """Requested, inflight, completed; and that no run of ours is at work."""
     orders.request(THIRD)
-    requested = told(served)
+    requested = page_data(served)
     orders.inflight(THIRD)
-    inflight = told(served)
+    inflight = page_data(served)
     orders.complete(THIRD, [a_file(7, THIRD)])
-    completed = told(served)
+    completed = page_data(served)
     assert [each["state"] for each in requested["pending"]] == ["requested"]
     assert requested["pending"][0]["operation"] == "UPSERT"
     assert requested["at_work"] is None
@@ -170,20 +170,20 @@ def test_pending_instant_is_shown_in_each_state(served: Served, orders: WrittenT
 
 def test_answer_that_the_caller_has_is_not_sent_again(served: Served, orders: WrittenTable) -> None:
     """Until something is new."""
-    found = told(served)
-    same = told(served, known=found["fingerprint"])
+    found = page_data(served)
+    same = page_data(served, known=found["fingerprint"])
     orders.request(THIRD)
-    after = told(served, known=found["fingerprint"])
+    after = page_data(served, known=found["fingerprint"])
     assert same == {"fingerprint": found["fingerprint"], "same": True}
     assert after["pending"]
 
 
 def test_instants_come_in_parts(served: Served) -> None:
     """Of a list, the part that was asked for and how long it is."""
-    part = told(served, offset="1", limit="1")["instants"]
+    part = page_data(served, offset="1", limit="1")["instants"]
     assert [each["instant"] for each in part["items"]] == [FIRST]
     assert (part["offset"], part["limit"], part["total"]) == (1, 1, 2)
-    assert told(served, offset="9")["instants"]["items"] == []
+    assert page_data(served, offset="9")["instants"]["items"] == []
 
 
 @pytest.mark.parametrize(
@@ -196,9 +196,9 @@ def test_part_that_is_none_is_refused(served: Served, query: str) -> None:
 
 def test_partitions_are_named_and_counted_only_where_loaded(served: Served) -> None:
     """A list loads none; asking for slices loads that one."""
-    before = told(served, "/partitions")
-    told(served, "/slices", partition="p=1")
-    after = told(served, "/partitions")
+    before = page_data(served, "/partitions")
+    page_data(served, "/slices", partition="p=1")
+    after = page_data(served, "/partitions")
     assert [each["path"] for each in before["items"]] == ["p=0", "p=1", "p=2"]
     assert [each["counts"] for each in before["items"]] == [None] * 3
     assert (before["partitions"], before["loaded"]) == (3, 0)
@@ -210,8 +210,8 @@ def test_partitions_are_named_and_counted_only_where_loaded(served: Served) -> N
 
 def test_partitions_are_found_by_a_piece_of_their_name_in_parts(served: Served) -> None:
     """The total is that of what was found."""
-    found = told(served, "/partitions", like="=2")
-    part = told(served, "/partitions", limit="2", offset="2")
+    found = page_data(served, "/partitions", like="=2")
+    part = page_data(served, "/partitions", limit="2", offset="2")
     assert [each["path"] for each in found["items"]] == ["p=2"]
     assert (found["total"], found["partitions"]) == (1, 3)
     assert [each["path"] for each in part["items"]] == ["p=2"]
@@ -220,7 +220,7 @@ def test_partitions_are_found_by_a_piece_of_their_name_in_parts(served: Served) 
 
 def test_slices_are_the_newest_of_their_groups(served: Served) -> None:
     """With base file, instant and sizes."""
-    found = told(served, "/slices", partition="p=1")
+    found = page_data(served, "/slices", partition="p=1")
     (only,) = found["items"]
     assert (only["file_id"], only["instant"], only["bytes"]) == (file_id(1), SECOND, 1700)
     assert only["base"]["name"].endswith(f"_{SECOND}.parquet")
@@ -231,8 +231,8 @@ def test_slices_are_the_newest_of_their_groups(served: Served) -> None:
 def test_bootstrapped_slices_have_their_source(adopted: Path) -> None:
     """Skeletons do; what was rewritten in full has none."""
     with a_served(adopted) as served:
-        skeletons = told(served, "/slices", partition="p=1")
-        full = told(served, "/slices", partition="p=2")
+        skeletons = page_data(served, "/slices", partition="p=1")
+        full = page_data(served, "/slices", partition="p=2")
     assert [each["kind"] for each in skeletons["items"]] == ["skeletons"] * 2
     sources = sorted(each["source"]["uri"].rpartition("/")[2] for each in skeletons["items"])
     assert sources == ["a.parquet", "b.parquet"]
