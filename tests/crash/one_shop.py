@@ -8,9 +8,9 @@ from pathlib import Path
 from framework.errors import FrameworkError
 from tests.support.quarantine import Shop
 
-__all__ = ["ASIDE", "a_shop"]
+__all__ = ["QUARANTINED", "a_shop"]
 
-ASIDE = 2
+QUARANTINED = 2
 """Rows that a run quarantines; a release puts one of them into the table."""
 
 
@@ -30,7 +30,7 @@ def main() -> int:
             shop.run()
         else:
             shop.finish()
-            if any(each.rows == ASIDE for each in shop.waiting()):
+            if any(each.rows == QUARANTINED for each in shop.waiting()):
                 shop.release()
     except FrameworkError as error:
         sys.stderr.write(f"{error}\n")

@@ -54,8 +54,8 @@ def adopt(spec: Path, earlier: Earlier, step: int = 0) -> str:
     tasks = InProcessTasks(1)
     try:
         with TemporaryDirectory() as scratch:
-            bench = PlanningContext(tasks=tasks, scratch=Path(scratch))
-            plan = prepare(Request(path=spec, earlier=earlier), bench).plan
+            planning = PlanningContext(tasks=tasks, scratch=Path(scratch))
+            plan = prepare(Request(path=spec, earlier=earlier), planning).plan
             if plan.has_changes:
                 runner.run(plan, tasks, clock=Behind() if step else None)
     except FrameworkError as error:

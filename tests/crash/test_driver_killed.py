@@ -64,7 +64,7 @@ def kill_and_recover(
         assert ended.code == 0, ended.err
         lake.check_whole()
         assert {name: lake.inode(name) for name in kept} == kept, "written again"
-        dead.settle()
+        dead.wait_for_all()
     lake.check_whole()
     return was_killed, len(kept)
 

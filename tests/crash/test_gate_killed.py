@@ -87,7 +87,7 @@ def test_run_that_dies_at_its_gate_leaves_old_rows_or_new_ones_with_what_was_qua
         assert [each.rows for each in found] == ([len(BAD)] if is_there else [])
         run(spark, spec)
         check_whole(spark, gate)
-        dead.settle()
+        dead.wait_for_all()
     check_whole(spark, gate)
     assert snapshot(gate.source) == source
     assert run(spark, spec).instant is None

@@ -68,10 +68,10 @@ def _answer(spark: SparkSession, line: str) -> dict[str, object]:
     try:
         return {"value": OPERATIONS[request["op"]](spark, **request["args"])}
     except Exception as error:  # noqa: BLE001 - the judge reports every failure to its client
-        return {"error": {"kind": type(error).__name__, "text": _told(error)}}
+        return {"error": {"kind": type(error).__name__, "text": _error_text(error)}}
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Return what Apache Hudi said, causes included, without the frames of its stack."""
     lines = str(error).splitlines() or [type(error).__name__]
     return "\n".join(line for line in lines if not line.lstrip().startswith("at "))

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.spark
 
 POSITIVE = {"name": "positive", "expect": "amount >= 0"}
 TAKEN = {"name": "taken", "expect": "amount >= 0", "on_fail": "quarantine"}
-TOLD = {"name": "told", "expect": "id % 2 = 0", "on_fail": "warn"}
+EVEN = {"name": "even_id", "expect": "id % 2 = 0", "on_fail": "warn"}
 FORMS = {form.value: f"gate.{form.value}" for form in ReportForm}
 
 
@@ -48,8 +48,8 @@ def command(
     def call(*words: str | Path) -> Outcome:
         capsys.readouterr()
         code = main([str(word) for word in words])
-        told = capsys.readouterr()
-        return Outcome(code=code, out=told.out, err=told.err)
+        captured = capsys.readouterr()
+        return Outcome(code=code, out=captured.out, err=captured.err)
 
     return call
 
@@ -62,9 +62,9 @@ def gate(tmp_path: Path) -> Gate:
     return found
 
 
-def document(told: Outcome) -> dict[str, Any]:
+def document(outcome: Outcome) -> dict[str, Any]:
     """Return the report on stdout."""
-    found: dict[str, Any] = json.loads(told.out)
+    found: dict[str, Any] = json.loads(outcome.out)
     return found
 
 
@@ -77,27 +77,27 @@ def test_check_of_a_table_looks_at_all_rows_and_keys_and_writes_nothing(
     command: Command, gate: Gate
 ) -> None:
     """Exit 0 where all passes, 3 where a check fails, 5 where one cannot be made."""
-    spec = gate.spec(TOLD)
+    spec = gate.spec(EVEN)
     before = gate.seen()
-    told = command("check", spec)
-    assert told.code == 0, told.err
-    assert "the table passes" in told.out
-    assert "key (id) unique and not null" in told.out
-    report = document(command("check", gate.spec(TOLD, POSITIVE, TAKEN), "--format", "json"))
+    outcome = command("check", spec)
+    assert outcome.code == 0, outcome.err
+    assert "the table passes" in outcome.out
+    assert "key (id) unique and not null" in outcome.out
+    report = document(command("check", gate.spec(EVEN, POSITIVE, TAKEN), "--format", "json"))
     assert report["verdict"] == "failed"
     assert report["subject"] == "table"
     assert checks(report) == {
-        "told": ("warned", 10, 5),
+        "even_id": ("warned", 10, 5),
         "positive": ("failed", 10, 1),
         "taken": ("failed", 10, 1),
     }
     assert command("check", gate.spec(POSITIVE)).code == 3
     broken = {"name": "broken", "expect": "CAST(concat(day, 'x') AS int) > 0"}
-    told = command("check", gate.spec(broken))
-    assert told.code == 5
-    assert "audit/check-not-run" in told.err
-    told = command("check", gate.spec({"name": "c", "expect": "amuont >= 0"}))
-    assert told.code == 1
+    outcome = command("check", gate.spec(broken))
+    assert outcome.code == 5
+    assert "audit/check-not-run" in outcome.err
+    outcome = command("check", gate.spec({"name": "c", "expect": "amuont >= 0"}))
+    assert outcome.code == 1
     assert gate.seen() == before
 
 
@@ -139,27 +139,27 @@ def test_check_of_a_table_finds_keys_that_another_writer_made_wrong(
     """Exit 3, with the findings; checks are reported too."""
     rewritten(gate, change)
     before = gate.seen()
-    told = command("check", gate.spec(TOLD), "--format", "json")
-    assert told.code == 3
-    report = document(told)
+    outcome = command("check", gate.spec(EVEN), "--format", "json")
+    assert outcome.code == 3
+    report = document(outcome)
     assert report["refusal"]["condition"] == condition
     assert words in report["refusal"]["message"]
-    assert set(checks(report)) == {"told"}
+    assert set(checks(report)) == {"even_id"}
     assert gate.seen() == before
 
 
 def test_check_of_a_source_looks_at_what_a_run_would_take_in(command: Command, gate: Gate) -> None:
     """New files alone; rows that would be quarantined refuse nothing, others do."""
-    told = command("check", "--source", gate.spec(TAKEN))
-    assert told.code == 1
-    assert "check/no-source" in told.err
+    outcome = command("check", "--source", gate.spec(TAKEN))
+    assert outcome.code == 1
+    assert "check/no-source" in outcome.err
     gate.put("one", good_rows(range(10, 20), bad=(12, 13)))
     before = gate.seen()
-    told = command("check", "--source", gate.spec(TAKEN, TOLD), "--format", "json")
-    assert told.code == 0, told.err
-    report = document(told)
+    outcome = command("check", "--source", gate.spec(TAKEN, EVEN), "--format", "json")
+    assert outcome.code == 0, outcome.err
+    report = document(outcome)
     assert (report["subject"], report["verdict"]) == ("source", "passed")
-    assert checks(report) == {"taken": ("quarantined", 10, 2), "told": ("warned", 10, 5)}
+    assert checks(report) == {"taken": ("quarantined", 10, 2), "even_id": ("warned", 10, 5)}
     places = [(row["file"], row["row"]) for row in report["checks"][0]["samples"]]
     assert sorted(places) == [(str(gate.source / "one.parquet"), row) for row in (2, 3)]
     assert command("check", "--source", gate.spec(POSITIVE)).code == 3
@@ -177,9 +177,9 @@ def test_check_of_a_source_without_a_column_says_what_a_run_would(
     rows = pa.Table.from_pylist(list(good_rows(range(10, 20)))).drop_columns(["amount"])
     gate.put("one", rows)
     check = {"name": "empty", "expect": "amount IS NULL OR id < 10", "on_fail": "quarantine"}
-    told = command("check", "--source", gate.spec(check))
-    assert (told.code, "input/schema-differs" in told.err) == (1, True)
-    assert "column 'amount' is missing" in told.err
+    outcome = command("check", "--source", gate.spec(check))
+    assert (outcome.code, "input/schema-differs" in outcome.err) == (1, True)
+    assert "column 'amount' is missing" in outcome.err
     document = gate.document(check)
     document["write"]["missing_columns"] = "set_null"
     spec = gate.written(document)
@@ -201,9 +201,9 @@ def test_check_without_a_table_looks_at_the_source_and_its_keys(
     assert checks(report) == {"taken": ("quarantined", 10, 1)}
     assert report["keys"]["unique"] is True
     gate.put("two", good_rows(range(9, 12), day="a"))
-    told = command("check", gate.spec(TAKEN), "--format", "json")
-    assert told.code == 3
-    assert document(told)["refusal"]["condition"] == "audit/duplicate-keys"
+    outcome = command("check", gate.spec(TAKEN), "--format", "json")
+    assert outcome.code == 3
+    assert document(outcome)["refusal"]["condition"] == "audit/duplicate-keys"
     assert not gate.location.exists()
     assert not gate.quarantine.exists()
 
@@ -211,10 +211,10 @@ def test_check_without_a_table_looks_at_the_source_and_its_keys(
 def test_check_of_a_sample_says_so_and_leaves_the_keys_out(command: Command, gate: Gate) -> None:
     """A duplicate that it does not look for refuses nothing; the same share gives the same rows."""
     rewritten(gate, twice)
-    spec = gate.spec(TOLD)
-    told = command("check", spec, "--sample", "0.5", "--format", "json")
-    assert told.code == 0, told.err
-    report = document(told)
+    spec = gate.spec(EVEN)
+    outcome = command("check", spec, "--sample", "0.5", "--format", "json")
+    assert outcome.code == 0, outcome.err
+    report = document(outcome)
     assert report["keys"] == {}
     (check,) = report["checks"]
     assert check["fraction"] == 0.5
@@ -232,9 +232,9 @@ def test_checks_of_several_specs_end_with_the_gravest_code(
     """Each is checked, whatever the result of the previous one."""
     other = Gate(folder=tmp_path / "other", operation="upsert")
     other.begin()
-    told = command("check", gate.spec(POSITIVE), other.spec(POSITIVE), "--format", "json")
-    assert told.code == 3
-    verdicts = [json.loads(line)["verdict"] for line in told.out.splitlines()]
+    outcome = command("check", gate.spec(POSITIVE), other.spec(POSITIVE), "--format", "json")
+    assert outcome.code == 3
+    verdicts = [json.loads(line)["verdict"] for line in outcome.out.splitlines()]
     assert verdicts == ["failed", "passed"]
 
 
@@ -245,18 +245,18 @@ def test_run_writes_its_report_in_every_form_and_emits_lineage(
     """All forms say the same, of a run that published and of one that was refused."""
     passes = verdict == "published"
     gate.put("one", good_rows(range(10, 20), bad=(12,)))
-    spec = gate.spec(TAKEN if passes else POSITIVE, TOLD)
+    spec = gate.spec(TAKEN if passes else POSITIVE, EVEN)
     words = [word for form, file in FORMS.items() for word in ("--report", f"{form}={file}")]
     here, events = tmp_path / "here", tmp_path / "lineage.jsonl"
-    told = command("run", spec, *words, "--lineage", events)
-    assert told.code == (0 if passes else 3), told.err
+    outcome = command("run", spec, *words, "--lineage", events)
+    assert outcome.code == (0 if passes else 3), outcome.err
     files = {form: (here / file).read_text() for form, file in FORMS.items()}
     report = json.loads(files["json"])
     assert report["verdict"] == verdict
     first = ("taken", "quarantined") if passes else ("positive", "failed")
-    assert [(e["name"], e["outcome"]) for e in report["checks"]] == [first, ("told", "warned")]
+    assert [(e["name"], e["outcome"]) for e in report["checks"]] == [first, ("even_id", "warned")]
     assert {each["name"] for each in report["columns"]} >= {"id", "amount"} or not passes
-    check_told(files, first[0], passes=passes)
+    check_documents(files, first[0], passes=passes)
     lines = [json.loads(line) for line in events.read_text().splitlines()]
     assert [line["eventType"] for line in lines] == ["START", "COMPLETE" if passes else "FAIL"]
     assert len({line["run"]["runId"] for line in lines}) == 1
@@ -264,16 +264,16 @@ def test_run_writes_its_report_in_every_form_and_emits_lineage(
     assert gate.ids() == [n for n in range(20 if passes else 10) if n != 12]
 
 
-def check_told(files: dict[str, str], name: str, *, passes: bool) -> None:
+def check_documents(files: dict[str, str], name: str, *, passes: bool) -> None:
     """The formats for people and for other tools name the check and its verdict."""
     cases = {each.get("name"): each for each in ET.fromstring(files["junit"]).iter("testcase")}  # noqa: S314 - we have just written it
     assert (cases[name].find("failure") is None) == passes
-    assert cases["told"].find("failure") is None
+    assert cases["even_id"].find("failure") is None
     found = json.loads(files["gx"])
     assert found["meta"]["lakestrap"]["passed"] is passes
     for form in ("html", "markdown"):
         assert name in files[form]
-        assert "told" in files[form]
+        assert "even_id" in files[form]
     assert ("Refused" in files["markdown"]) != passes
 
 
@@ -281,8 +281,8 @@ def test_report_of_a_check_is_named_after_its_spec_and_has_every_member(
     command: Command, gate: Gate, tmp_path: Path
 ) -> None:
     """With figures of every column, since a report was asked for."""
-    told = command("check", gate.spec(TOLD), "--report", "json")
-    assert told.code == 0, told.err
+    outcome = command("check", gate.spec(EVEN), "--report", "json")
+    assert outcome.code == 0, outcome.err
     report = json.loads((tmp_path / "here" / "orders.gate.json").read_text())
     assert {each["name"]: each["nulls"] for each in report["columns"]} == dict.fromkeys(
         ("id", "day", "ts", "amount"), 0

@@ -53,21 +53,21 @@ def test_command_starts_and_stops_a_session_of_its_own(scene: Scene) -> None:
         "spark": {"master": "nonsense://", "conf": {"spark.app.name": "x"}},
     }
     scene.spec.write_text(json.dumps(document))
-    told = run_pipeline(
+    outcome = run_pipeline(
         *("run", scene.folder / "scene.pipeline.yml", "--format", "json", "--log-format", "json"),
         *("--master", "local[2]", "--conf", "spark.ui.enabled=false"),
     )
-    assert told.code == 0, told.err
-    assert json.loads(told.out)["instant"] == "00000000000001"
-    log = [json.loads(line) for line in told.err.splitlines()]
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["instant"] == "00000000000001"
+    log = [json.loads(line) for line in outcome.err.splitlines()]
     assert any(e["event"] == "note" and "local[2]" in e["message"] for e in log)
 
 
 def test_command_names_the_log_of_spark_where_it_does_not_start(scene: Scene) -> None:
     """The reason is in it."""
-    told = run_pipeline("run", scene.spec, "--format", "json", "--master", "nonsense://")
-    assert told.code == 5
-    assert told.error["condition"] == "spark/not-started"
-    (note,) = told.error["notes"]
+    outcome = run_pipeline("run", scene.spec, "--format", "json", "--master", "nonsense://")
+    assert outcome.code == 5
+    assert outcome.error["condition"] == "spark/not-started"
+    (note,) = outcome.error["notes"]
     assert Path(note.removeprefix("Spark's log: ")).read_text()
     assert snapshot(scene.location) == {}

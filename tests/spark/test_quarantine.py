@@ -34,14 +34,14 @@ MILLISECONDS = pa.timestamp("ms")
 def release(spark: SparkSession, spec: Path, table: Path, scratch: Path) -> RunResult:
     """Release the oldest data set."""
     tasks = SparkTasks(spark)
-    bench = PlanningContext(tasks=tasks, scratch=scratch)
-    plan = prepare_release(Request(path=spec), waiting(str(table))[0], bench).plan
+    planning = PlanningContext(tasks=tasks, scratch=scratch)
+    plan = prepare_release(Request(path=spec), waiting(str(table))[0], planning).plan
     done = execute_spec(plan, tasks, checker=SparkChecker(spark))
     finish_release(str(table), SystemClock())
     return done
 
 
-def told(table: Path) -> list[tuple[Any, ...]]:
+def waiting_rows(table: Path) -> list[tuple[Any, ...]]:
     """Return id, checks, first file and row of each row that waits."""
     found = rows_of(waiting(str(table)))
     return [(row.values["id"], row.rules, row.file.split("/")[-1], row.row) for row in found]
@@ -56,11 +56,11 @@ def test_released_rows_get_in_and_bad_ones_keep_where_they_came_from(
     shop.land("a", {1: 5, 2: None, 3: 1, 4: 9})
     assert run(spark, shop.spec).instant
     both, low = ("known", "large"), ("large",)
-    assert sorted(told(shop.table)) == [(2, both, "a.parquet", 1), (3, low, "a.parquet", 2)]
+    assert sorted(waiting_rows(shop.table)) == [(2, both, "a.parquet", 1), (3, low, "a.parquet", 2)]
     mild = Shop(folder=tmp_path, kind=kind, least=0)
     done = release(spark, mild.spec, shop.table, tmp_path)
     assert {row.id: row.n for row in read(spark, shop.table).collect()} == {1: 5, 3: 1, 4: 9}
-    assert told(shop.table) == [(2, both, "a.parquet", 1)]
+    assert waiting_rows(shop.table) == [(2, both, "a.parquet", 1)]
     assert [each.instant for each in waiting(str(shop.table))] == [done.instant]
     assert run(spark, mild.spec).instant is None
 
@@ -103,14 +103,14 @@ def test_rows_of_a_bootstrap_are_released_into_its_partitions(
 
     write("month = 1")
     run(spark, spec)
-    assert sorted(each[0] for each in told(table)) == [12, 13]
+    assert sorted(each[0] for each in waiting_rows(table)) == [12, 13]
     write("month = 1 and id = 13")
     release(spark, spec, table, tmp_path)
     found = {row.id: row for row in read(spark, table).collect()}
     assert sorted(found) == [11, 12, 21, 22, 23]
     assert (found[12].month, found[12]["Word"], found[12].tags) == (1, "y", None)
     assert found[12].at == found[22].at
-    assert told(table) == [(13, ("held",), "a.parquet", 2)]
+    assert waiting_rows(table) == [(13, ("held",), "a.parquet", 2)]
 
 
 def test_command_releases_one_instant_after_the_other(tmp_path: Path) -> None:

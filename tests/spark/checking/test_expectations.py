@@ -174,8 +174,8 @@ def test_values_of_redacted_columns_are_shown_nowhere(spark: SparkSession, run: 
     assert values(results[2])[0] == {"five": "5", "s": "***"}
     assert results[4].observed == "***"
     assert results[5].observed == "3"
-    told = json.dumps([found(each) for each in results])
-    assert all(secret not in told for secret in ("bb", "cc", "2026-01-06"))
+    text = json.dumps([found(each) for each in results])
+    assert all(secret not in text for secret in ("bb", "cc", "2026-01-06"))
 
 
 def test_frame_without_rows_passes_checks_of_rows_and_fails_those_of_values(
@@ -266,9 +266,9 @@ def test_checks_that_compare_unlike_kinds_cannot_run(spark: SparkSession, run: R
     with pytest.raises(TaskError) as refused:
         run(six_rows(spark), checks, samples=2)
     assert refused.value.condition == "audit/check-not-run"
-    told = refused.value.message.splitlines()[1:]
-    assert len(told) == len(UNLIKE)
-    assert all("cannot be compared" in line or "is not a number" in line for line in told)
+    lines = refused.value.message.splitlines()[1:]
+    assert len(lines) == len(UNLIKE)
+    assert all("cannot be compared" in line or "is not a number" in line for line in lines)
 
 
 def test_checks_that_compare_like_kinds_run(spark: SparkSession, run: Run) -> None:

@@ -42,17 +42,17 @@ def is_taken(number: int) -> bool:
     return number % 7 in {3, 4}
 
 
-def is_told(number: int) -> bool:
+def is_warned(number: int) -> bool:
     """Whether a row that stays is warned of."""
     return number % 2 == 1
 
 
-SET_ASIDE: Final = "pmod({n}, 7) NOT IN (3, 4)"
-TOLD: Final = "pmod({n}, 2) = 0"
+NOT_TAKEN: Final = "pmod({n}, 7) NOT IN (3, 4)"
+EVEN: Final = "pmod({n}, 2) = 0"
 
 
 def run_lake(
-    spark: SparkSession, lake: SourceLake, folder: Path, number: str = "id", taken: str = SET_ASIDE
+    spark: SparkSession, lake: SourceLake, folder: Path, number: str = "id", taken: str = NOT_TAKEN
 ) -> tuple[AuditReport, list[dict[str, Any]]]:
     """Adopt a lake with two checks; return the gate's report and the quarantined rows."""
     source, table = folder / "source", folder / "table"
@@ -62,7 +62,7 @@ def run_lake(
         "samples": 1000,
         "checks": [
             {"name": "taken", "expect": taken.format(n=number), "on_fail": "quarantine"},
-            {"name": "told", "expect": TOLD.format(n=number), "on_fail": "warn"},
+            {"name": "even_id", "expect": EVEN.format(n=number), "on_fail": "warn"},
         ],
     }
     spec = folder / "lake.pipeline.yml"
@@ -93,20 +93,20 @@ def test_quarantined_rows_and_samples_have_their_place_in_the_source(
     report, quarantined = run_lake(spark, lake, tmp_path, number)
     found = [(row["_lakestrap_file"], row["_lakestrap_row"], row[number]) for row in quarantined]
     assert sorted(found) == places(lake, number, is_taken)
-    told = next(each for each in report.checks if each.check.name == "told")
+    warning = next(each for each in report.checks if each.check.name == "even_id")
     samples = [
         (row.file.removeprefix(f"{tmp_path}/source/"), row.row, int(row.values[number] or 0))
-        for row in told.samples
+        for row in warning.samples
     ]
-    kept = places(lake, number, lambda n: is_told(n) and not is_taken(n))
+    kept = places(lake, number, lambda n: is_warned(n) and not is_taken(n))
     assert sorted(samples) == kept
-    assert told.failed == len(kept)
+    assert warning.failed == len(kept)
     rows = read(spark, tmp_path / "table").select(number, "_hoodie_record_key").collect()
     stay = [value for _, _, value in places(lake, number, lambda n: not is_taken(n))]
     assert sorted(row[0] for row in rows) == sorted(stay)
     assert len({row[1] for row in rows}) == len(rows)
     if lake.layout != "none":
-        for sample in told.samples:
+        for sample in warning.samples:
             path = sample.file.removeprefix(f"{tmp_path}/source/")
             assert path.startswith(f"{sample.partition}/")
 
@@ -298,6 +298,6 @@ def test_mixed_modes_report_places_of_both_kinds_of_files(
     lake = mixed_lake()
     report, quarantined = run_lake(spark, lake, tmp_path, taken="{n} >= 0")
     assert quarantined == []
-    told = next(each for each in report.checks if each.check.name == "told")
-    samples = {(row.file.removeprefix(f"{tmp_path}/source/"), row.row) for row in told.samples}
-    assert samples == {(path, row) for path, row, _ in places(lake, "id", is_told)}
+    warning = next(each for each in report.checks if each.check.name == "even_id")
+    samples = {(row.file.removeprefix(f"{tmp_path}/source/"), row.row) for row in warning.samples}
+    assert samples == {(path, row) for path, row, _ in places(lake, "id", is_warned)}

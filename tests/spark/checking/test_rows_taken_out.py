@@ -38,7 +38,7 @@ CHECKS: tuple[dict[str, Any], ...] = (
     {"name": "known", "expect": "id <> 25", "on_fail": "quarantine"},
     {"name": "wanted", "expect": "id NOT IN (12, 13, 26)", "on_fail": "drop"},
     {"name": "sound", "expect": "ts = 2", "on_fail": "quarantine"},
-    {"name": "told", "expect": "id <> 14", "on_fail": "warn"},
+    {"name": "warned", "expect": "id <> 14", "on_fail": "warn"},
     {"name": "strict", "expect": "amount >= 0"},
 )
 """Of 20 rows 12 is bad by `positive` and `wanted`, 25 by `positive` and `known`."""
@@ -48,7 +48,7 @@ OUTCOMES = {
     "known": ("quarantined", 20, 1),
     "wanted": ("dropped", 20, 3),
     "sound": ("passed", 20, 0),
-    "told": ("warned", 16, 1),
+    "warned": ("warned", 16, 1),
     "strict": ("passed", 16, 0),
 }
 """Result of each, its checked rows, and its bad ones."""
@@ -88,8 +88,8 @@ def test_bad_rows_meet_the_fate_that_their_check_says(
     source = snapshot(gate.source)
     result = gate.run(spark, *CHECKS)
     checks: Any = result.proof["checks"]
-    told = {each["name"]: (each["outcome"], each["rows"], each["failed"]) for each in checks}
-    assert told == OUTCOMES
+    outcomes = {each["name"]: (each["outcome"], each["rows"], each["failed"]) for each in checks}
+    assert outcomes == OUTCOMES
     assert result.proof["fate"] == FATE
     there = {} if gate.is_bootstrap or operation == "insert_overwrite" else range(10)
     kept = [n for n in range(10, 30) if n not in {12, 13, 25, 26}]
@@ -101,10 +101,10 @@ def test_bad_rows_meet_the_fate_that_their_check_says(
     places = [(row["_lakestrap_file"], row["_lakestrap_row"]) for row in rows]
     assert places == [place_of(gate, "one", 12), place_of(gate, "two", 25)]
     assert {row["_lakestrap_instant"] for row in rows} == {result.instant}
-    check_told_alike(gate, result.proof)
+    check_reports_agree(gate, result.proof)
 
 
-def check_told_alike(gate: Gate, proof: dict[str, object]) -> None:
+def check_reports_agree(gate: Gate, proof: dict[str, object]) -> None:
     """The commit and the history say what the result says."""
     storage = open_storage(str(gate.location))
     newest = load_timeline(storage).completed[-1]
@@ -130,7 +130,7 @@ def test_delete_warns_and_continues(
     if operation == "delete":
         gate.put("one", good_rows(range(0, 10, 2)))
     result = gate.run(
-        spark, {"name": "told", "expect": "amount >= 0", "over": "table", "on_fail": "warn"}
+        spark, {"name": "warned", "expect": "amount >= 0", "over": "table", "on_fail": "warn"}
     )
     checks: Any = result.proof["checks"]
     (check,) = checks

@@ -84,7 +84,7 @@ def test_checks_count_what_they_look_at_what_is_bad_and_what_is_null(
         each.check.name: (each.outcome.value, each.rows, each.failed, each.nulls)
         for each in report.checks
     }
-    assert found == {name: tuple(told) for name, (_, *told) in VERDICTS.items()}
+    assert found == {name: tuple(verdict) for name, (_, *verdict) in VERDICTS.items()}
     assert report.passed
     shown = {each.check.name: [row.row for row in each.samples] for each in report.checks}
     assert sorted(map(str, shown["null_is_bad"])) == ["2", "3", "5"]

@@ -33,7 +33,7 @@ from framework.engine.runner import run
 from framework.engine.tasks import Tasks
 from framework.spark.loading.preview import SparkInput
 from framework.spark.tasks import SparkTasks
-from tests.spark.faults.unreported import LosingTasks, carried_out
+from tests.spark.faults.unreported import LosingTasks, execute
 
 __all__ = ["DAYS", "IDS", "executors", "history", "main", "session_on_executors"]
 
@@ -60,13 +60,13 @@ def main(folder: Path, kind: str) -> None:
                 LosingTasks(SparkTasks(spark), witness, work_and_lose_the_executor),
             )
         )
-    told = {
+    outcome = {
         "accounts": accounts,
         "killed while fetching": len(killed),
         "killed in": sorted(path.name for path in witness.iterdir()),
         **history(folder / "events"),
     }
-    sys.stdout.write(f"{json.dumps(told)}\n")
+    sys.stdout.write(f"{json.dumps(outcome)}\n")
 
 
 def land(folder: Path, name: str, ids: range, *, version: int) -> None:
@@ -206,9 +206,9 @@ def _ancestors(place: Path) -> set[int]:
     return found
 
 
-def work_and_lose_the_executor(order: str) -> str:
-    """Do the work of an order; the first of its function to be done kills the JVM above it."""
-    result, name, witness = carried_out(order)
+def work_and_lose_the_executor(task: str) -> str:
+    """Do the work of a task; the first of its function to be done kills the JVM above it."""
+    result, name, witness = execute(task)
     try:
         (witness / name).touch(exist_ok=False)
     except FileExistsError:

@@ -61,13 +61,13 @@ class FaultyTasks:
         if work is not write_files_task:
             return self._inner.run(work, descriptors)
         fault = asdict(self._fault)
-        orders = [json.dumps({"fault": fault, "work": each}) for each in descriptors]
-        return self._inner.run(faulty_write, orders)
+        tasks = [json.dumps({"fault": fault, "work": each}) for each in descriptors]
+        return self._inner.run(faulty_write, tasks)
 
 
-def faulty_write(order: str) -> str:
-    """Do the work of an order, unless this attempt is one that fails."""
-    fields = json.loads(order)
+def faulty_write(task: str) -> str:
+    """Do the work of a task, unless this attempt is one that fails."""
+    fields = json.loads(task)
     fault = Fault(**fields["fault"])
     context = TaskContext.get()
     assert context is not None

@@ -68,8 +68,8 @@ def main(folder: Path) -> None:
                 checker=SparkChecker(spark),
                 events=killer.listen,
             )
-    told = {"killed": killer.killed, "proof": result.proof, **history(folder / "events")}
-    sys.stdout.write(f"{json.dumps(told)}\n")
+    outcome = {"killed": killer.killed, "proof": result.proof, **history(folder / "events")}
+    sys.stdout.write(f"{json.dumps(outcome)}\n")
 
 
 class _Killer:

@@ -61,8 +61,8 @@ def adopt(spec: Path, earlier: Earlier, tasks: Tasks | None = None) -> str:
     """Adopt as the command does."""
     tasks = tasks or InProcessTasks(1)
     with TemporaryDirectory() as scratch:
-        bench = PlanningContext(tasks=tasks, scratch=Path(scratch))
-        plan = prepare(Request(path=spec, earlier=earlier), bench).plan
+        planning = PlanningContext(tasks=tasks, scratch=Path(scratch))
+        plan = prepare(Request(path=spec, earlier=earlier), planning).plan
         if not plan.has_changes:
             return _NOTHING
         return _MADE if run(plan, tasks).instant else _NOTHING

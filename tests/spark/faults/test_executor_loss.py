@@ -44,12 +44,12 @@ def test_loads_that_lose_executors_lose_no_row_and_double_none(
         check=False,
     )
     assert ended.returncode == 0, ended.stderr[-4000:]
-    told = json.loads(ended.stdout.splitlines()[-1])
-    assert told["killed while fetching"] == 1
-    assert told["recomputed"] >= 1, "no stage was computed again"
-    assert told["killed in"] == FUNCTIONS
-    assert told["lost"] >= 1 + len(FUNCTIONS)
-    first, second = told["accounts"]
+    outcome = json.loads(ended.stdout.splitlines()[-1])
+    assert outcome["killed while fetching"] == 1
+    assert outcome["recomputed"] >= 1, "no stage was computed again"
+    assert outcome["killed in"] == FUNCTIONS
+    assert outcome["lost"] >= 1 + len(FUNCTIONS)
+    first, second = outcome["accounts"]
     assert (first["input"], first["inserted"]) == (IDS, IDS)
     assert (second["input"], second["updated"], second["inserted"]) == (1_500, 1_000, 500)
     rows = {row["id"]: row for row in rows_of(str(tmp_path / "table"))}

@@ -50,10 +50,10 @@ def test_executors_that_die_while_rows_are_looked_at_change_no_verdict(tmp_path:
         check=False,
     )
     assert ended.returncode == 0, ended.stderr[-4000:]
-    told = json.loads(ended.stdout.splitlines()[-1])
-    assert told["killed"] == ["screen", "audit"]
-    assert (told["lost"] >= 2, told["lost tasks"] >= 2) == (True, True), told
-    found = {each["name"]: (each["outcome"], each["failed"]) for each in told["proof"]["checks"]}
+    outcome = json.loads(ended.stdout.splitlines()[-1])
+    assert outcome["killed"] == ["screen", "audit"]
+    assert (outcome["lost"] >= 2, outcome["lost tasks"] >= 2) == (True, True), outcome
+    found = {each["name"]: (each["outcome"], each["failed"]) for each in outcome["proof"]["checks"]}
     expected = {"taken": ("quarantined", 2), "strict": ("passed", 0), "all": ("passed", 0)}
     assert found == expected
     gate = Gate(folder=tmp_path / "gate", operation="insert")
@@ -97,12 +97,12 @@ def test_quarantine_that_may_not_be_written_publishes_nothing(tmp_path: Path) ->
         TAKEN, quality={"quarantine": {"location": str(quarantined / "orders")}}
     )
     document["table"]["location"] = str(tables / "orders")
-    told = run_pipeline(
+    outcome = run_pipeline(
         "run", gate.written(document), "--master", "local[1]", "--format", "json", prefix=AS_NOBODY
     )
-    assert told.code == 5, told.err
-    assert told.error["condition"] == "task/failed", told.error
-    assert str(quarantined) in told.error["message"]
+    assert outcome.code == 5, outcome.err
+    assert outcome.error["condition"] == "task/failed", outcome.error
+    assert str(quarantined) in outcome.error["message"]
     assert list(tables.iterdir()) == list(quarantined.iterdir()) == []
 
 

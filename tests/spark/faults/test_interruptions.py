@@ -48,7 +48,7 @@ def test_interrupted_run_stops_cleanly_and_the_next_resumes(
         assert run.wait_until(lambda: lake.records >= 1)
         send(run, number)
         ended = run.end()
-        run.settle()
+        run.wait_for_all()
     assert ended.code == 128 + number, ended.err
     (line,) = re.findall(rf"^{word}: .*$", ended.err, re.MULTILINE)
     assert "resumes it" in line
@@ -76,7 +76,7 @@ def test_run_whose_jvm_is_killed_fails_as_the_engine_and_leaves_nothing(
         (jvm,) = run.members_named("java")
         os.kill(jvm, signal.SIGKILL)
         ended = run.end()
-        run.settle()
+        run.wait_for_all()
     assert ended.code == 5, ended.err
     assert "error[spark/gone]" in ended.err
     assert "Traceback" not in ended.err

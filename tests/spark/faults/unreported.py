@@ -14,7 +14,7 @@ from pyspark import TaskContext
 
 from framework.engine.tasks import Tasks
 
-__all__ = ["LosingTasks", "carried_out", "work_and_die"]
+__all__ = ["LosingTasks", "execute", "work_and_die"]
 
 
 class LosingTasks:
@@ -44,20 +44,20 @@ class LosingTasks:
     def run(self, work: Callable[[str], str], descriptors: Sequence[str]) -> Iterator[str]:
         """Yield the results."""
         name = [work.__module__, work.__qualname__, str(self._witness)]
-        orders = [json.dumps([*name, each]) for each in descriptors]
-        return self._inner.run(self._lose, orders)
+        tasks = [json.dumps([*name, each]) for each in descriptors]
+        return self._inner.run(self._lose, tasks)
 
 
-def carried_out(order: str) -> tuple[str, str, Path]:
-    """Do the work of an order; return its result, the function's name and the witness."""
-    module, name, witness, descriptor = json.loads(order)
+def execute(task: str) -> tuple[str, str, Path]:
+    """Do the work of a task; return its result, the function's name and the witness."""
+    module, name, witness, descriptor = json.loads(task)
     work: Callable[[str], str] = getattr(importlib.import_module(module), name)
     return work(descriptor), name, Path(witness)
 
 
-def work_and_die(order: str) -> str:
-    """Do the work of an order; at the first attempt, die with the result in hand."""
-    result, name, witness = carried_out(order)
+def work_and_die(task: str) -> str:
+    """Do the work of a task; at the first attempt, die with the result in hand."""
+    result, name, witness = execute(task)
     context = TaskContext.get()
     assert context is not None
     if not context.attemptNumber():

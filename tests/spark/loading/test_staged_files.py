@@ -1,4 +1,4 @@
-"""Settling what a job has written: names, what is left, and rows that must all be there."""
+"""Naming what a job has written: names, what is left, and rows that must all be there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _commit(folder: Path) -> None:
     (folder / "._SUCCESS.crc").touch()
 
 
-def test_settle_orders_by_task_then_file_and_leaves_nothing_else(tmp_path: Path) -> None:
+def test_staged_files_are_named_by_task_then_file_and_nothing_else_is_left(tmp_path: Path) -> None:
     """Numbers are compared as numbers, and files without rows count for none."""
     _write(tmp_path, 100000, 8, 9)
     _write(tmp_path, 2, 5, 8, file=1)
@@ -44,7 +44,7 @@ def test_settle_orders_by_task_then_file_and_leaves_nothing_else(tmp_path: Path)
 
 
 @pytest.mark.parametrize("rows", [0, 3, 5])
-def test_settle_with_other_rows_than_written_is_refused(tmp_path: Path, rows: int) -> None:
+def test_staged_files_with_other_rows_than_written_are_refused(tmp_path: Path, rows: int) -> None:
     """As when an executor has written to a disk of its own; nothing is renamed."""
     _write(tmp_path, 0, 0, 4)
     _commit(tmp_path)
@@ -58,7 +58,7 @@ def test_settle_with_other_rows_than_written_is_refused(tmp_path: Path, rows: in
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_settle_of_a_folder_without_a_commit_is_refused(tmp_path: Path) -> None:
+def test_staged_files_without_a_commit_are_refused(tmp_path: Path) -> None:
     """No mark means no job that ended well, no file that it wrote elsewhere."""
     _write(tmp_path, 0, 0, 4)
     with pytest.raises(EngineError, match="no file"):

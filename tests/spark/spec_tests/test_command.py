@@ -62,9 +62,9 @@ def test_faulty_spec_does_not_keep_others_from_their_turn(
     write_spec(faulty, a_test(given=[{"id": 1, "p": "x"}]))
     words = ["--master", str(spark.sparkContext.master), "--format", "json", "--keep"]
     assert main(["test", str(tmp_path), *words]) == 1
-    fault, told = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    fault, report = (json.loads(line) for line in capsys.readouterr().out.splitlines())
     assert fault["error"]["condition"] == "tests/value-does-not-fit"
-    (test,) = told["tests"]
+    (test,) = report["tests"]
     assert test["outcome"] == "passed"
     assert (Path(test["folder"]) / "table" / ".hoodie" / "hoodie.properties").is_file()
 

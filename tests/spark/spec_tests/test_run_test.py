@@ -34,7 +34,7 @@ def checks(*found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 POSITIVE = {"name": "positive", "expect": "v > 0"}
-ASIDE = {**POSITIVE, "on_fail": "quarantine"}
+QUARANTINING = {**POSITIVE, "on_fail": "quarantine"}
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_upsert_changes_quarantines_and_keeps_rows(tried: Any) -> None:
             "table_after": [{"id": 2, "p": 1}, {"id": 1, "p": 1}],
         },
     )
-    assert passed(tried(test, **checks(ASIDE)))
+    assert passed(tried(test, **checks(QUARANTINING)))
 
 
 def test_clean_rows_pass_a_check_that_quarantines_rows(tried: Any) -> None:
@@ -80,7 +80,7 @@ def test_clean_rows_pass_a_check_that_quarantines_rows(tried: Any) -> None:
     test = a_test(
         given=[{"id": 1, "v": 1, "p": 1}], expect={"written": [{"id": 1}], "quarantined": []}
     )
-    assert passed(tried(test, **checks(ASIDE)))
+    assert passed(tried(test, **checks(QUARANTINING)))
 
 
 def test_rows_that_differ_are_reported(tried: Any) -> None:
@@ -89,7 +89,7 @@ def test_rows_that_differ_are_reported(tried: Any) -> None:
         given=[{"id": 1, "v": 7, "p": 1}, {"id": 2, "v": -7, "p": 1}],
         expect={"written": [{"id": 1, "v": 8}], "table_after": [], "quarantined": []},
     )
-    found = tried(test, **checks(ASIDE))
+    found = tried(test, **checks(QUARANTINING))
     assert found.outcome is SpecTestOutcome.FAILED
     assert [(d.what, d.missing) for d in found.differences] == [
         ("written", (("1", "8"),)),
@@ -203,7 +203,7 @@ def test_bootstrap_adopts_rows_by_its_modes_and_rules(tried: Any, layout: str) -
         },
     )
     bootstrap = {**HIVE, "layout": layout, "rules": rules}
-    assert passed(tried(test, bootstrap=bootstrap, **ALONE, **checks(ASIDE)))
+    assert passed(tried(test, bootstrap=bootstrap, **ALONE, **checks(QUARANTINING)))
 
 
 def test_bootstrap_of_an_unpartitioned_source_is_tried(tried: Any) -> None:
@@ -238,7 +238,7 @@ GIVEN = [{"id": 1, "p": 1, "v": 1}, {"id": 2, "p": 1, "v": -1}]
             [{"bad": 2}],
         ),
         ({"name": "many", "expect_aggregate": "count(*) > 5"}, GIVEN, "many", []),
-        ({**ASIDE, "max_failed": "1%"}, GIVEN, "positive", []),
+        ({**QUARANTINING, "max_failed": "1%"}, GIVEN, "positive", []),
         (POSITIVE, [{"id": None, "p": 1, "v": 1}, GIVEN[0]], "null-keys", [{"id": None}]),
         (POSITIVE, [{"id": 7, "p": 2, "v": 1}, GIVEN[0]], "taken-keys", [{"id": 7}]),
         (
