@@ -92,10 +92,10 @@ def _send(server: Served, folder: Path, writer: int, until: float) -> list[float
             number = len(took)
             name = f"day={number % 28:02}/{writer:08x}-{number:012x}-0_1-0-1_{_INSTANT}.parquet"
             begun = time.perf_counter()
-            told = _ask(connection, "POST", "create", folder, markername=f"{name}.marker.CREATE")
+            answer = _ask(connection, "POST", "create", folder, markername=f"{name}.marker.CREATE")
             took.append(time.perf_counter() - begun)
-            if told is not True:
-                message = f"{name} is reported as {told}, not as new"
+            if answer is not True:
+                message = f"{name} is reported as {answer}, not as new"
                 raise SideError(message)
     return took
 

