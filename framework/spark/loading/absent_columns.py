@@ -1,6 +1,6 @@
 """Columns that source files lack, and that Spark would silently read as null.
 
-Spark takes the columns of Parquet and ORC files from one of them, unless it is told to merge, or
+Spark takes the columns of Parquet and ORC files from one of them, unless it merges schemas, or
 from the schema of the source. The files' own schemas show which of them lack which columns.
 """
 

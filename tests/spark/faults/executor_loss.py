@@ -44,7 +44,7 @@ IDS, DAYS = 6_000, 3
 
 def main(folder: Path, kind: str) -> None:
     """Load twice and print the outcome."""
-    setattr(tag, "_NEAR_ROWS", 0)  # noqa: B010 - Spark is to carry even so few rows
+    setattr(tag, "_NEAR_ROWS", 0)  # noqa: B010 - tasks of Spark even for so few rows
     with session_on_executors(folder / "events") as spark:
         land(folder / "landing", "a", range(IDS), version=1)
         with _killing_while_fetching(spark) as killed:

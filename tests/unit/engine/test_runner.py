@@ -1,4 +1,4 @@
-"""Carrying a plan out: stages in order, and what is left where one fails."""
+"""Execution of a plan: stages in order, and what is left where one fails."""
 
 from __future__ import annotations
 
