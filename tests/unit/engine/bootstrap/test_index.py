@@ -19,7 +19,7 @@ from framework.hudi.storage.local import LocalStorage
 from framework.hudi.table.layout import BOOTSTRAP_FILEIDS_INDEX, BOOTSTRAP_PARTITIONS_INDEX
 from framework.plan.partitions import PartitionPlan
 from framework.vocabulary import BootstrapMode
-from tests.support.sources import a_bench, ids
+from tests.support.sources import ids, source_context
 from tests.support.storage_suite import put
 
 SKELETONS, FULL = BootstrapMode.METADATA_ONLY, BootstrapMode.FULL_RECORD
@@ -76,7 +76,7 @@ def test_index_ranges_are_of_the_asked_size_and_skip_full_partitions() -> None:
 def test_index_of_several_tasks_holds_skeletons_only(tmp_path: Path) -> None:
     """Full files are ordinary files; a partition without skeletons is not indexed."""
     files = {"p=1/a": ids(1), "p=1/b": ids(2), "p=10/a": ids(3), "p=2/a": ids(4), "p=3/a": ids(5)}
-    setup = a_bench(tmp_path, files)
+    setup = source_context(tmp_path, files)
     modes = [SKELETONS, FULL, SKELETONS, FULL, SKELETONS]
     ranges = [WorkRange(start=n, stop=n + 1, mode=mode) for n, mode in enumerate(modes)]
     written = write_files(setup.tasks, setup.job, ranges, Ledger(journal=lambda _: None))
