@@ -99,3 +99,8 @@ class FileSlice(NamedTuple):
     def total_size_bytes(self) -> int:
         """Bytes of base and log files; a skeleton's source is not counted."""
         return (self.base.size if self.base else 0) + sum(log.size for log in self.logs)
+
+    @property
+    def bytes_to_read(self) -> int:
+        """Bytes of all files that its rows are in, the source of a skeleton included."""
+        return self.total_size_bytes + (self.bootstrap.size if self.bootstrap else 0)

@@ -35,8 +35,7 @@ class CompactionPlan:
     @property
     def bytes(self) -> int:
         """Bytes to read; a skeleton's source is counted."""
-        sources = sum(each.bootstrap.size for each in self.slices if each.bootstrap)
-        return sources + sum(each.total_size_bytes for each in self.slices)
+        return sum(each.bytes_to_read for each in self.slices)
 
 
 def plan_compaction(
