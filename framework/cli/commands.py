@@ -129,6 +129,12 @@ def _clean() -> Callable[..., int]:
     return command
 
 
+def _materialize() -> Callable[..., int]:
+    from framework.cli.materialize import command
+
+    return command
+
+
 def _rollback() -> Callable[..., int]:
     from framework.cli.undo import rollback_command
 
@@ -212,6 +218,9 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "quarantine drop": Command(load=_quarantine_drop, summary="Remove quarantined rows, for good."),
     "compact": Command(load=_compact, summary="Merge log files into base files."),
     "clean": Command(load=_clean, summary="Delete files that no retained commit needs."),
+    "materialize": Command(
+        load=_materialize, summary="Make ordinary base files of skeletons, in batches."
+    ),
     "rollback": Command(load=_rollback, summary="Roll back the newest instant of a table."),
     "restore": Command(load=_restore, summary="Go back to an instant, a savepoint or a time."),
     "savepoint create": Command(

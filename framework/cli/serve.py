@@ -14,12 +14,12 @@ from rich.text import Text
 from framework.cli.options import Target, Variables, pairs
 from framework.cli.places import tables_of
 from framework.cli.render.console import clean, err, write
+from framework.cli.sizes import size_of
 from framework.cli.usage import usage_error
 from framework.errors import FrameworkError
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.properties import read_properties
 from framework.plan.words import count_text
-from framework.spec.sections.sizes import parse_size
 from framework.timeline_service.host import DEFAULT_PORT, Served, ServiceOptions, serving
 from framework.vocabulary import ServiceAuth, ViewStore
 
@@ -80,7 +80,7 @@ def command(
         port=port,
         auth=auth,
         store=store,
-        memory_bytes=_size(memory),
+        memory_bytes=size_of(memory, "--memory"),
         checkpoints=checkpoints,
         markers=markers,
     )
@@ -109,23 +109,6 @@ def _locations(
     asked: list[str | None] = [*places] if places else [None]
     named = [table for each in asked for table in tables_of(each, target, variables)]
     return tuple(dict.fromkeys(each.location for each in named))
-
-
-def _size(text: str) -> int:
-    """Return a size in bytes.
-
-    Raises:
-        SpecError: `usage/bad-value`.
-    """
-    try:
-        found = parse_size(int(text) if text.isascii() and text.isdigit() else text)
-    except ValueError as error:
-        raise usage_error(
-            "bad-value", f"--memory {text!r} is not a size", "such as 256MB"
-        ) from error
-    if not found:
-        raise usage_error("bad-value", "--memory must not be 0", "such as 256MB")
-    return found
 
 
 def _write_token(file: Path, token: str) -> None:

@@ -22,9 +22,13 @@ from framework.cli.render.console import clean, err, out, write
 from framework.cli.render.errors import OutputOptions, fail
 from framework.errors import FrameworkError
 
-__all__ = ["DryRun", "Service", "run_service"]
+__all__ = ["DryRun", "Partitions", "Service", "run_service"]
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and change nothing.")]
+Partitions = Annotated[
+    list[str] | None,
+    typer.Option("--partition", metavar="PATH", help="Only this partition. Repeatable."),
+]
 
 _Plan = TypeVar("_Plan")
 _Done = TypeVar("_Done")

@@ -13,12 +13,12 @@ from framework.engine.services.savepoint import create_savepoint, delete_savepoi
 from framework.engine.services.undo import plan_restore, plan_rollback, run_undo
 from framework.engine.tasks import InProcessTasks
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.table.properties import read_properties
 from framework.hudi.timeline.instant import Action
 from framework.hudi.timeline.timeline import load_timeline
 from framework.vocabulary import KeyScope, PartitionType, TableType, WriteOperation
 from tests.interop.cases import CASES, Case
-from tests.interop.judge import KEEP_VERSION_6, Judge
+from tests.interop.judge import Judge
+from tests.interop.judge_calls import call
 from tests.interop.turns import Turns
 from tests.interop.upserts import upsert_for, write_batch, writer_options
 from tests.support.writing import Lake
@@ -29,22 +29,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.interop
 
 COMPACT = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
-
-
-def _call(judge: Judge, location: Path, procedure: str, **arguments: str) -> list[list[object]]:
-    """Return what a procedure of Apache Hudi's returns for the table."""
-    properties = read_properties(open_storage(str(location)))
-    assert properties is not None
-    name = ".".join(filter(None, (properties.database, properties.name)))
-    words = [f"{key} => '{value}'" for key, value in {"table": name, **arguments}.items()]
-    statements = [
-        *([f"create database if not exists {properties.database}"] if properties.database else []),
-        f"drop table if exists {name}",
-        f"create table {name} using hudi location '{location}'",
-        f"call {procedure}({', '.join(words)})",
-    ]
-    rows: list[list[object]] = judge.ask("sql", statements=statements, conf=KEEP_VERSION_6)["rows"]
-    return rows
 
 
 @pytest.mark.taking_turns
@@ -68,11 +52,11 @@ def test_rollbacks_and_restores_of_both_sides_take_turns(
     ours = run_undo(plan_rollback(location), Action.ROLLBACK)
     turns.rows = dict(kept)
     turns.compare()
-    assert ours in str(_call(judge, turns.location, "show_rollbacks"))
+    assert ours in str(call(judge, turns.location, "show_rollbacks"))
     turns.theirs(turns.some([2, 3, 21]))
     held = dict(turns.rows)
     savepoint = create_savepoint(location, comment="judged").instant
-    assert savepoint in str(_call(judge, turns.location, "show_savepoints"))
+    assert savepoint in str(call(judge, turns.location, "show_savepoints"))
     turns.ours(WriteOperation.UPSERT, turns.some([2, 4, 22]))
     turns.ours(WriteOperation.DELETE, turns.some([5]))
     run_undo(plan_restore(location, savepoint), Action.RESTORE)
@@ -80,7 +64,7 @@ def test_rollbacks_and_restores_of_both_sides_take_turns(
     turns.compare()
     turns.theirs(turns.some([6, 23]))
     turns.ours(WriteOperation.UPSERT, turns.some([7, 24]))
-    _call(judge, turns.location, "rollback_to_savepoint", instant_time=savepoint)
+    call(judge, turns.location, "rollback_to_savepoint", instant_time=savepoint)
     turns.rows = dict(held)
     turns.compare()
     delete_savepoint(location, savepoint)
@@ -114,7 +98,7 @@ def test_compactions_of_both_sides_take_turns(
         done = run_compaction(plan, InProcessTasks(2))
         assert done is not None
         turns.compare()
-        assert done.instant in str(_call(judge, turns.location, "show_compaction"))
+        assert done.instant in str(call(judge, turns.location, "show_compaction"))
         turns.theirs(turns.some([0, 4, 6]))
         turns.ours(WriteOperation.UPSERT, turns.some([7, 4]))
         turns.theirs(turns.some([8]), **COMPACT)

@@ -30,6 +30,7 @@ class Shop:
     def __init__(self, folder: Path, kind: str, *, adopts: bool = False) -> None:
         self.folder = folder
         self.location = folder / "table"
+        self.recoveries = 0
         self.document: dict[str, Any] = {
             "version": 1,
             "table": {
@@ -94,8 +95,9 @@ class Shop:
             return True
         return storage.dead
 
-    def recover(self, storage: Storage | None = None, *, runs: int = 1) -> None:
-        """Do what the next run does first, long after the last of some runs that died."""
-        later = ManualClock(SystemClock().now_ms() + runs * LATER_MS)
+    def recover(self, storage: Storage | None = None) -> None:
+        """Do what the next run does first, long after; `storage` is the table's."""
+        self.recoveries += 1
+        later = ManualClock(SystemClock().now_ms() + self.recoveries * LATER_MS)
         with service_run(storage or LocalStorage(str(self.location)), later):
             pass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from framework.engine.reading.table import open_table
 from framework.engine.reading.views import LISTED, latest_slices
 from framework.engine.services.rewriting import (
@@ -26,6 +28,8 @@ __all__ = ["Compacted", "observe_compaction", "run_compaction"]
 
 Compacted = Rewritten
 """A published compaction."""
+
+
 def observe_compaction(location: str, *, min_logs: int = 1) -> CompactionPlan:
     """Return the plan to compact a table; lists each partition once and changes nothing.
 
@@ -96,10 +100,5 @@ def run_compaction(
                 remedy="Nothing was changed. Run the command again.",
             )
         requested = compaction_plan_bytes(plan.slices, run.facts)
-        return rewrite_in_place(
-            run,
-            table,
-            plan.slices,
-            tasks,
-            lambda: run.begin(Action.COMPACTION, "COMPACT", requested),
-        )
+        begin = partial(run.begin, Action.COMPACTION, "COMPACT", requested)
+        return rewrite_in_place(run, table, plan.slices, tasks, begin)

@@ -247,7 +247,7 @@ def test_clean_killed_at_any_call_is_finished_or_absent(shop: Shop, tmp_path: Pa
             break
         deaths += 1
         again = 1
-        while survivor.dies_at(again, partial(survivor.recover, runs=again)):
+        while survivor.dies_at(again, survivor.recover):
             deaths, again = deaths + 1, again + 1
         assert states(survivor, retained) == before, step
         assert find_pending(LocalStorage(str(survivor.location))) is None
