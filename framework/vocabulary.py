@@ -18,6 +18,7 @@ __all__ = [
     "ReaderName",
     "ReportForm",
     "ReservedPrefix",
+    "RowOrder",
     "SchemaEvolution",
     "ServiceAuth",
     "SourceLayout",
@@ -244,6 +245,14 @@ class ReportForm(StrEnum):
     JUNIT = "junit"
     MARKDOWN = "markdown"
     GX = "gx"
+
+
+@unique
+class RowOrder(StrEnum):
+    """The order in which clustering sorts rows by several columns."""
+
+    LINEAR = "linear"
+    Z_ORDER = "z_order"
 
 
 @unique

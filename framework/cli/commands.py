@@ -129,6 +129,12 @@ def _clean() -> Callable[..., int]:
     return command
 
 
+def _cluster() -> Callable[..., int]:
+    from framework.cli.cluster import command
+
+    return command
+
+
 def _materialize() -> Callable[..., int]:
     from framework.cli.materialize import command
 
@@ -218,6 +224,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "quarantine drop": Command(load=_quarantine_drop, summary="Remove quarantined rows, for good."),
     "compact": Command(load=_compact, summary="Merge log files into base files."),
     "clean": Command(load=_clean, summary="Delete files that no retained commit needs."),
+    "cluster": Command(load=_cluster, summary="Merge small files, or sort rows."),
     "materialize": Command(
         load=_materialize, summary="Make ordinary base files of skeletons, in batches."
     ),

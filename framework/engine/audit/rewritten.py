@@ -22,11 +22,19 @@ from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import MetaField
 
-__all__ = ["RewrittenSlice", "audit_rewritten", "rewritten_task"]
+__all__ = [
+    "KEPT_COLUMNS",
+    "RewrittenSlice",
+    "audit_rewritten",
+    "differ",
+    "rewritten_task",
+    "stored_rows",
+]
 
-_COLUMNS: Final = tuple(
+KEPT_COLUMNS: Final = tuple(
     each.value for each in (MetaField.COMMIT_TIME, MetaField.COMMIT_SEQNO, MetaField.RECORD_KEY)
 )
+"""The columns that are compared."""
 _PROOF_VERSION: Final = 1
 _FILES_PER_TASK: Final = 64
 
@@ -81,13 +89,13 @@ def audit_rewritten(
     ]
     rows = sum(decode(Compared, each).rows for each in tasks.run(rewritten_task, descriptors))
     if rows != written.rows or len(compared) != written.files:
-        raise _differ(slices.location, f"{rows:,} of {written.rows:,} records were compared")
+        raise differ(slices.location, f"{rows:,} of {written.rows:,} records were compared")
     proof = {
         "version": _PROOF_VERSION,
         "method": "records kept",
         "files": written.files,
         "rows": rows,
-        "columns": list(_COLUMNS),
+        "columns": list(KEPT_COLUMNS),
     }
     return AuditedFiles(written=written, proof=proof)
 
@@ -101,34 +109,34 @@ def rewritten_task(descriptor: str) -> str:
     task = decode(RewrittenTask, descriptor)
     rows = 0
     for each in task.compared:
-        before = slice_columns(task.slices, each.files, _COLUMNS)
-        after = _stored(task.slices.location, each.staged)
+        before = slice_columns(task.slices, each.files, KEPT_COLUMNS)
+        after = stored_rows(task.slices.location, each.staged)
         if before.num_rows != after.num_rows or not _same(before, after):
-            raise _differ(f"{task.slices.location}/{each.staged}", f"{each.name} differs")
+            raise differ(f"{task.slices.location}/{each.staged}", f"{each.name} differs")
         rows += after.num_rows
     return encode(Compared(rows=rows))
 
 
-def _stored(location: str, path: str) -> pa.Table:
+def stored_rows(location: str, path: str) -> pa.Table:
     """Return the compared columns of a stored file."""
     try:
         with open_storage(location).open_input(path) as stream:
-            return pq.ParquetFile(stream).read(columns=list(_COLUMNS))
+            return pq.ParquetFile(stream).read(columns=list(KEPT_COLUMNS))
     except UNREADABLE as error:
-        raise _differ(f"{location}/{path}", str(error)) from error
+        raise differ(f"{location}/{path}", str(error)) from error
 
 
 def _same(before: pa.Table, after: pa.Table) -> bool:
     """Return whether all compared columns are equal, row by row."""
     pairs: Sequence[tuple[pa.ChunkedArray, pa.ChunkedArray]] = [
-        (before[name].cast(pa.string()), after[name].cast(pa.string())) for name in _COLUMNS
+        (before[name].cast(pa.string()), after[name].cast(pa.string())) for name in KEPT_COLUMNS
     ]
     return all(pc.all(pc.equal(*pair)).as_py() is not False for pair in pairs) and all(
         first.null_count == second.null_count for first, second in pairs
     )
 
 
-def _differ(file: str, reason: str) -> CorruptFileError:
+def differ(file: str, reason: str) -> CorruptFileError:
     """Return the error for a written file that is not its slice."""
     return CorruptFileError(
         "audit/records-differ",

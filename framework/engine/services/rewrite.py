@@ -6,10 +6,10 @@ readers see nothing new.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 from uuid import uuid4
 
 import numpy as np
@@ -33,9 +33,20 @@ from framework.hudi.table.layout import join
 from framework.hudi.table.partition_path import PartitionField, partition_values
 from framework.vocabulary import SourceLayout
 
-__all__ = ["RewriteJob", "SliceWork", "rewrite_slices", "rewrite_task"]
+__all__ = [
+    "LEAST_BYTES",
+    "OutputFile",
+    "RewriteJob",
+    "SliceWork",
+    "SlicesWritten",
+    "put_rows",
+    "rewrite_slices",
+    "rewrite_task",
+    "rows_to_keep",
+    "stored_files",
+]
 
-_LEAST_BYTES = 4 << 20
+LEAST_BYTES: Final = 4 << 20
 """Bytes that are worth a task of their own, as for loads."""
 
 
@@ -123,7 +134,7 @@ def rewrite_slices(tasks: Tasks, job: RewriteJob, works: Sequence[SliceWork]) ->
     Raises:
         SourceDriftError, CorruptFileError, UnsupportedTableError: see `rewrite_task`.
     """
-    parts = shared(works, lambda work: work.bytes, tasks.parallelism, least=_LEAST_BYTES)
+    parts = shared(works, lambda work: work.bytes, tasks.parallelism, least=LEAST_BYTES)
     descriptors = [encode(RewriteTask(job=job, works=tuple(part))) for part in parts]
     found = [decode(SlicesWritten, each) for each in tasks.run(rewrite_task, descriptors)]
     return written_files(each.segment for each in found)
@@ -139,40 +150,102 @@ def rewrite_task(descriptor: str) -> str:
         CommitConflictError: `commit/fenced`.
     """
     task = decode(RewriteTask, descriptor)
-    job, storage = task.job, task.job.storage()
+    job = task.job
+
+    def files(attempt: str, store: FileStore) -> Iterator[FileStatus]:
+        for work in task.works:
+            yield _written(job, work, join(attempt, work.name), store)
+
+    return encode(stored_files(job, files))
+
+
+def stored_files(
+    job: RewriteJob, files: Callable[[str, FileStore], Iterable[FileStatus]]
+) -> SlicesWritten:
+    """Return the segment of the files that `files` puts, all of them durable.
+
+    `files` gets a folder for this attempt of the task, and the store to put files into.
+
+    Raises:
+        CommitConflictError: `commit/fenced`.
+    """
+    storage = job.storage()
     segment, attempt = (join(folder, uuid4().hex) for folder in (job.folder, job.attempts))
     statuses = Statuses()
-    with ExitStack() as stack:
-        store = stack.enter_context(FileStore(storage))
-        for work in task.works:
-            statuses.add(_written(job, work, join(attempt, work.name), store))
+    with FileStore(storage) as store:
+        for status in files(attempt, store):
+            statuses.add(status)
     table = statuses.table(store.checksums())
-    return encode(SlicesWritten(segment=write_segment(storage, f"{segment}.arrow", table)))
+    return SlicesWritten(segment=write_segment(storage, f"{segment}.arrow", table))
 
 
 def _written(job: RewriteJob, work: SliceWork, staged: str, store: FileStore) -> FileStatus:
     """Write one slice and return the status of its file."""
-    values = partition_values(work.partition_path, job.partition, job.layout)
-    rows = slice_rows(job.slices, work.files, values, meta=KEPT_META, encoded=True)
-    file = NewFile(
-        name=work.name,
-        partition_path=work.partition_path,
-        numbers=RowNumbers(instant=job.instant, number=work.number),
-    )
-    found = combined(rows, _no_changes(job.table_schema), file, ordering=None)
-    data, bounds = base_bytes(job, found, work.name)
-    store.put(staged, data)
-    return FileStatus(
+    file = OutputFile(
         number=work.number,
+        partition_path=work.partition_path,
         file_id=work.file_id,
         name=work.name,
-        partition_path=work.partition_path,
+        previous=work.previous,
+    )
+    rows = rows_to_keep(job, work.partition_path, work.files, encoded=True)
+    return put_rows(job, rows, file, staged, store)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputFile:
+    """A base file to write.
+
+    Attributes:
+        number: its place in the commit.
+        partition_path: its partition.
+        file_id: of its file group.
+        name: its name.
+        previous: base instant of the slice before it; None in a new file group.
+    """
+
+    number: int
+    partition_path: str
+    file_id: str
+    name: str
+    previous: str | None = None
+
+
+def rows_to_keep(
+    job: RewriteJob, partition_path: str, files: SliceFiles, *, encoded: bool
+) -> pa.Table:
+    """Return the rows of a slice, with the meta columns that a new file keeps.
+
+    Raises:
+        SourceDriftError, CorruptFileError, UnsupportedTableError: see `slice_rows`.
+    """
+    values = partition_values(partition_path, job.partition, job.layout)
+    return slice_rows(job.slices, files, values, meta=KEPT_META, encoded=encoded)
+
+
+def put_rows(
+    job: RewriteJob, rows: pa.Table, file: OutputFile, staged: str, store: FileStore
+) -> FileStatus:
+    """Store rows as they are in a base file, and return its status."""
+    target = NewFile(
+        name=file.name,
+        partition_path=file.partition_path,
+        numbers=RowNumbers(instant=job.instant, number=file.number),
+    )
+    found = combined(rows, _no_changes(job.table_schema), target, ordering=None)
+    data, bounds = base_bytes(job, found, file.name)
+    store.put(staged, data)
+    return FileStatus(
+        number=file.number,
+        file_id=file.file_id,
+        name=file.name,
+        partition_path=file.partition_path,
         staged=staged,
         size=len(data),
         rows=found.rows,
         min_key=bounds[0],
         max_key=bounds[1],
-        previous=work.previous,
+        previous=file.previous,
         inserts=0,
     )
 

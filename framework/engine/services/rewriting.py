@@ -164,12 +164,14 @@ def rewrite_in_place(
     return publish_rewrite(run, transaction, table, audited)
 
 
-def publish_rewrite(
+def publish_rewrite(  # noqa: PLR0913  the parts of a commit
     run: ServiceRun,
     transaction: Transaction,
     table: Table,
     audited: AuditedFiles,
+    *,
     replaced: Mapping[str, tuple[str, ...]] | None = None,
+    extra: Mapping[str, str] | None = None,
 ) -> Rewritten:
     """Link audited files to their names and publish the instant.
 
@@ -179,6 +181,7 @@ def publish_rewrite(
         table: the table.
         audited: the files.
         replaced: file ids that a replacecommit hides, by partition path.
+        extra: further `extraMetadata`.
 
     Raises:
         AfterCommitError: published, but leftovers could not be removed.
@@ -186,7 +189,9 @@ def publish_rewrite(
     written = audited.written
     link_files(transaction, written.segments)
     check_listing(transaction, written.segments)
-    publication = Publication(extra=_extra(run, table), replaced=replaced or {})
+    publication = Publication(
+        extra={**(extra or {}), **_extra(run, table)}, replaced=replaced or {}
+    )
     instant = publish(transaction, audited, publication)
     finish(transaction)
     return Rewritten(

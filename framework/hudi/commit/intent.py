@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from framework.errors import CorruptFileError, Where
-from framework.hudi.codecs.avro import write_container
 from framework.hudi.commit.lease import Lease
 from framework.hudi.commit.placement import read_bytes
 from framework.hudi.commit.staging import Staging
@@ -20,95 +19,22 @@ from framework.hudi.table.layout import join
 from framework.hudi.timeline.clock import Clock
 from framework.hudi.timeline.commit_metadata import CommitHead, write_commit
 from framework.hudi.timeline.instant import Action, Instant, InstantState, advance
+from framework.hudi.timeline.replace_plan import requested_replace_bytes
 
 __all__ = [
     "AUDIT_KEY",
     "PROPERTIES_KEY",
-    "REQUESTED_REPLACE",
     "WRITE_ID_KEY",
     "Intent",
     "Transaction",
     "read_intent",
-    "requested_replace_bytes",
 ]
 
-
-_NAMESPACE: Final = "org.apache.hudi.avro.model"
-_VERSION: Final = {"name": "version", "type": ["int", "null"], "default": 1}
 
 WRITE_ID_KEY: Final = "lakestrap.write_id"
 PROPERTIES_KEY: Final = "lakestrap.properties"
 AUDIT_KEY: Final = "lakestrap.audit"
 _BEGIN_FILE: Final = "begin.json"
-
-
-def requested_replace_bytes(extra: Mapping[str, str]) -> bytes:
-    """Return the file of a requested replacecommit that clusters nothing.
-
-    Args:
-        extra: the file's `extraMetadata`; equal mappings give equal bytes.
-    """
-    said = {name: extra[name] for name in sorted(extra)}
-    record = {"operationType": None, "clusteringPlan": None, "extraMetadata": said, "version": 1}
-    return write_container(REQUESTED_REPLACE, record)
-
-
-def _record(name: str, *fields: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "record", "name": name, "namespace": _NAMESPACE, "fields": list(fields)}
-
-
-def _nullable(name: str, kind: Any) -> dict[str, Any]:
-    """Return a field that is null by default."""
-    return {"name": name, "type": ["null", kind], "default": None}
-
-
-def _list_of(kind: Any) -> dict[str, Any]:
-    return {"type": "array", "items": kind}
-
-
-def _map_of(kind: Any) -> dict[str, Any]:
-    return {"type": "map", "values": kind}
-
-
-_SLICE: Final = _record(
-    "HoodieSliceInfo",
-    _nullable("dataFilePath", "string"),
-    _nullable("deltaFilePaths", _list_of("string")),
-    {"name": "fileId", "type": ["null", "string"]},
-    _nullable("partitionPath", "string"),
-    _nullable("bootstrapFilePath", "string"),
-    _VERSION,
-)
-_GROUP: Final = _record(
-    "HoodieClusteringGroup",
-    _nullable("slices", _list_of(_SLICE)),
-    _nullable("metrics", _map_of("double")),
-    {"name": "numOutputFileGroups", "type": ["int", "null"], "default": 1},
-    _nullable("extraMetadata", _map_of("string")),
-    _VERSION,
-)
-_STRATEGY: Final = _record(
-    "HoodieClusteringStrategy",
-    _nullable("strategyClassName", "string"),
-    _nullable("strategyParams", _map_of("string")),
-    _VERSION,
-)
-_PLAN: Final = _record(
-    "HoodieClusteringPlan",
-    _nullable("inputGroups", _list_of(_GROUP)),
-    _nullable("strategy", _STRATEGY),
-    _nullable("extraMetadata", _map_of("string")),
-    _VERSION,
-    _nullable("preserveHoodieMetadata", "boolean"),
-)
-REQUESTED_REPLACE: Final = _record(
-    "HoodieRequestedReplaceMetadata",
-    _nullable("operationType", "string"),
-    _nullable("clusteringPlan", _PLAN),
-    _nullable("extraMetadata", _map_of("string")),
-    _VERSION,
-)
-"""The complete schema, so that a reader of any release finds every field it needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,18 +85,19 @@ class Intent:
     def pending_files(self) -> tuple[tuple[Instant, bytes], ...]:
         """Return the requested and the inflight instant with the bytes of their files.
 
-        Both hold our facts and no statistics, or the plan; the first file of a replacecommit must
-        be an Avro plan. The same bytes for equal intents, also for one that was read back.
+        Both hold our facts and no statistics, or the plan. The first file of a replacecommit must
+        be an Avro plan, its second one must not. The same bytes for equal intents, also for one
+        that was read back.
         """
-        if self.plan:
-            data = base64.b64decode(self.plan)
-            return (self.requested, data), (self.inflight, data)
+        plan = base64.b64decode(self.plan)
+        if plan and self.action is not Action.REPLACECOMMIT:
+            return (self.requested, plan), (self.inflight, plan)
         extra = dict(sorted({**self.facts, WRITE_ID_KEY: self.write_id}.items()))
         out = io.BytesIO()
         write_commit(out, CommitHead(extra=extra, operation=self.operation), ())
         inflight = requested = out.getvalue()
         if self.action is Action.REPLACECOMMIT:
-            requested = requested_replace_bytes(extra)
+            requested = plan or requested_replace_bytes(extra)
         return (self.requested, requested), (self.inflight, inflight)
 
     def begin_bytes(self) -> bytes:

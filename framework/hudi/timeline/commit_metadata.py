@@ -2,7 +2,7 @@
 
 We write `extraMetadata` first, so that our facts are at the head of the file; Apache Hudi writes it
 last, and the order is free. Our pending instants hold the same object without statistics, except a
-requested replacecommit, see `commit.intent.requested_replace_bytes`.
+requested replacecommit, see `replace_plan.requested_replace_bytes`.
 """
 
 from __future__ import annotations

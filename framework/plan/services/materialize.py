@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from framework.hudi.filegroup.slices import FileSlice
+from framework.plan.services.packing import packed
 from framework.vocabulary import TableType
 
 __all__ = ["MaterializePlan", "plan_materialize"]
@@ -53,19 +54,5 @@ def plan_materialize(
         batch_bytes: a batch reads at most that much, except for a single larger slice.
     """
     chosen = sorted((each for each in slices if each.bootstrap), key=lambda each: each.group)
-    batches = tuple(_batches(chosen, batch_bytes))
+    batches = tuple(packed(chosen, batch_bytes))
     return MaterializePlan(location=location, table_type=table_type, batches=batches)
-
-
-def _batches(slices: Sequence[FileSlice], most: int) -> Iterator[tuple[FileSlice, ...]]:
-    """Yield slices in order, as many as fit into a batch."""
-    batch: list[FileSlice] = []
-    size = 0
-    for each in slices:
-        if batch and size + each.bytes_to_read > most:
-            yield tuple(batch)
-            batch, size = [], 0
-        batch.append(each)
-        size += each.bytes_to_read
-    if batch:
-        yield tuple(batch)

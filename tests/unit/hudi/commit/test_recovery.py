@@ -9,7 +9,7 @@ import pytest
 
 from framework.errors import CommitConflictError, CorruptFileError, UnsupportedTableError
 from framework.hudi.codecs.avro import write_container
-from framework.hudi.commit.intent import REQUESTED_REPLACE, Intent
+from framework.hudi.commit.intent import Intent
 from framework.hudi.commit.lease import Lease, acquire, release
 from framework.hudi.commit.links import link_files
 from framework.hudi.commit.pending import PendingKind, find_pending
@@ -18,6 +18,7 @@ from framework.hudi.commit.transaction import begin
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, PROPERTIES, PartitionMetadata
 from framework.hudi.timeline.clock import ManualClock
+from framework.hudi.timeline.replace_plan import REQUESTED_REPLACE
 from tests.support.storage_suite import put, read, tree
 from tests.support.transactions import (
     WRITE_ID,

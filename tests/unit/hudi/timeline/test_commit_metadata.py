@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from framework.errors import CorruptFileError
 from framework.hudi.codecs.avro import write_container
-from framework.hudi.commit.intent import REQUESTED_REPLACE, requested_replace_bytes
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.timeline.commit_body import read_commit, read_commit_body
@@ -28,6 +27,7 @@ from framework.hudi.timeline.commit_metadata import (
     read_commit_head,
     write_commit,
 )
+from framework.hudi.timeline.replace_plan import REQUESTED_REPLACE, requested_replace_bytes
 from tests.golden.tables.opening import open_golden
 from tests.support.storage_suite import put, read
 

@@ -1,0 +1,193 @@
+"""Clustering: slices are replaced by new file groups, as one replacecommit in Apache Hudi's form.
+
+Rows stay in their partition and keep their keys, commit times and sequence numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+from framework.engine.audit.regrouped import audit_regrouped
+from framework.engine.reading.table import Table
+from framework.engine.services.cluster_task import cluster_slices, cluster_works
+from framework.engine.services.rewriting import (
+    Rewritten,
+    are_latest,
+    observed,
+    publish_rewrite,
+    rewrite_job,
+    rewriting,
+    slices_of,
+)
+from framework.engine.services.row_order import is_sortable
+from framework.engine.services.service_run import ServiceRun
+from framework.engine.services.slice_sources import check_sources
+from framework.engine.tasks import Tasks
+from framework.errors import CommitConflictError, PlanError, UnsupportedTableError, Where
+from framework.hudi.filegroup.slices import FileSlice
+from framework.hudi.storage.port import Storage
+from framework.hudi.timeline.clock import Clock
+from framework.hudi.timeline.commit_metadata import read_commit_head
+from framework.hudi.timeline.instant import Action
+from framework.hudi.timeline.replace_plan import clustering_plan_bytes
+from framework.plan.services.clustering import ClusteringPlan, ClusterRequest, plan_clustering
+
+__all__ = ["CLUSTERING_KEY", "observe_clustering", "run_clustering"]
+
+CLUSTERING_KEY: Final = "lakestrap.clustering"
+"""Key of a commit's `extraMetadata` with the order in which it sorted the rows of its files."""
+_BUCKET: Final = re.compile(r"0[0-9]{7}-")
+
+
+def observe_clustering(
+    location: str, request: ClusterRequest, *, partitions: Collection[str] = ()
+) -> ClusteringPlan:
+    """Return the plan to cluster a table; lists each partition and changes nothing.
+
+    Reads the head of each completed replacecommit, to leave out what is sorted already.
+
+    Args:
+        location: the table's.
+        request: the requested layout.
+        partitions: paths of the partitions; none means all.
+
+    Raises:
+        PlanError: `cluster/no-such-column`, `cluster/column-not-sortable`,
+            `service/no-such-partition`.
+        CommitConflictError: `service/pending`.
+        UnsupportedTableError: `cluster/bucket-index`, or see `observed`.
+        CorruptFileError: see `slices_of`.
+    """
+    table = observed(location)
+    _check_columns(table, request.by)
+    slices = slices_of(table, partitions)
+    _check_file_ids(table, slices)
+    return plan_clustering(
+        table.storage.location, slices, request, sorted_at=_sorted_at(table, request)
+    )
+
+
+def run_clustering(
+    plan: ClusteringPlan,
+    tasks: Tasks,
+    clock: Clock | None = None,
+    storage: Storage | None = None,
+) -> Rewritten | None:
+    """Write the new file groups, compare the records, and publish.
+
+    Args:
+        plan: the slices.
+        tasks: run the work.
+        clock: the time; None means the system's.
+        storage: the table's; None opens it.
+
+    Returns:
+        The published clustering; None if the plan has no slice.
+
+    Raises:
+        LeaseHeldError: another run is at work on the table.
+        CommitConflictError: `cluster/stale-plan`; the table has changed since it was planned.
+        SourceDriftError, CorruptFileError, UnsupportedTableError: a slice cannot be read, or
+            `audit/records-differ`; nothing was published.
+        AfterCommitError: published, but leftovers could not be removed.
+    """
+    if not plan.groups:
+        return None
+    with rewriting(plan.location, storage, clock) as (run, table):
+        if not are_latest(table, plan.slices):
+            raise CommitConflictError(
+                "cluster/stale-plan",
+                "the table has changed since the clustering was planned",
+                where=Where(table=plan.location),
+                remedy="Nothing was changed. Run the command again.",
+            )
+        return _clustered(run, table, plan, tasks)
+
+
+def _clustered(run: ServiceRun, table: Table, plan: ClusteringPlan, tasks: Tasks) -> Rewritten:
+    """Write, compare and publish."""
+    by, order = plan.request.by, plan.request.order
+    check_sources(tasks, plan.location, plan.slices)
+    requested = clustering_plan_bytes(plan.location, plan.groups, by, run.facts)
+    transaction = run.begin(Action.REPLACECOMMIT, "CLUSTER", requested)
+    works = cluster_works(plan.groups, transaction.intent.requested_time)
+    job = rewrite_job(transaction, table)
+    written = cluster_slices(tasks, job, works, by, order)
+    audited = audit_regrouped(tasks, written, job.slices, [each.audited for each in works])
+    check_sources(tasks, plan.location, plan.slices)
+    extra = {CLUSTERING_KEY: _layout_text(plan.request)}
+    return publish_rewrite(
+        run, transaction, table, audited, replaced=_replaced(plan.slices), extra=extra
+    )
+
+
+def _replaced(slices: Iterable[FileSlice]) -> Mapping[str, tuple[str, ...]]:
+    """Return the file ids that the clustering hides, by partition path."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for each in slices:
+        found[each.group.partition_path].append(each.group.file_id)
+    return {path: tuple(sorted(ids)) for path, ids in found.items()}
+
+
+def _layout_text(request: ClusterRequest) -> str:
+    """Return the order of rows as a commit records it."""
+    return json.dumps({"by": list(request.by), "order": request.order.value})
+
+
+def _sorted_at(table: Table, request: ClusterRequest) -> frozenset[str]:
+    """Return the instants whose files have their rows in the requested order."""
+    if not request.by:
+        return frozenset()
+    wanted = _layout_text(request)
+    return frozenset(
+        each.requested_time
+        for each in table.timeline.completed
+        if each.action is Action.REPLACECOMMIT
+        and read_commit_head(table.storage, each.path).extra.get(CLUSTERING_KEY) == wanted
+    )
+
+
+def _check_columns(table: Table, by: Iterable[str]) -> None:
+    """Raise unless rows can be sorted by these columns.
+
+    Raises:
+        PlanError: `cluster/no-such-column`, `cluster/column-not-sortable`.
+    """
+    where = Where(table=table.storage.location)
+    folders = {each.name for each in table.partition}
+    for name in by:
+        if name not in table.schema.names:
+            raise PlanError(
+                "cluster/no-such-column",
+                f"the table has no column '{name}'",
+                where=where,
+                remedy="Name columns of the table; `run-pipeline sql` shows them.",
+            )
+        kind = table.schema.field(name).type
+        if name in folders or not is_sortable(kind):
+            what = "is equal in all rows of a partition" if name in folders else f"is {kind}"
+            raise PlanError(
+                "cluster/column-not-sortable",
+                f"rows cannot be sorted by column '{name}', which {what}",
+                where=where,
+                remedy="Name other columns.",
+            )
+
+
+def _check_file_ids(table: Table, slices: Collection[FileSlice]) -> None:
+    """Raise if file ids begin with bucket numbers, by which writers look up keys.
+
+    Raises:
+        UnsupportedTableError: `cluster/bucket-index`.
+    """
+    if slices and all(_BUCKET.match(each.group.file_id) for each in slices):
+        raise UnsupportedTableError(
+            "cluster/bucket-index",
+            "its file ids are bucket numbers, and a key must stay in its bucket",
+            where=Where(table=table.storage.location),
+            remedy="Such a table cannot be clustered here; use Apache Hudi.",
+        )
