@@ -141,6 +141,18 @@ def _materialize() -> Callable[..., int]:
     return command
 
 
+def _safe_to_delete() -> Callable[..., int]:
+    from framework.cli.safe_to_delete import command
+
+    return command
+
+
+def _delete_report() -> Callable[..., int]:
+    from framework.cli.delete_report import command
+
+    return command
+
+
 def _rollback() -> Callable[..., int]:
     from framework.cli.undo import rollback_command
 
@@ -227,6 +239,12 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "cluster": Command(load=_cluster, summary="Merge small files, or sort rows."),
     "materialize": Command(
         load=_materialize, summary="Make ordinary base files of skeletons, in batches."
+    ),
+    "safe-to-delete": Command(
+        load=_safe_to_delete, summary="List source files that a table needs no more."
+    ),
+    "delete-report": Command(
+        load=_delete_report, summary="List the files that still hold given record keys."
     ),
     "rollback": Command(load=_rollback, summary="Roll back the newest instant of a table."),
     "restore": Command(load=_restore, summary="Go back to an instant, a savepoint or a time."),

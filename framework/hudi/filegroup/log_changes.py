@@ -28,7 +28,7 @@ from framework.hudi.table.layout import MetaField
 from framework.hudi.table.schema import arrow_schema
 from framework.hudi.table.schema_check import fitted
 
-__all__ = ["LogChange", "LogPart", "read_changes"]
+__all__ = ["LogChange", "LogPart", "every_change", "read_changes"]
 
 _KEY: Final = MetaField.RECORD_KEY.value
 _ROLLBACK: Final = "0"
@@ -82,15 +82,47 @@ def read_changes(
             `decode_records` and `decode_deletes`.
     """
     for path, block in _counting(storage, logs, is_completed):
-        place = Where(file=f"{storage.location}/{path}", offset=block.start)
-        with storage.open_input(path) as source:
-            content = log_format.read_content(source, block)
-        try:
-            yield _decoded(content, block, schema, place)
-        except UNREADABLE as error:
-            raise log_records.corrupt_content(
-                f"a log block cannot be read: {error!r}", place
-            ) from error
+        yield _change(storage, path, block, schema)
+
+
+def every_change(storage: Storage, path: str, schema: pa.Schema) -> Iterator[LogChange | None]:
+    """Yield the change of each block of a log file, whether it counts or not.
+
+    A stretch that is not a block, such as a torn write, is None.
+
+    Args:
+        storage: the table's storage.
+        path: of the log file.
+        schema: as in `read_changes`.
+
+    Raises:
+        CorruptFileError, UnsupportedTableError: see `read_changes`.
+    """
+    place = Where(file=f"{storage.location}/{path}")
+    with storage.open_input(path) as source:
+        blocks = list(log_format.read_blocks(source, where=place))
+    for block in blocks:
+        if block.kind is log_format.BlockKind.CORRUPT:
+            yield None
+        elif block.kind is not log_format.BlockKind.COMMAND:
+            _instant(block, place)
+            _check_readable(block, place)
+            yield _change(storage, path, block, schema)
+
+
+def _change(
+    storage: Storage, path: str, block: log_format.LogBlock, schema: pa.Schema
+) -> LogChange:
+    """Return the change of a block."""
+    place = Where(file=f"{storage.location}/{path}", offset=block.start)
+    with storage.open_input(path) as source:
+        content = log_format.read_content(source, block)
+    try:
+        return _decoded(content, block, schema, place)
+    except UNREADABLE as error:
+        raise log_records.corrupt_content(
+            f"a log block cannot be read: {error!r}", place
+        ) from error
 
 
 def _decoded(
