@@ -15,6 +15,7 @@ from framework.spec.document.source import SourceText, one_finding, read_source
 from framework.spec.document.walker import parse
 from framework.spec.rules import check_semantics
 from framework.spec.rules.inclusions import PROFILES, ColumnsFile, with_profiles
+from framework.spec.rules.maintenance_semantics import MaintenanceSemantics
 from framework.spec.rules.quality_semantics import ContractSemantics, QualitySemantics
 from framework.spec.rules.resolved_checks import CheckFinisher, models_by_name
 from framework.spec.rules.semantics import LoadSemantics, Semantics
@@ -37,19 +38,21 @@ _TAKEN_AS_THEY_ARE = (
     "source",
     "quality",
     "write",
+    "maintenance",
     "timeline_service",
     "spark",
 )
 _Checks = (
     Semantics
     | LoadSemantics
+    | MaintenanceSemantics
     | ContractSemantics
     | check_semantics.CheckSemantics
     | QualitySemantics
     | check_semantics.SpecTestSemantics
 )
 _CHECKS: tuple[type[_Checks], ...] = (
-    *(Semantics, LoadSemantics),
+    *(Semantics, LoadSemantics, MaintenanceSemantics),
     *(ContractSemantics, check_semantics.CheckSemantics, QualitySemantics),
     check_semantics.SpecTestSemantics,
 )

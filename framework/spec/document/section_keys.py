@@ -11,7 +11,6 @@ from framework.spec.document.positions import Entry, ListNode, MapNode, Node, Sc
 __all__ = ["SECTIONS_NOT_BUILT", "in_current_names", "with_options_as_text", "without_unbuilt"]
 
 SECTIONS_NOT_BUILT = {
-    "maintenance": "compaction, cleaning, clustering",
     "catalog": "registration in a metastore",
 }
 """Sections of later versions, and their purpose."""

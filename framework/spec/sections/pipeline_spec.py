@@ -17,6 +17,13 @@ from framework.spec.document.secret import Secret
 from framework.spec.sections import quality_spec, table_spec
 from framework.spec.sections.bootstrap_spec import BootstrapSpec, RuleSpec
 from framework.spec.sections.fields import SpecModel, Text, WholeNumber, fault, written_fields
+from framework.spec.sections.maintenance_spec import (
+    ArchiveSpec,
+    CleanSpec,
+    ClusterSpec,
+    CompactSpec,
+    MaintenanceSpec,
+)
 from framework.spec.sections.source_spec import SourceSpec, WriteSpec
 from framework.spec.sections.tests_spec import ExpectedSpec, Tests, TestSpec
 from framework.spec.sections.timeline_service_spec import (
@@ -30,8 +37,11 @@ __all__ = ["MODELS", "SPEC_VERSION", "PipelineDocument", "PipelineSpec", "SparkS
 
 SPEC_VERSION = 1
 """The only version of the spec language so far."""
-_SECTIONS = ("table", "bootstrap", "source", "quality", "write", "timeline_service", "spark")
-_NO_CONTENT = ("timeline_service", "spark", "quality")
+_SECTIONS = (
+    *("table", "bootstrap", "source", "quality", "write", "maintenance"),
+    *("timeline_service", "spark"),
+)
+_NO_CONTENT = ("maintenance", "timeline_service", "spark", "quality")
 _NOT_CONTENT = {
     "table": ("readers", "columns"),
     "source": ("schema",),  # hashed as text instead, since a mapping would lose its order
@@ -95,6 +105,9 @@ class PipelineDocument(SpecModel):
         default=None, description="What the audit gate checks before a run publishes."
     )
     write: WriteSpec | None = Field(default=None, description="How later runs write.")
+    maintenance: MaintenanceSpec | None = Field(
+        default=None, description="Which table services follow a load."
+    )
     tests: Tests | None = Field(default=None, description="Input rows and the expected results.")
     timeline_service: TimelineServiceSpec | None = Field(
         default=None, description="How tasks look up the files of the table."
@@ -118,6 +131,11 @@ MODELS: Mapping[str, type[SpecModel]] = {
     "quality.checks[]": quality_spec.CheckSpec,
     "quality.quarantine": quality_spec.QuarantineSpec,
     "write": WriteSpec,
+    "maintenance": MaintenanceSpec,
+    "maintenance.compact": CompactSpec,
+    "maintenance.clean": CleanSpec,
+    "maintenance.archive": ArchiveSpec,
+    "maintenance.cluster": ClusterSpec,
     "tests[]": TestSpec,
     "tests[].expect": ExpectedSpec,
     "timeline_service": TimelineServiceSpec,
@@ -140,6 +158,7 @@ class PipelineSpec:
         checks: those of the profiles that the spec names, then its own, in order.
         write: how later runs write; None exactly if they do not. Without a source it exists
             only for the operation `delete_partition`.
+        maintenance: which table services follow a load, or None for the defaults.
         tests: input rows and the expected results.
         timeline_service: how tasks look up the files of the table, None for the defaults.
         spark: the session to start, or None for the defaults.
@@ -157,6 +176,7 @@ class PipelineSpec:
     quality: quality_spec.QualitySpec | None = None
     checks: tuple[quality_spec.PlacedCheck, ...] = ()
     write: WriteSpec | None = None
+    maintenance: MaintenanceSpec | None = None
     tests: tuple[TestSpec, ...] = ()
     timeline_service: TimelineServiceSpec | None = None
     spark: SparkSpec | None = None
@@ -202,10 +222,11 @@ class PipelineSpec:
     def content_hash(self) -> str:
         """SHA-256, in hex, of everything that determines the table's content.
 
-        It ignores spelling, order of fields, comments, explicit defaults, the section `spark`, the
-        list of readers, and settings that only determine the number of files and tasks. It includes
-        the order of partition columns and the finished SQL of each transform, whatever file,
-        variable or part of the environment it comes from. Of checks and columns it includes only
+        It ignores spelling, order of fields, comments, explicit defaults, the sections
+        `maintenance`, `timeline_service` and `spark`, the list of readers, and settings that only
+        determine the number of files and tasks. It includes the order of partition columns and the
+        finished SQL of each transform, whatever file, variable or part of the environment it comes
+        from. Of checks and columns it includes only
         those that remove rows before anything is written.
         """
         content = {n: section for n, section in self.stored().items() if n not in _NO_CONTENT}

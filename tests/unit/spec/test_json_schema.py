@@ -30,6 +30,7 @@ SEEN = [case for case in FAULTS if case.rule in SEEN_BY_SCHEMA]
 BLIND = (
     *("' '", "max_keys: 10,", "expected_keys: 4000001}", ".nan", "1.0"),
     *("format: csv", "1023KB", "2000GB", "121MB"),
+    *("keep_for: 0d", "keep_max: 20", "keep_min: 40", "keep_commits: 25"),
 )
 
 

@@ -308,7 +308,7 @@ def test_yaml_of_the_guide_loads(write_spec: Write, monkeypatch: pytest.MonkeyPa
     blocks = _guide_blocks()
     (project,) = (block for block in blocks if "\nvariables:" in block)
     specs = [block for block in blocks if block is not project]
-    assert len(specs) == 6
+    assert len(specs) == 7
     for block in specs:
         given = {"month_type": "int"} if "month_type" in block else {}
         for target in ("dev", "prod"):

@@ -1,6 +1,6 @@
 """Every rule of the spec language, as the fault that breaks it.
 
-The cases are in `fault_cases`, `load_cases` and `quality_cases`.
+The cases are in `fault_cases`, `load_cases`, `maintenance_cases` and `quality_cases`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from framework.errors import Finding, SpecError
 from framework.spec.loader import load_spec
 from tests.unit.spec.fault_cases import CASES, MARK, PROJECT, WARNINGS, WHOLE, Case
 from tests.unit.spec.load_cases import LOAD_CASES, LOAD_WARNINGS
+from tests.unit.spec.maintenance_cases import MAINTENANCE_CASES
 from tests.unit.spec.quality_cases import QUALITY_CASES, QUALITY_WARNINGS
 
 Write = Callable[..., Path]
-FAULTS = [*CASES, *LOAD_CASES, *QUALITY_CASES]
+FAULTS = [*CASES, *LOAD_CASES, *MAINTENANCE_CASES, *QUALITY_CASES]
 DOUBTS = [*WARNINGS, *LOAD_WARNINGS, *QUALITY_WARNINGS]
 
 
