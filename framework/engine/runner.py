@@ -13,6 +13,7 @@ from framework.engine.load.pipeline import run_load
 from framework.engine.reading.views import LISTED, Views
 from framework.engine.run.context import SECONDS, Committed, InputReader, RunContext
 from framework.engine.run.lifecycle import lifecycle, recover
+from framework.engine.services.maintenance import Serviced, maintain
 from framework.engine.tasks import Tasks
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.clock import Clock, SystemClock
@@ -35,6 +36,7 @@ class RunResult:
         bytes_written: their total size.
         seconds: wall time of all stages.
         proof: the audit's proof; empty if nothing was published.
+        services: the table services that followed a load and published an instant.
     """
 
     case: str
@@ -45,6 +47,7 @@ class RunResult:
     bytes_written: int
     seconds: float
     proof: dict[str, object]
+    services: tuple[Serviced, ...] = ()
 
     @classmethod
     def unchanged(cls, plan: Plan) -> Self:
@@ -86,7 +89,7 @@ def run(  # noqa: PLR0913  all but two are keyword-only
     Raises:
         AuditFailedError: the gate refused; the table is unchanged.
         RetryableError, EngineError: nothing was published.
-        AfterCommitError: published, but a later step failed.
+        AfterCommitError: published, but a later step, or a service that follows, failed.
         OutcomeUnknownError: the outcome is unknown; nothing was deleted.
     """
     ctx = RunContext(
@@ -105,7 +108,11 @@ def run(  # noqa: PLR0913  all but two are keyword-only
         case BootstrapStages():
             return _result(ctx, run_bootstrap(ctx, plan.work))
         case LoadStages():
-            return _result(ctx, run_load(ctx, plan.work))
+            done = _result(ctx, run_load(ctx, plan.work))
+            if plan.maintenance is None:
+                return done
+            place, clock = ctx.plan.target.location, ctx.clock
+            return replace(done, services=maintain(place, plan.maintenance, tasks, clock, events))
         case None:
             with lifecycle(ctx) as alone:
                 recover(alone, plan.recover)

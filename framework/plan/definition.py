@@ -13,6 +13,7 @@ from framework.plan.load import LoadPlan
 from framework.plan.observation import SourceDrift
 from framework.plan.partitions import PartitionPlan, Totals, totals
 from framework.plan.readers.gate import ReaderGate
+from framework.plan.services.maintenance import Maintenance
 from framework.plan.stages import BootstrapStages, LoadStages, Recover, Stage
 from framework.plan.target import Target
 from framework.vocabulary import BootstrapMode
@@ -85,6 +86,7 @@ class Plan:
         notes: warnings first.
         adopted: the diff, if a Lakestrap bootstrap created the table.
         load: what is loaded, or None.
+        maintenance: the services that follow a load; None for a bootstrap.
     """
 
     case: Case
@@ -100,6 +102,7 @@ class Plan:
     notes: tuple[PlanNote, ...]
     adopted: Adopted | None = None
     load: LoadPlan | None = None
+    maintenance: Maintenance | None = None
 
     @property
     def stages(self) -> tuple[Stage, ...]:

@@ -10,7 +10,7 @@ from framework.hudi.keygen.rule import KeyGenerator
 from framework.plan import stages
 from framework.plan.adopted import as_warning, immutable_faults
 from framework.plan.checks import check_foreign_content
-from framework.plan.definition import Case, Plan
+from framework.plan.definition import Case, Plan, PlanNote
 from framework.plan.estimate import Estimate
 from framework.plan.load import InputListing, InputRequest, LoadPlan, LoadRequest, Transform
 from framework.plan.observation import Observation, TableState
@@ -20,6 +20,7 @@ from framework.plan.readers.exceptions import Trait
 from framework.plan.readers.gate import gate
 from framework.plan.refusals import Fault, refuse, refuse_foreign_pending
 from framework.plan.release import without_bounds
+from framework.plan.services.maintenance import Maintenance, maintenance_of, maintenance_text
 from framework.plan.target import Target
 from framework.spec.sections.pipeline_spec import PipelineSpec
 from framework.spec.sections.source_spec import FILE_FORMATS, SourceLoad, SourceSpec, WriteSpec
@@ -77,6 +78,7 @@ def plan_load(
         refuse(shut_out, spec.positions)
     idle = listing.is_done or listing.files == ()
     work = None if idle else load_stages(target, load)
+    maintenance = maintenance_of(spec)
     return Plan(
         case=Case.LOAD if work else _idle_case(recover),
         target=target,
@@ -88,9 +90,21 @@ def plan_load(
         partitions=(),
         estimate=Estimate(),
         readers=readers,
-        notes=(*map(as_warning, shut_out), *unproven_notes(target.readers, readers)),
+        notes=(
+            *map(as_warning, shut_out),
+            *unproven_notes(target.readers, readers),
+            *_maintenance_notes(spec, maintenance),
+        ),
         load=load,
+        maintenance=maintenance,
     )
+
+
+def _maintenance_notes(spec: PipelineSpec, rules: Maintenance) -> Iterator[PlanNote]:
+    """Yield what follows the load, if the spec says so itself."""
+    text = maintenance_text(rules)
+    if spec.maintenance is not None and text:
+        yield PlanNote(condition="maintenance/follows", level="info", message=f"after it {text}")
 
 
 def _as_the_table_has_it(target: Target, table: TableState) -> Target:

@@ -19,6 +19,7 @@ from framework.plan.readers.versions import Ability
 from framework.plan.render.json_values import json_schema
 from framework.plan.render.stage_document import StageDocument, stage_document
 from framework.plan.render.text import result_text
+from framework.plan.services.maintenance import Maintenance
 
 __all__ = ["PlanDocument", "plan_document", "plan_schema"]
 
@@ -185,6 +186,7 @@ class PlanDocument:
     notes: tuple[PlanNote, ...]
     adopted: AdoptedDocument | None
     load: LoadDocument | None
+    maintenance: Maintenance | None
 
 
 def plan_schema() -> dict[str, object]:
@@ -213,6 +215,7 @@ def plan_document(plan: Plan) -> PlanDocument:
         notes=plan.notes,
         adopted=None if plan.adopted is None else _adopted(plan.adopted),
         load=None if plan.load is None else _load(plan.load),
+        maintenance=plan.maintenance,
     )
 
 
