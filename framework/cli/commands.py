@@ -153,6 +153,12 @@ def _delete_report() -> Callable[..., int]:
     return command
 
 
+def _archive() -> Callable[..., int]:
+    from framework.cli.archive import command
+
+    return command
+
+
 def _rollback() -> Callable[..., int]:
     from framework.cli.undo import rollback_command
 
@@ -246,6 +252,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "delete-report": Command(
         load=_delete_report, summary="List the files that still hold given record keys."
     ),
+    "archive": Command(load=_archive, summary="Move old instants to the archived timeline."),
     "rollback": Command(load=_rollback, summary="Roll back the newest instant of a table."),
     "restore": Command(load=_restore, summary="Go back to an instant, a savepoint or a time."),
     "savepoint create": Command(

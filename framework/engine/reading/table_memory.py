@@ -28,7 +28,15 @@ from framework.hudi.table.properties import read_properties
 from framework.hudi.timeline.timeline import Timeline
 from framework.plan.facts import BootstrapFacts
 
-__all__ = ["HashSet", "TableMemory", "file_hash", "read_memory", "store_memory", "text_hash"]
+__all__ = [
+    "HashSet",
+    "TableMemory",
+    "decode_memory",
+    "file_hash",
+    "read_memory",
+    "store_memory",
+    "text_hash",
+]
 
 _VERSION: Final = 1
 _HASHES: Final = np.dtype("<u8")
@@ -136,6 +144,11 @@ class TableMemory:
         """
         return None if self.bootstrap is None else BootstrapFacts.from_json(self.bootstrap)
 
+    def segments(self) -> frozenset[str]:
+        """Return the paths of the segments that it needs."""
+        sets = (*self.loaded.values(), self.run_ids)
+        return frozenset(segment.path for each in sets for segment in each.segments)
+
     def has_run(self, storage: Storage, run_id: str) -> bool:
         """Return whether a run of this id was published; reads the segments of `run_ids`."""
         wanted = np.array([text_hash(run_id)], _HASHES)
@@ -162,7 +175,9 @@ def read_memory(
     properties = read_properties(storage)
     raw = properties.raw if properties is not None else {}
     ref = find_state(storage, timeline, raw, only_with_folder=only_with_folder)
-    return None if ref is None else _decoded(ref.read(storage), f"{storage.location}/{ref.path}")
+    return (
+        None if ref is None else decode_memory(ref.read(storage), f"{storage.location}/{ref.path}")
+    )
 
 
 def store_memory(storage: Storage, intent: Intent, memory: TableMemory) -> dict[str, str]:
@@ -175,8 +190,13 @@ def store_memory(storage: Storage, intent: Intent, memory: TableMemory) -> dict[
     return {STATE_KEY: place_state(storage, intent, "state.json", data).as_json()}
 
 
-def _decoded(data: bytes, file: str) -> TableMemory:
-    """Return the memory in a state file."""
+def decode_memory(data: bytes, file: str) -> TableMemory:
+    """Return the memory in a state file.
+
+    Raises:
+        CorruptFileError: `state/not-readable`.
+        UnsupportedTableError: `state/newer-version`.
+    """
     where = Where(file=file)
     try:
         memory = decode(TableMemory, data.decode())

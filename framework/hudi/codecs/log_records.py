@@ -1,6 +1,7 @@
 """Contents of data and delete blocks (format sheet, sections 6.3 and 6.4).
 
-Avro data blocks, as Apache Hudi writes them, are read; ours are Parquet and need no codec here.
+Avro data blocks are read, and written for archives; data blocks of ours are Parquet and need no
+codec here.
 Delete blocks are written with the ordering value 0 in an `IntWrapper`, which every release reads
 as "always deletes"; when reading, every ordering value is supported.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ __all__ = [
     "decode_deletes",
     "decode_records",
     "encode_deletes",
+    "encode_records",
 ]
 
 _VERSION: Final = 3
@@ -170,6 +172,22 @@ def decode_records(
             message = f"record {number} of a data block is not readable: {error}"
             raise corrupt_content(message, place) from error
         yield record
+
+
+def encode_records(records: Sequence[Mapping[str, Any]], schema: Any) -> bytes:
+    """Return the content of an Avro data block.
+
+    Args:
+        records: in the block's order; fields that are missing have their default.
+        schema: as `fastavro.parse_schema` returns it.
+    """
+    parts = [_INT.pack(_VERSION), _INT.pack(len(records))]
+    for record in records:
+        out = io.BytesIO()
+        fastavro.schemaless_writer(out, schema, record)
+        datum = out.getvalue()
+        parts += (_INT.pack(len(datum)), datum)
+    return b"".join(parts)
 
 
 def _deleted(fields: dict[str, Any]) -> DeletedRecord:
