@@ -138,11 +138,13 @@ class _Files:
 def _batches(storage: Storage, instants: Sequence[Instant]) -> Iterator[list[_Files]]:
     """Yield the instants with their files, as many at once as go into one archive file."""
     batch: list[_Files] = []
+    size = 0
     for each in _files(storage, instants) if instants else ():
-        if batch and sum(files.size for files in batch) + each.size > _MOST_BYTES:
+        if batch and size + each.size > _MOST_BYTES:
             yield batch
-            batch = []
+            batch, size = [], 0
         batch.append(each)
+        size += each.size
     if batch:
         yield batch
 

@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 
+_LOOKS: Final = 8
 _COMPACTION_ALONE: Final = frozenset({Action.COMPACTION})
 
 _ORDER: Final = {state: place for place, state in enumerate(InstantState)}
@@ -109,6 +110,14 @@ class Timeline:
         return begun[0] if begun and has_completed else None
 
     @property
+    def oldest_commit(self) -> Instant | None:
+        """The first completed data instant that no savepoint holds; None if there is none."""
+        done = [each for each in self.instants if each.is_completed]
+        held = {each.requested_time for each in done if each.action is Action.SAVEPOINT}
+        data = (each for each in done if each.action in DATA_ACTIONS)
+        return next((each for each in data if each.requested_time not in held), None)
+
+    @property
     def last_requested_time(self) -> str | None:
         """The greatest instant, pending ones included; None on an empty timeline."""
         return self.instants[-1].requested_time if self.instants else None
@@ -148,12 +157,22 @@ class Timeline:
 
 
 def load_timeline(storage: Storage) -> Timeline:
-    """Return the active timeline of a table at version 6; costs one listing.
+    """Return the active timeline of a table at version 6; costs one listing and one stat.
 
     A table that does not exist has an empty timeline. Files of earlier states stay beside the
     completed one; only the furthest state is returned.
+
+    A listing is not one moment: an archival beside it deletes commits oldest first, and may delete
+    one before the listing comes to it that follows one already seen. Its rows would be missing. So
+    if the first commit is gone after the listing, the folder is listed again.
     """
-    return timeline_of(entry.name for entry in storage.list(HOODIE) if not entry.is_folder)
+    for _ in range(_LOOKS):
+        names = [entry.name for entry in storage.list(HOODIE) if not entry.is_folder]
+        timeline = timeline_of(names)
+        first = timeline.oldest_commit
+        if first is None or storage.stat(first.path) is not None:
+            break
+    return timeline
 
 
 def timeline_of(names: Iterable[str]) -> Timeline:
