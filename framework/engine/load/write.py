@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 from uuid import NAMESPACE_URL, uuid5
 
@@ -20,7 +21,9 @@ from framework.engine.shares import shared
 from framework.engine.tasks import LimitedTasks, Tasks, decode, encode
 from framework.hudi.commit.statuses import written_files
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
-from framework.hudi.filegroup.slices import FileSlice
+from framework.hudi.filegroup.slices import FileGroupId, FileSlice
+from framework.hudi.timeline.timeline import load_timeline
+from framework.hudi.view.plans import planned_groups
 from framework.plan.stages import WriteRows
 from framework.plan.words import count_text
 from framework.vocabulary import TableType, WriteOperation
@@ -47,7 +50,9 @@ def write_rows(run: RunState, pinned: Pinned, compared: Compared, stage: WriteRo
         appends=ctx.plan.target.table_type is TableType.MERGE_ON_READ,
     )
     with run.stage(stage) as report:
-        works = list(group_works(pinned.job, compared, sizing))
+        timelines = (pinned.job.slices.timeline, load_timeline(ctx.storage))
+        planned = planned_groups(ctx.storage, timelines)
+        works = list(group_works(pinned.job, compared, sizing, planned))
         tasks = LimitedTasks(ctx.tasks, stage.parallelism or ctx.tasks.parallelism)
         written = write_groups(tasks, pinned.job, compared, works, sizing, events=ctx.events)
         files = written_files(each.segment for each in written)
@@ -102,12 +107,26 @@ def write_groups(  # noqa: PLR0913  the results of earlier steps
     return written
 
 
-def group_works(job: LoadJob, compared: Compared, sizing: Sizing) -> Iterator[GroupWork]:
-    """Yield the groups to write, numbered, with the partitions in the order of their bytes."""
+def group_works(
+    job: LoadJob,
+    compared: Compared,
+    sizing: Sizing,
+    planned: Mapping[FileGroupId, str] = MappingProxyType({}),
+) -> Iterator[GroupWork]:
+    """Yield the groups to write, numbered, with the partitions in the order of their bytes.
+
+    Args:
+        job: what tasks get.
+        compared: the input, compared with the table.
+        sizing: the sizes of files.
+        planned: the instant of the pending compaction of each group that has one.
+    """
     new: Counter[str] = Counter()
     for number, share in enumerate(assign(compared.tagged.facts, compared.inserts, sizing)):
         if share.slice is not None:
-            yield _existing(job, compared, number, share, sizing)
+            found = compared.tagged.slices[share.slice]
+            start = max(planned.get(found.group, ""), found.base_instant)
+            yield _existing(job, compared, share, sizing, number=number, start=start)
             continue
         path = share.partition_path
         new[path] += 1
@@ -122,10 +141,19 @@ def group_works(job: LoadJob, compared: Compared, sizing: Sizing) -> Iterator[Gr
         )
 
 
-def _existing(
-    job: LoadJob, compared: Compared, number: int, share: GroupShare, sizing: Sizing
+def _existing(  # noqa: PLR0913  the results of earlier steps
+    job: LoadJob,
+    compared: Compared,
+    share: GroupShare,
+    sizing: Sizing,
+    *,
+    number: int,
+    start: str,
 ) -> GroupWork:
-    """Return the work on an existing group: a new base file, or a log file."""
+    """Return the work on an existing group: a new base file, or a log file.
+
+    A log file is of the slice that starts at `start`: the latest, or that of a pending compaction.
+    """
     tagged = share.slice or 0
     found = compared.tagged.slices[tagged]
     appends = sizing.appends and not share.inserts
@@ -134,11 +162,11 @@ def _existing(
         number=number,
         partition_path=share.partition_path,
         file_id=file_id,
-        name=_log_name(found, number) if appends else _base_name(job, file_id, number),
+        name=_log_name(found, number, start) if appends else _base_name(job, file_id, number),
         slice=asked(found, by_address=job.view is not None),
         tagged=tagged,
-        previous=found.base_instant,
-        base_name=_base_of(found) if appends else None,
+        previous=start if appends else found.base_instant,
+        base_name=_base_of(found, start) if appends else None,
         hits=compared.tagged.hits[tagged],
         inserts=tuple(share.inserts),
     )
@@ -149,22 +177,23 @@ def _base_name(job: LoadJob, file_id: str, number: int) -> str:
     return str(BaseFileName(file_id=file_id, write_token=f"{number}-0-0", instant=job.instant))
 
 
-def _log_name(found: FileSlice, number: int) -> str:
-    """Return the name of the slice's next log file."""
-    versions: Sequence[int] = [log.name.version for log in found.logs]
+def _log_name(found: FileSlice, number: int, start: str) -> str:
+    """Return the name of the next log file of the slice that starts at an instant."""
+    logs = [log.name for log in found.logs if log.name.base_instant == start]
+    versions: Sequence[int] = [name.version for name in logs]
     return str(
         LogFileName(
             file_id=found.group.file_id,
-            base_instant=found.base_instant,
+            base_instant=start,
             version=1 + max(versions, default=0),
             write_token=f"{number}-0-0",
         )
     )
 
 
-def _base_of(found: FileSlice) -> str:
-    """Return the name of the slice's base file; "" if it has none."""
-    return str(found.base.name) if found.base else ""
+def _base_of(found: FileSlice, start: str) -> str:
+    """Return the name of the base file of the slice that starts at an instant; "" without one."""
+    return str(found.base.name) if found.base and found.base_instant == start else ""
 
 
 def _rewritten(patched: int, whole: int) -> str:

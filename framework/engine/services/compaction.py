@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 
 from framework.engine.reading.table import open_table
-from framework.engine.reading.views import LISTED, latest_slices
+from framework.engine.services.pending_compaction import check_latest, planned_groups_of
 from framework.engine.services.rewriting import (
     Rewritten,
-    are_latest,
     rewrite_in_place,
     rewriting,
+    slices_of,
 )
 from framework.engine.services.service_run import require_table
 from framework.engine.tasks import Tasks
@@ -30,12 +31,22 @@ Compacted = Rewritten
 """A published compaction."""
 
 
-def observe_compaction(location: str, *, min_logs: int = 1) -> CompactionPlan:
+def observe_compaction(
+    location: str, *, min_logs: int = 1, log_bytes: int = 0, partitions: Collection[str] = ()
+) -> CompactionPlan:
     """Return the plan to compact a table; lists each partition once and changes nothing.
 
+    Slices under a pending compaction are left to that.
+
+    Args:
+        location: the table's.
+        min_logs: only slices with as many log files or more.
+        log_bytes: only slices whose log files have as many bytes in total or more.
+        partitions: only these; none means all.
+
     Raises:
-        PlanError: `compaction/copy-on-write`.
-        CommitConflictError: `compaction/pending`; another writer has a compaction under way.
+        PlanError: `compaction/copy-on-write`, `service/no-such-partition`.
+        CommitConflictError: `compaction/pending`; another writer's log compaction is pending.
         UnsupportedTableError: see `require_table`.
         CorruptFileError: a file that a commit names is missing or damaged.
     """
@@ -57,8 +68,10 @@ def observe_compaction(location: str, *, min_logs: int = 1) -> CompactionPlan:
             where=Where(table=storage.location, instant=time),
             remedy="Execute it with Apache Hudi (run_compaction), then run again.",
         )
-    slices = latest_slices(open_table(location), LISTED, None)
-    return plan_compaction(storage.location, slices, min_logs=min_logs)
+    table = open_table(location)
+    planned = planned_groups_of(table)
+    slices = [each for each in slices_of(table, partitions) if each.group not in planned]
+    return plan_compaction(storage.location, slices, min_logs=min_logs, log_bytes=log_bytes)
 
 
 def _compacts(instant: Instant | None) -> bool:
@@ -92,13 +105,7 @@ def run_compaction(
     if not plan.slices:
         return None
     with rewriting(plan.location, storage, clock) as (run, table):
-        if not are_latest(table, plan.slices):
-            raise CommitConflictError(
-                "compaction/stale-plan",
-                "the table has changed since the compaction was planned",
-                where=Where(table=plan.location),
-                remedy="Nothing was changed. Run the command again.",
-            )
+        check_latest(table, plan)
         requested = compaction_plan_bytes(plan.slices, run.facts)
         begin = partial(run.begin, Action.COMPACTION, "COMPACT", requested)
         return rewrite_in_place(run, table, plan.slices, tasks, begin)

@@ -190,7 +190,8 @@ def publish_rewrite(  # noqa: PLR0913  the parts of a commit
     link_files(transaction, written.segments)
     check_listing(transaction, written.segments)
     publication = Publication(
-        extra={**(extra or {}), **_extra(run, table)}, replaced=replaced or {}
+        extra={**(extra or {}), **_extra(run, table, transaction.intent.requested_time)},
+        replaced=replaced or {},
     )
     instant = publish(transaction, audited, publication)
     finish(transaction)
@@ -247,9 +248,12 @@ def _works(slices: Sequence[FileSlice], instant: str) -> tuple[SliceWork, ...]:
     )
 
 
-def _extra(run: ServiceRun, table: Table) -> Mapping[str, str]:
-    """Return the commit's `extraMetadata`: the schema, and the state file as it was."""
+def _extra(run: ServiceRun, table: Table, instant: str) -> Mapping[str, str]:
+    """Return the commit's `extraMetadata`: the schema, and the state file as of the instant.
+
+    A later one is removed if its commit is rolled back.
+    """
     avro = avro_schema(table.schema, table=table.properties.name)
-    state = find_state(run.storage, table.timeline, table.properties.raw)
+    state = find_state(run.storage, table.timeline.as_of(instant), table.properties.raw)
     kept = {} if state is None else {STATE_KEY: state.as_json()}
     return {"schema": json.dumps(avro), **kept}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from framework.errors import UnsupportedTableError, Where
 from framework.hudi.commit.intent import WRITE_ID_KEY, Intent, Transaction
@@ -46,6 +46,31 @@ class ServiceRun:
         Raises:
             CommitConflictError: as of `transaction.begin`.
         """
+        transaction = self.transaction(action, operation, plan)
+        begin(transaction)
+        return transaction
+
+    def execute(self, instant: str, requested: bytes, inflight: bytes) -> Transaction:
+        """Begin to execute the compaction requested at an instant.
+
+        Args:
+            instant: its requested time.
+            requested: the bytes of its requested file, which stays as it is.
+            inflight: the bytes of the inflight file, which names this run.
+
+        Raises:
+            CommitConflictError: as of `transaction.begin`; `commit/name-taken` if another writer
+                has begun to execute it.
+        """
+        made = self.transaction(Action.COMPACTION, "COMPACT", inflight)
+        executes = base64.b64encode(requested).decode()
+        intent = replace(made.intent, requested_time=instant, executes=executes)
+        transaction = replace(made, intent=intent)
+        begin(transaction)
+        return transaction
+
+    def transaction(self, action: Action, operation: str, plan: bytes) -> Transaction:
+        """Return the transaction of a service, requested now; changes nothing."""
         intent = Intent(
             write_id=self.lease.owner.write_id,
             requested_time=next_instant(self.clock, load_timeline(self.storage)),
@@ -55,11 +80,7 @@ class ServiceRun:
             facts={},
             plan=base64.b64encode(plan).decode(),
         )
-        transaction = Transaction(
-            storage=self.storage, intent=intent, lease=self.lease, clock=self.clock
-        )
-        begin(transaction)
-        return transaction
+        return Transaction(storage=self.storage, intent=intent, lease=self.lease, clock=self.clock)
 
     @property
     def facts(self) -> Mapping[str, str]:

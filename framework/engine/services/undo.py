@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
+from framework.engine.services.pending_compaction import pending_compactions
 from framework.engine.services.service_run import require_table, service_run
 from framework.errors import CommitConflictError, PlanError, UnsupportedTableError, Where
 from framework.hudi.commit.placement import is_own_log
@@ -22,7 +23,7 @@ from framework.hudi.timeline.archive import archive_files
 from framework.hudi.timeline.clock import Clock, SystemClock, instant_of
 from framework.hudi.timeline.commit_body import read_commit_body
 from framework.hudi.timeline.commit_metadata import read_commit_head
-from framework.hudi.timeline.instant import Action, Instant
+from framework.hudi.timeline.instant import LATEST, Action, Instant
 from framework.hudi.timeline.timeline import Timeline, load_timeline
 from framework.plan.services.undo import SeenInstant, UndoPlan, plan_undo, undoable
 
@@ -102,6 +103,9 @@ def observe_undo(
     """Return the plan to roll back these instants, newest first.
 
     Reads the commit of each, and lists each partition that they touched once.
+
+    Raises:
+        CommitConflictError: `rollback/compaction-pending`, or as of `plan_undo`.
     """
     savepoints = frozenset(
         each.requested_time for each in timeline.completed if each.action is Action.SAVEPOINT
@@ -110,8 +114,26 @@ def observe_undo(
         _check_not_archived(storage)
     listings = _Listings(storage)
     going = frozenset(each.requested_time for each in later)
+    _check_not_planned(storage, timeline, going)
     seen = [_seen(storage, listings, each, going) for each in later]
     return plan_undo(storage.location, seen, savepoints, to=to)
+
+
+def _check_not_planned(storage: Storage, timeline: Timeline, going: frozenset[str]) -> None:
+    """Raise if a pending compaction plans the files of an instant that is to be rolled back.
+
+    Raises:
+        CommitConflictError: `rollback/compaction-pending`.
+    """
+    for each in pending_compactions(storage, timeline):
+        time = each.instant.requested_time
+        if time > min(going, default=LATEST):
+            raise CommitConflictError(
+                "rollback/compaction-pending",
+                f"compaction {time} is pending and plans the files before it",
+                where=Where(table=storage.location, instant=time),
+                remedy="Execute it with `run-pipeline compact`, then run again.",
+            )
 
 
 def _check_not_archived(storage: Storage) -> None:

@@ -24,6 +24,7 @@ from framework.hudi.timeline.replace_plan import requested_replace_bytes
 __all__ = [
     "AUDIT_KEY",
     "PROPERTIES_KEY",
+    "SCHEDULED_KEY",
     "WRITE_ID_KEY",
     "Intent",
     "Transaction",
@@ -32,6 +33,8 @@ __all__ = [
 
 
 WRITE_ID_KEY: Final = "lakestrap.write_id"
+SCHEDULED_KEY: Final = "lakestrap.scheduled"
+"""In a requested compaction that Lakestrap scheduled; no run owns it, so none rolls it back."""
 PROPERTIES_KEY: Final = "lakestrap.properties"
 AUDIT_KEY: Final = "lakestrap.audit"
 _BEGIN_FILE: Final = "begin.json"
@@ -50,6 +53,8 @@ class Intent:
         facts: what the pending instant says under `lakestrap.*`, such as the spec's hash.
         plan: the requested file of an action that is no write, as base64; its own `extraMetadata`
             says whose it is. "" for writes.
+        executes: the requested file of a pending compaction that this run executes, as base64; it
+            was there before the run, and stays when the run is rolled back. Else "".
     """
 
     write_id: str
@@ -59,6 +64,7 @@ class Intent:
     is_new_table: bool
     facts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     plan: str = ""
+    executes: str = ""
 
     @property
     def staging(self) -> Staging:
@@ -91,7 +97,8 @@ class Intent:
         """
         plan = base64.b64decode(self.plan)
         if plan and self.action is not Action.REPLACECOMMIT:
-            return (self.requested, plan), (self.inflight, plan)
+            before = base64.b64decode(self.executes) if self.executes else plan
+            return (self.requested, before), (self.inflight, plan)
         extra = dict(sorted({**self.facts, WRITE_ID_KEY: self.write_id}.items()))
         out = io.BytesIO()
         write_commit(out, CommitHead(extra=extra, operation=self.operation), ())
@@ -99,6 +106,10 @@ class Intent:
         if self.action is Action.REPLACECOMMIT:
             requested = plan or requested_replace_bytes(extra)
         return (self.requested, requested), (self.inflight, inflight)
+
+    def own_files(self) -> tuple[tuple[Instant, bytes], ...]:
+        """Return those of `pending_files` that the run itself creates."""
+        return self.pending_files()[1 if self.executes else 0 :]
 
     def begin_bytes(self) -> bytes:
         """Return the bytes of the staging folder's first file."""

@@ -26,6 +26,7 @@ from framework.hudi.filegroup.names import LogFileName, instant_of
 from framework.hudi.storage.checksum import file_crc32c
 from framework.hudi.storage.port import Entry
 from framework.hudi.table import layout
+from framework.hudi.timeline.instant import Action
 
 T = TypeVar("T")
 
@@ -238,12 +239,17 @@ class _Listing:
         return len(strays)
 
     def _is_stray(self, entry: Entry) -> bool:
-        """Whether readers would take an entry without a status for rows of this instant."""
+        """Whether readers would take an entry without a status for rows of this instant.
+
+        Log files with the instant of a compaction are of writers that came after its plan.
+        """
         if entry.is_folder:
             return False
-        time = self.transaction.intent.requested_time
+        intent = self.transaction.intent
+        time = intent.requested_time
         if instant_of(entry.name) == time:
-            return True
+            is_log = LogFileName.parse(entry.name) is not None
+            return not (is_log and intent.action is Action.COMPACTION)
         return entry.path in self.logs and is_own_log(self.transaction.storage, entry.path, time)
 
 

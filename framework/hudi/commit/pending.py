@@ -15,7 +15,7 @@ from framework.hudi.commit.staging import staging_folders
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import PROPERTIES, PROPERTIES_BACKUP, write_folder
 from framework.hudi.timeline.commit_metadata import read_commit_head
-from framework.hudi.timeline.instant import DATA_ACTIONS, Instant
+from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant, InstantState
 from framework.hudi.timeline.timeline import Timeline, load_timeline
 
 __all__ = ["Pending", "PendingKind", "find_pending"]
@@ -28,7 +28,10 @@ class PendingKind(StrEnum):
     """A kind of leftover, which decides how it is handled."""
 
     FOREIGN = "foreign"
-    """A pending instant of another writer, or a commit without properties: left untouched."""
+    """A pending instant of another writer, or a commit without properties: left untouched.
+
+    A compaction is none: it is planned work, which writes to slices that no other writer writes to.
+    """
 
     DEAD_RUN = "dead_run"
     """A pending lakestrap instant: resumed or rolled back."""
@@ -103,6 +106,8 @@ def _look(storage: Storage, own: str | None) -> Pending | None:
     for instant in sorted(timeline.pending, key=lambda each: each.action not in UNDOING):
         facts = read_commit_head(storage, instant.path).extra
         write_id = facts.get(WRITE_ID_KEY)
+        if instant.action is Action.COMPACTION and _is_plan(instant, write_id, folders):
+            continue
         if write_id is None:
             return Pending(kind=PendingKind.FOREIGN, instant=instant, facts=facts)
         return _found(storage, PendingKind.DEAD_RUN, instant, folders)
@@ -111,6 +116,15 @@ def _look(storage: Storage, own: str | None) -> Pending | None:
         or _with_leftovers(storage, timeline, folders)
         or _orphans(folders)
     )
+
+
+def _is_plan(instant: Instant, write_id: str | None, folders: Folders) -> bool:
+    """Return whether a pending compaction is no leftover: writers respect it, `compact` runs it.
+
+    The plan of an own run whose folder is gone was kept by recovery, because it was in use.
+    """
+    requested = instant.state is InstantState.REQUESTED
+    return write_id is None or (requested and write_id not in folders)
 
 
 Folders = dict[str, list[str]]

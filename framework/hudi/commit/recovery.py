@@ -22,27 +22,27 @@ from framework.hudi.commit.placement import made_partition, own_logs, place_byte
 from framework.hudi.commit.rollback import UNDOING, finish_undo
 from framework.hudi.commit.staging import Staging, dead_folders
 from framework.hudi.commit.state_files import delete_state_of
-from framework.hudi.filegroup.names import instant_of
+from framework.hudi.filegroup.names import BaseFileName, instant_of
 from framework.hudi.storage.port import Storage
 from framework.hudi.table import layout
 from framework.hudi.timeline.commit_metadata import read_commit_head
-from framework.hudi.timeline.instant import COMPACTIONS, DATA_ACTIONS, Action, Instant
+from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant, InstantState
 from framework.hudi.timeline.timeline import load_timeline
 
-__all__ = ["roll_back", "roll_back_own", "roll_forward"]
+__all__ = ["release_compaction", "roll_back", "roll_back_own", "roll_forward"]
 
 
 def roll_back(storage: Storage, pending: Pending, lease: Lease) -> None:
     """Roll back a dead lakestrap run, delete orphaned staging folders, or finish a removal.
 
     Removes the instant's data files and markers, the partition metadata and index that it made,
-    folders left empty, and the pending instant. Files of completed instants and of other writers
-    are kept. Lists every folder of the table.
+    folders left empty, and the pending instant. The plan of a compaction stays if it was there
+    before the run, or if others have written since: their log files may be in its slices. Files of
+    completed instants and of other writers are kept. Lists every folder of the table.
 
     Raises:
         CommitConflictError: `commit/completed-meanwhile`; look again and roll forward.
-        UnsupportedTableError: `commit/not-ours`, `commit/not-pending`, `commit/mixed-log`,
-            `commit/compaction-in-use`.
+        UnsupportedTableError: `commit/not-ours`, `commit/not-pending`, `commit/mixed-log`.
         LeaseHeldError: `commit/lease-lost`.
     """
     require(storage, lease)
@@ -106,7 +106,6 @@ def _undo_run(storage: Storage, pending: Pending, lease: Lease) -> None:
     if pending.instant is None or pending.write_id is None:
         raise _refused("not-ours", "the instant does not name its run", pending)
     time = pending.instant.requested_time
-    _check_unused(storage, pending, pending.instant)
     Staging(write_id=pending.write_id).rename_away(storage)
     ours = load_timeline(storage).find(time)
     if any(each.is_completed for each in ours):
@@ -116,30 +115,42 @@ def _undo_run(storage: Storage, pending: Pending, lease: Lease) -> None:
             where=Where(instant=time),
             remedy="Run the same command again; it completes the remaining steps.",
         )
-    _Sweep(storage=storage, lease=lease, time=time).run()
+    compacts = pending.instant.action is Action.COMPACTION
+    _Sweep(storage=storage, lease=lease, time=time, compacts=compacts).run()
+    kept = InstantState.REQUESTED if compacts and _is_in_use(storage, time) else None
     for each in _pending_files(storage, time):
-        if read_commit_head(storage, each.path).extra.get(WRITE_ID_KEY) == pending.write_id:
+        if each.state is not kept and _write_id(storage, each) == pending.write_id:
             storage.delete(each.path, layout.crc_sidecar(each.path))
     delete_state_of(storage, pending.write_id)
     mine = (path for path in dead_folders(storage) if pending.write_id in path)
     _delete_folders(storage, tuple(mine))
 
 
-def _check_unused(storage: Storage, pending: Pending, instant: Instant) -> None:
-    """Raise if later instants may have written log files to the slices of a pending compaction.
+def _is_in_use(storage: Storage, time: str) -> bool:
+    """Return whether later instants may have written log files to the slices of a compaction.
 
     Without its plan these log files would hide the rows of the slices before.
+    """
+    later = (each for each in load_timeline(storage).instants if each.action in DATA_ACTIONS)
+    return any(each.requested_time > time for each in later)
+
+
+def _write_id(storage: Storage, instant: Instant) -> str | None:
+    return read_commit_head(storage, instant.path).extra.get(WRITE_ID_KEY)
+
+
+def release_compaction(storage: Storage, instant: Instant, lease: Lease) -> None:
+    """Return an inflight compaction of a dead writer to requested, as Apache Hudi does.
+
+    Removes base files of its instant and markers, then the inflight file. Lists every folder of
+    the table.
 
     Raises:
-        UnsupportedTableError: `commit/compaction-in-use`.
+        LeaseHeldError: `commit/lease-lost`.
     """
-    if instant.action not in COMPACTIONS:
-        return
-    later = (each for each in load_timeline(storage).instants if each.action in DATA_ACTIONS)
-    if any(each.requested_time > instant.requested_time for each in later):
-        raise _refused(
-            "compaction-in-use", "other writers have written since it was planned", pending
-        )
+    _Sweep(storage=storage, lease=lease, time=instant.requested_time, compacts=True).run()
+    require(storage, lease)
+    storage.delete(instant.path, layout.crc_sidecar(instant.path))
 
 
 _Finish = Callable[[Storage, Lease, Intent, str], bool]
@@ -181,7 +192,8 @@ def _delete_orphans(storage: Storage, folders: Sequence[str], lease: Lease) -> N
         intent = read_intent(storage, folder)
         time = intent.requested_time if intent else None
         if time and not timeline.find(time) and not timeline.is_completed(time):
-            _Sweep(storage=storage, lease=lease, time=time).run()
+            compacts = intent is not None and intent.action is Action.COMPACTION
+            _Sweep(storage=storage, lease=lease, time=time, compacts=compacts).run()
         _delete_folders(storage, [folder])
 
 
@@ -202,11 +214,14 @@ class _Sweep:
         storage: the table.
         lease: checked before each folder's files are deleted, since a delete cannot be fenced.
         time: the instant.
+        compacts: whether the instant is a compaction, so that log files with its instant are of
+            writers that came after its plan.
     """
 
     storage: Storage
     lease: Lease
     time: str
+    compacts: bool
 
     def run(self) -> None:
         """Delete data files with their partition metadata, the index, and finally the markers.
@@ -214,7 +229,7 @@ class _Sweep:
         Log files come first: only the markers lead to them, and if one must not be deleted, the
         whole instant is left as it is.
         """
-        logs = own_logs(self.storage, self.time)
+        logs = () if self.compacts else own_logs(self.storage, self.time)
         if logs:
             require(self.storage, self.lease)
             self.storage.delete(*logs)
@@ -234,7 +249,7 @@ class _Sweep:
         below = [e.path for e in entries if e.is_folder and e.path != layout.HOODIE]
         touched = [path for path in below if self._clean(path)]
         times = {e.path: instant_of(e.name) for e in entries if not e.is_folder}
-        doomed = [path for path, time in times.items() if time == self.time]
+        doomed = [path for path, time in times.items() if time == self.time and self._is_ours(path)]
         if set(times.values()) <= {self.time, None}:
             files = (e.path for e in entries if not e.is_folder)
             doomed += [path for path in files if made_partition(self.storage, path, self.time)]
@@ -245,6 +260,9 @@ class _Sweep:
         if folder and changed:
             self.storage.delete(folder, only_empty=True)
         return changed
+
+    def _is_ours(self, path: str) -> bool:
+        return not self.compacts or BaseFileName.parse(layout.name_of(path)) is not None
 
     def _delete_index(self) -> None:
         """Delete the bootstrap index, and its folders if they are empty then."""

@@ -59,8 +59,9 @@ _COLUMNS: Final = (
 def check_clear(transaction: Transaction) -> None:
     """Raise unless this transaction may write to the table.
 
-    That is: every other instant is completed and older, there is no metadata table, and a new table
-    has no properties yet.
+    That is: every other instant is completed and older, or a compaction that is pending and older,
+    there is no metadata table, and a new table has no properties yet. Beside the execution of a
+    pending compaction there may be any instant but pending ones that may write to its slices.
 
     Raises:
         CommitConflictError: `commit/foreign-pending`, `commit/newer-instant`,
@@ -118,26 +119,37 @@ def check_unmoved(transaction: Transaction, required: Iterable[str]) -> None:
     renew(storage, transaction.lease, transaction.clock)
     intent.staging.check_not_fenced(storage)
     check_clear(transaction)
-    for instant, data in intent.pending_files():
+    _check_held(transaction, intent.pending_files())
+    for path in required:
+        if storage.stat(path) is None:
+            raise _conflict("file-missing", "a file of this commit is missing", path)
+
+
+def _check_held(transaction: Transaction, files: Iterable[tuple[Instant, bytes]]) -> None:
+    """Raise unless pending files hold what they are to hold."""
+    for instant, data in files:
         if _bytes_or_none(transaction, instant.path) != data:
             raise _conflict(
                 "pending-changed",
                 "another writer has changed or removed our pending instant",
                 instant.path,
             )
-    for path in required:
-        if storage.stat(path) is None:
-            raise _conflict("file-missing", "a file of this commit is missing", path)
 
 
 def _check_other(transaction: Transaction, instant: Instant) -> None:
-    """Raise unless another writer's instant is completed and older."""
+    """Raise unless another instant is completed and older, or may be beside this transaction.
+
+    Writers after a pending compaction start new slices, so neither side disturbs the other.
+    """
     ours = transaction.intent.requested_time
+    is_later = instant.requested_time > ours
+    is_beside = is_later and bool(transaction.intent.executes)
     if instant.requested_time == ours:
         raise _conflict("instant-taken", "another writer has our instant", instant.path)
-    if not instant.is_completed:
+    may_pend = {Action.COMPACTION, Action.DELTACOMMIT} if is_beside else {Action.COMPACTION}
+    if not instant.is_completed and instant.action not in may_pend:
         raise _conflict("foreign-pending", "another writer is active, or has crashed", instant.path)
-    if instant.requested_time > ours:
+    if is_later and not is_beside:
         raise _conflict("newer-instant", "another writer has committed meanwhile", instant.path)
 
 
@@ -216,12 +228,14 @@ def begin(transaction: Transaction) -> None:
     storage, intent = transaction.storage, transaction.intent
     require(storage, transaction.lease)
     check_clear(transaction)
+    if intent.executes:
+        _check_held(transaction, intent.pending_files()[:1])
     if storage.stat(intent.staging.begin) is None:
         check_empty(transaction)
     storage.delete(intent.staging.publish)
     begin_file = intent.staging.begin
     place_bytes(storage, intent.staging, begin_file, intent.begin_bytes(), has_begun=False)
-    for instant, data in intent.pending_files():
+    for instant, data in intent.own_files():
         place_bytes(storage, intent.staging, instant.path, data)
 
 

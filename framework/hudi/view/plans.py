@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,8 +10,17 @@ from framework.errors import CorruptFileError, StorageError, Where
 from framework.hudi.codecs.avro import AVRO_MAGIC, read_container
 from framework.hudi.filegroup.slices import FileGroupId
 from framework.hudi.storage.port import Storage
+from framework.hudi.timeline.instant import Action, Instant, InstantState
+from framework.hudi.timeline.timeline import Timeline
 
-__all__ = ["CompactionOperation", "read_clustered_groups", "read_compaction_plan"]
+__all__ = [
+    "CompactionOperation",
+    "compaction_operations",
+    "planned_groups",
+    "read_clustered_groups",
+    "read_compaction_plan",
+    "requested_compaction",
+]
 
 _NO_PLAN: Final[Mapping[str, Any]] = {}
 
@@ -52,6 +61,58 @@ def read_compaction_plan(
         return tuple(_operation(each, instant) for each in plan.get("operations") or ())
     except (AttributeError, KeyError, TypeError) as error:
         raise _corrupt(storage, path, error) from error
+
+
+def compaction_operations(
+    storage: Storage, path: str, data: bytes, instant: str
+) -> tuple[CompactionOperation, ...]:
+    """Return the operations of a requested compaction, of which `data` are the bytes.
+
+    Raises:
+        CorruptFileError: `avro/corrupt`, `timeline/corrupt-plan`; also for a file without a plan.
+    """
+    if not data.startswith(AVRO_MAGIC):
+        raise _corrupt(storage, path, ValueError("it is not an Avro file"))
+    plan = read_container(data, where=Where(file=f"{storage.location}/{path}"))
+    try:
+        return tuple(_operation(each, instant) for each in plan.get("operations") or ())
+    except (AttributeError, KeyError, TypeError) as error:
+        raise _corrupt(storage, path, error) from error
+
+
+def planned_groups(storage: Storage, timelines: Iterable[Timeline]) -> dict[FileGroupId, str]:
+    """Return the instant at which the next log file's slice starts, of groups under compaction.
+
+    Log files for such a group belong to the slice of the pending compaction; in the slice before,
+    they would be lost when it completes. Costs one small read per pending compaction.
+
+    Args:
+        storage: the table.
+        timelines: looks at the same timeline; a compaction that is pending in any of them counts.
+
+    Raises:
+        CorruptFileError: `avro/corrupt`, `timeline/corrupt-plan`.
+        StorageError: a plan was removed meanwhile.
+    """
+    times = {
+        each.requested_time
+        for timeline in timelines
+        for each in timeline.pending
+        if each.action is Action.COMPACTION
+    }
+    found: dict[FileGroupId, str] = {}
+    for time in sorted(times):
+        path = requested_compaction(time).path
+        with storage.open_input(path) as source:
+            data = bytes(source.read())
+        operations = compaction_operations(storage, path, data, time)
+        found.update((each.group, time) for each in operations)
+    return found
+
+
+def requested_compaction(time: str) -> Instant:
+    """Return the instant whose file holds the plan of a compaction."""
+    return Instant(requested_time=time, action=Action.COMPACTION, state=InstantState.REQUESTED)
 
 
 def read_clustered_groups(storage: Storage, path: str) -> frozenset[FileGroupId]:

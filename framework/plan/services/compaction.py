@@ -39,8 +39,12 @@ class CompactionPlan:
 
 
 def plan_compaction(
-    location: str, slices: Iterable[FileSlice], *, min_logs: int = 1
+    location: str, slices: Iterable[FileSlice], *, min_logs: int = 1, log_bytes: int = 0
 ) -> CompactionPlan:
-    """Return the plan to compact the slices with at least `min_logs` log files."""
-    chosen = [each for each in slices if len(each.logs) >= max(min_logs, 1)]
+    """Return the plan to compact slices with that many log files, and bytes in them, or more."""
+    chosen = [
+        each
+        for each in slices
+        if len(each.logs) >= max(min_logs, 1) and sum(log.size for log in each.logs) >= log_bytes
+    ]
     return CompactionPlan(location=location, slices=tuple(sorted(chosen, key=lambda s: s.group)))

@@ -111,9 +111,9 @@ def test_compaction_of_a_stale_plan_is_refused(shop: Shop) -> None:
     assert shop.tree() == before
 
 
-def test_compaction_beside_a_pending_one_is_refused(shop: Shop) -> None:
+def test_compaction_beside_a_pending_log_compaction_is_refused(shop: Shop) -> None:
     """Apache Hudi has planned one; its slices are its own."""
-    (shop.location / ".hoodie" / "20990101000000000.compaction.requested").write_bytes(b"")
+    (shop.location / ".hoodie" / "20990101000000000.logcompaction.requested").write_bytes(b"")
     assert refusal(lambda: observe_compaction(str(shop.location))) == "compaction/pending"
 
 
