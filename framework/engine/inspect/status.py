@@ -22,6 +22,7 @@ from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import HOODIE, TABLE_VERSION
 from framework.hudi.table.properties import TableProperties
 from framework.hudi.timeline.clock import SystemClock
+from framework.hudi.timeline.instant import Action
 from framework.hudi.timeline.timeline import load_timeline
 from framework.hudi.view.listing_view import ListingView
 from framework.hudi.view.port import Query, Selection
@@ -197,7 +198,8 @@ class TableStatus:
         exists: whether a reader finds a table there.
         properties: its properties; None without any.
         completed: completed instants, ascending.
-        pending: an unfinished earlier run, as text; "" if there is none.
+        pending: an unfinished earlier run, or else pending compactions, as text; "" if there is
+            none.
         lease: the holder of the lease; "" if there is none.
         source: location of the source of an adopted table, "" otherwise.
         drift: how that source has changed; None if that was not checked.
@@ -240,7 +242,7 @@ def table_status(location: str, quarantine: str | None = None) -> TableStatus:
         exists=table.properties is not None,
         properties=table.properties,
         completed=table.completed,
-        pending=pending_text(pending, is_live=bool(lease)),
+        pending=pending_text(pending, is_live=bool(lease)) or _planned_text(storage),
         lease=lease,
         source=table.facts.source if table.facts else "",
         drift=table.drift,
@@ -280,6 +282,15 @@ def pending_text(pending: Pending | None, *, is_live: bool = False) -> str:
         PendingKind.DROPPED: "the table is dropped, but not all files are deleted; drop finishes",
     }
     return words[pending.kind]
+
+
+def _planned_text(storage: Storage) -> str:
+    """Return the pending compactions as text: work that is planned, and no leftover."""
+    pending = load_timeline(storage).pending
+    times = [each.requested_time for each in pending if each.action is Action.COMPACTION]
+    if not times:
+        return ""
+    return f"compaction {', '.join(times)} is planned; `run-pipeline compact` executes it"
 
 
 def _lease_text(storage: Storage) -> str:
