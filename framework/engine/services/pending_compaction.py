@@ -25,7 +25,7 @@ from framework.errors import CommitConflictError, Where
 from framework.hudi.commit.intent import SCHEDULED_KEY, WRITE_ID_KEY
 from framework.hudi.commit.placement import place_bytes, read_bytes
 from framework.hudi.commit.recovery import release_compaction
-from framework.hudi.commit.staging import Staging, staging_ids
+from framework.hudi.commit.staging import Staging, staging_folders
 from framework.hudi.commit.transaction import check_clear
 from framework.hudi.filegroup.slices import FileGroupId
 from framework.hudi.storage.locations import open_storage
@@ -219,7 +219,7 @@ def planned_groups_of(table: Table) -> frozenset[FileGroupId]:
 
 def pending_compactions(storage: Storage, timeline: Timeline) -> Iterator[FoundCompaction]:
     """Yield the pending compactions that recovery leaves, oldest first."""
-    running = frozenset(staging_ids(storage))
+    running = frozenset(staging_folders(storage))
     for instant in timeline.pending:
         if instant.action is not Action.COMPACTION:
             continue

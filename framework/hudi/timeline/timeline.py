@@ -166,13 +166,17 @@ def load_timeline(storage: Storage) -> Timeline:
     one before the listing comes to it that follows one already seen. Its rows would be missing. So
     if the first commit is gone after the listing, the folder is listed again.
     """
+    timeline = _listed(storage)
     for _ in range(_LOOKS):
-        names = [entry.name for entry in storage.list(HOODIE) if not entry.is_folder]
-        timeline = timeline_of(names)
         first = timeline.oldest_commit
         if first is None or storage.stat(first.path) is not None:
             break
+        timeline = _listed(storage)
     return timeline
+
+
+def _listed(storage: Storage) -> Timeline:
+    return timeline_of(entry.name for entry in storage.list(HOODIE) if not entry.is_folder)
 
 
 def timeline_of(names: Iterable[str]) -> Timeline:

@@ -27,7 +27,7 @@ ARCHIVES = Path(__file__).parents[3] / "golden" / "archived_services"
 KINDS = ("copy_on_write", "merge_on_read")
 STATES = tuple(InstantState)
 
-OF_AN_EMPTY_FILE = {
+OF_AN_EMPTY_FILE: dict[str, object] = {
     "partitionToWriteStats": {},
     "extraMetadata": {},
     "version": None,
