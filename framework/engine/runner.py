@@ -36,7 +36,7 @@ class RunResult:
         bytes_written: their total size.
         seconds: wall time of all stages.
         proof: the audit's proof; empty if nothing was published.
-        services: the table services that followed a load and published an instant.
+        services: the table services that followed a load and changed something.
     """
 
     case: str

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from framework.engine.events import Events, Note, StageFinished, StageStarted
+from framework.engine.services.archival import observe_archival, run_archival
 from framework.engine.services.clean import observe_clean, run_clean
 from framework.engine.services.clustering import observe_clustering, run_clustering
 from framework.engine.services.compaction import observe_compaction, run_compaction
@@ -15,8 +16,9 @@ from framework.engine.tasks import Tasks
 from framework.errors import AfterCommitError, FrameworkError, RetryableError
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.clock import Clock
-from framework.hudi.timeline.instant import Action
+from framework.hudi.timeline.instant import DATA_ACTIONS, Action
 from framework.hudi.timeline.timeline import Timeline, load_timeline
+from framework.plan.services.archival import ArchivalLimits
 from framework.plan.services.clean import CleanPolicy
 from framework.plan.services.clustering import ClusteringPlan, ClusterRequest
 from framework.plan.services.maintenance import Maintenance
@@ -27,10 +29,13 @@ __all__ = ["Serviced", "maintain"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serviced:
-    """A service that followed a load: its name, its instant, and one line for people."""
+    """A service that followed a load: its name, its instant, and one line for people.
+
+    An archival has no instant of its own.
+    """
 
     service: str
-    instant: str
+    instant: str | None
     summary: str
 
 
@@ -46,7 +51,7 @@ class _Table:
 def maintain(
     location: str, rules: Maintenance, tasks: Tasks, clock: Clock, events: Events
 ) -> tuple[Serviced, ...]:
-    """Run the services that are due; return those that published an instant.
+    """Run the services that are due; return those that changed something.
 
     Costs a listing of the timeline where none is due. Another writer at work is no error: the
     services are left to the next load, with a warning.
@@ -95,6 +100,9 @@ def _due(rules: Maintenance, timeline: Timeline) -> Iterator[tuple[str, _Service
         yield "cluster", lambda table: _cluster(table, request, rules.cluster_files)
     if policy is not None:
         yield "clean", lambda table: _clean(table, policy)
+    limits = rules.archive
+    if limits is not None and _commits(timeline) > limits.keep_max:
+        yield "archive", lambda table: _archive(table, limits)
 
 
 def _deltas(timeline: Timeline) -> int:
@@ -103,6 +111,11 @@ def _deltas(timeline: Timeline) -> int:
     compacted = max((e.requested_time for e in times if e.action is Action.COMMIT), default="")
     later = (each for each in times if each.requested_time > compacted)
     return sum(each.action is Action.DELTACOMMIT for each in later)
+
+
+def _commits(timeline: Timeline) -> int:
+    """Return the number of completed commits on the active timeline."""
+    return sum(each.action in DATA_ACTIONS for each in timeline.completed)
 
 
 def _compact(table: _Table, min_logs: int) -> Serviced | None:
@@ -136,3 +149,11 @@ def _clean(table: _Table, policy: CleanPolicy) -> Serviced | None:
         return None
     summary = f"{count_text(done.files, 'file')} deleted"
     return Serviced(service="clean", instant=done.instant, summary=summary)
+
+
+def _archive(table: _Table, limits: ArchivalLimits) -> Serviced | None:
+    done = run_archival(observe_archival(table.location, limits), table.clock)
+    if done is None:
+        return None
+    summary = f"{count_text(done.instants, 'instant')} archived"
+    return Serviced(service="archive", instant=None, summary=summary)

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from framework.plan.services.archival import ArchivalLimits
 from framework.plan.services.clean import CleanPolicy
 from framework.plan.services.clustering import ClusterRequest
 from framework.plan.words import count_text
 from framework.spec.sections.durations import hours_text
 from framework.spec.sections.maintenance_spec import (
     CLEAN_KEEP_COMMITS,
+    ArchiveSpec,
     CleanSpec,
     ClusterSpec,
     MaintenanceSpec,
@@ -34,12 +36,14 @@ class Maintenance:
         cluster: how partitions are clustered; None: not at all.
         cluster_files: only partitions with this number of slices to cluster or more.
         clean: which slices stay; None: nothing is cleaned.
+        archive: how many commits stay active; None: nothing is archived.
     """
 
     compact_logs: int | None = None
     cluster: ClusterRequest | None = None
     cluster_files: int = 0
     clean: CleanPolicy | None = None
+    archive: ArchivalLimits | None = None
 
 
 def maintenance_of(spec: PipelineSpec) -> Maintenance:
@@ -55,6 +59,7 @@ def maintenance_of(spec: PipelineSpec) -> Maintenance:
         cluster=None if cluster is None else _request(cluster, target),
         cluster_files=0 if cluster is None else cluster.min_files,
         clean=_policy(found.clean) if found.clean.enabled else None,
+        archive=_limits(found.archive) if found.archive.enabled else None,
     )
 
 
@@ -70,22 +75,30 @@ def _sentences(rules: Maintenance) -> Iterator[str]:
     if rules.cluster is not None:
         by = f", by {', '.join(rules.cluster.by)}" if rules.cluster.by else ""
         yield f"partitions with {rules.cluster_files:,} small files or more are clustered{by}"
-    clean = rules.clean
-    if clean is None:
-        return
+    if rules.clean is not None:
+        yield _clean_text(rules.clean)
+    if rules.archive is not None:
+        most, least = rules.archive.keep_max, rules.archive.keep_min
+        yield f"with more than {count_text(most, 'commit')} all but {least:,} are archived"
+
+
+def _clean_text(clean: CleanPolicy) -> str:
     if clean.keep_hours is not None:
-        yield f"files that commits of {hours_text(clean.keep_hours)} do not need are cleaned"
-    elif clean.keep_versions is not None:
-        yield f"all but {count_text(clean.keep_versions, 'slice')} of a file group are cleaned"
-    else:
-        commits = count_text(clean.keep_commits or 0, "latest commit")
-        yield f"files that the {commits} do not need are cleaned"
+        return f"files that commits of {hours_text(clean.keep_hours)} do not need are cleaned"
+    if clean.keep_versions is not None:
+        return f"all but {count_text(clean.keep_versions, 'slice')} of a file group are cleaned"
+    commits = count_text(clean.keep_commits or 0, "latest commit")
+    return f"files that the {commits} do not need are cleaned"
 
 
 def _policy(spec: CleanSpec) -> CleanPolicy:
     if spec.keep_for is None and spec.keep_versions is None:
         return CleanPolicy(keep_commits=spec.keep_commits or CLEAN_KEEP_COMMITS)
     return CleanPolicy(keep_hours=spec.keep_for, keep_versions=spec.keep_versions)
+
+
+def _limits(spec: ArchiveSpec) -> ArchivalLimits:
+    return ArchivalLimits(keep_min=spec.keep_min, keep_max=spec.keep_max)
 
 
 def _request(spec: ClusterSpec, target_bytes: int) -> ClusterRequest:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from framework.plan.services.archival import ArchivalLimits
 from framework.plan.services.clean import CleanPolicy
 from framework.plan.services.clustering import ClusterRequest
 from framework.plan.services.maintenance import Maintenance, maintenance_of, maintenance_text
@@ -36,8 +38,11 @@ def rules(folder: Path, section: str, kind: str = "merge_on_read") -> Maintenanc
 def test_maintenance_by_default_compacts_and_cleans(tmp_path: Path) -> None:
     """Copy-on-write tables have nothing to compact."""
     ten = CleanPolicy(keep_commits=10)
-    assert rules(tmp_path, "{}") == Maintenance(compact_logs=5, clean=ten)
-    assert rules(tmp_path, "{}", "copy_on_write") == Maintenance(clean=ten)
+    limits = ArchivalLimits(keep_min=20, keep_max=30)
+    expected = Maintenance(compact_logs=5, clean=ten, archive=limits)
+    assert rules(tmp_path, "{}") == expected
+    assert rules(tmp_path, "{}", "copy_on_write") == replace(expected, compact_logs=None)
+    assert rules(tmp_path, "{archive: {enabled: false}}") == replace(expected, archive=None)
     assert rules(tmp_path, "{enabled: false}") == Maintenance()
 
 
@@ -71,7 +76,7 @@ def test_maintenance_clusters_by_the_sizes_of_the_spec(tmp_path: Path) -> None:
     [
         ("{enabled: false}", ""),
         (
-            "{clean: {keep_for: 7d}}",
+            "{clean: {keep_for: 7d}, archive: {enabled: false}}",
             (
                 "slices with 5 log files or more are compacted; "
                 "files that commits of 7d do not need are cleaned"
@@ -81,7 +86,8 @@ def test_maintenance_clusters_by_the_sizes_of_the_spec(tmp_path: Path) -> None:
             "{compact: {enabled: false}, cluster: {by: [ts]}, clean: {keep_versions: 1}}",
             (
                 "partitions with 10 small files or more are clustered, by ts; "
-                "all but 1 slice of a file group are cleaned"
+                "all but 1 slice of a file group are cleaned; "
+                "with more than 30 commits all but 20 are archived"
             ),
         ),
     ],
