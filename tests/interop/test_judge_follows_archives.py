@@ -12,6 +12,7 @@ from framework.engine.services.compaction import observe_compaction, run_compact
 from framework.engine.tasks import InProcessTasks
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.properties import read_properties
+from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.services.archival import ArchivalLimits
 from framework.vocabulary import KeyScope, PartitionType, TableType, WriteOperation
@@ -34,12 +35,12 @@ KINDS = list(TableType)
 
 
 def archive(location: Path) -> list[str]:
-    """Archive ourselves; return the times of what left the active timeline."""
+    """Archive ourselves; return the times of the commits that left the active timeline."""
     plan = observe_archival(str(location), LIMITS)
     done = run_archival(plan)
     assert done is not None
     assert done.commits > 0
-    return [each.requested_time for each in plan.instants]
+    return [each.requested_time for each in plan.instants if each.action in DATA_ACTIONS]
 
 
 def active(location: Path) -> list[str]:
@@ -84,7 +85,7 @@ def test_archives_of_both_sides_take_turns(
     gone = archive(location)
     turns.compare()
     listed = shown(judge, location)
-    assert all(time in listed for time in gone)
+    assert [time for time in gone if time not in listed] == []
     turns.ours(WriteOperation.UPSERT, turns.some([1, 40]))
     for number in range(7):
         turns.theirs(turns.some([3, 50 + number]), **ARCHIVE_SOON)
@@ -100,7 +101,7 @@ def test_archives_of_both_sides_take_turns(
     gone = archive(location)
     turns.compare()
     listed = shown(judge, location)
-    assert all(time in listed for time in gone)
+    assert [time for time in gone if time not in listed] == []
     turns.theirs(turns.some([63]), **ARCHIVE_SOON)
 
 
