@@ -351,7 +351,6 @@ class ViewedTable:
     def _stat(self, path: str, name: str, size: int) -> WriteStat:
         """Return what a commit says of a file."""
         known = parsed(name)
-        is_log = isinstance(known, LogFileName)
         return WriteStat(
             file_id=known.file_id if known else name,
             path=join(path, name),
@@ -359,8 +358,20 @@ class ViewedTable:
             rows=1,
             size=size,
             log=LogAppend(version=known.version) if isinstance(known, LogFileName) else None,
-            previous=known.base_instant if isinstance(known, LogFileName) and is_log else None,
+            previous=self._previous(path, known),
         )
+
+    def _previous(self, path: str, known: BaseFileName | LogFileName | None) -> str | None:
+        """Return the slice that a log file belongs to, or that a base file follows."""
+        if isinstance(known, LogFileName):
+            return known.base_instant
+        earlier = (
+            _instant_of(name)
+            for name in self.truth.get(path, ())
+            if known is not None and (parts := parsed(name)) and parts.file_id == known.file_id
+        )
+        times = (each for each in earlier if known is not None and each < known.instant)
+        return max(times, default=None)
 
 
 _NO_FILE = {

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Final
 
+from framework.engine.services.clean_audit import audit_names
 from framework.engine.services.clean_facts import data_commits, see_table
 from framework.engine.services.service_run import require_table, service_run
 from framework.errors import CommitConflictError, Where
@@ -101,11 +102,13 @@ def run_clean(
 ) -> Cleaned | None:
     """Delete the files of a plan; return the completed clean, None if the plan has no file.
 
-    The plan is made again under the lease, and has to be the same.
+    The plan is made again under the lease, and has to be the same. Then each partition with a file
+    to delete is listed once, and the names there are compared with the states that stay.
 
     Raises:
         LeaseHeldError: another run is at work on the table.
         CommitConflictError: `clean/stale-plan`; or another writer has a pending instant.
+        CorruptFileError: `audit/file-needed`; nothing was deleted.
         AfterCommitError: `clean/unfinished`; the next run finishes it.
     """
     if not plan.files:
@@ -115,6 +118,7 @@ def run_clean(
         now = observe_clean(plan.location, plan.policy, storage=storage, earliest=plan.earliest)
         if now.files != plan.files:
             raise _stale(storage)
+        audit_names(storage, load_timeline(storage), plan)
         planned = PlannedClean(
             policy=plan.policy.name,
             earliest=plan.earliest,

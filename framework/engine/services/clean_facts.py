@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
-from framework.hudi.filegroup.names import BaseFileName, LogFileName
+from framework.hudi.filegroup.names import BaseFileName, LogFileName, slice_of
 from framework.hudi.filegroup.slices import FileGroupId
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, join, name_of
@@ -21,14 +21,15 @@ from framework.hudi.timeline.commit_body import CommitBody, read_commit_body
 from framework.hudi.timeline.commit_metadata import WriteStat
 from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant
 from framework.hudi.timeline.timeline import Timeline
-from framework.hudi.view.changes import read_changes
+from framework.hudi.view.changes import InstantChanges, read_changes
 from framework.hudi.view.listing_view import ListingView
 from framework.plan.services.clean import CleanFacts, CleanPolicy, KnownFile, needs_slice
 
 __all__ = ["SeenTable", "data_commits", "see_table"]
 
-_LAST: Final = "~"
-"""After every instant."""
+_UNDOING: Final = frozenset({Action.ROLLBACK, Action.RESTORE})
+_NONE: Final = ("", "")
+_Event: TypeAlias = CommitBody | InstantChanges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,28 +72,33 @@ def see_table(
     policy: CleanPolicy,
     earliest: str,
 ) -> SeenTable:
-    """Return the facts; reads each active commit, clean and savepoint once."""
+    """Return the facts; reads each active commit, clean, rollback and savepoint once."""
     commits = data_commits(timeline)
     bodies = [read_commit_body(storage, each.path) for each in commits]
     cleans = [each for each in timeline.completed if each.action is Action.CLEAN]
+    undone = sorted(each for each in timeline.completed if each.action in _UNDOING)
+    events: list[_Event] = [*(read_changes(storage, each) for each in undone), *bodies]
     replaced = _replaced(commits, bodies)
     sizes: dict[str, int] = {}
-    parts = {path: _recorded(path, bodies, sizes) for path in _touched(bodies)}
+    parts = {path: _recorded(path, events, sizes) for path in _touched(bodies)}
     for clean in cleans:
         for path, change in read_changes(storage, clean).partitions.items():
             if path in parts:
                 parts[path].deleted |= change.gone
-    unknown = {p for p, part in parts.items() if _is_unknown(part, timeline, policy, earliest)}
+    find = _Unknown(timeline=timeline, policy=policy, earliest=earliest, replaced=replaced)
+    unknown = {path for path, part in parts.items() if find.has_unknown(path, part)}
     view = ListingView(storage, timeline)
     if not cleans and archive_files(storage, properties):
         unknown = set(view.partitions())
     for path in sorted(unknown):
         parts[path] = _listed(view, path, timeline, sizes)
+    points = [each for each in timeline.completed if each.action is Action.SAVEPOINT]
     facts = CleanFacts(
         commits=tuple(each.requested_time for each in commits),
-        files=tuple(_remaining(parts.values())),
+        files=tuple(e for e in _remaining(parts.values()) if timeline.is_completed(e.instant)),
         replaced=replaced,
-        held=_held(storage, timeline),
+        held=_held(storage, points),
+        savepoints=tuple(each.requested_time for each in points),
     )
     return SeenTable(facts=facts, sizes=sizes, listed=tuple(sorted(unknown)))
 
@@ -117,13 +123,27 @@ def _refers_back(body: CommitBody, path: str) -> bool:
     return any(stat.prev_commit not in {None, "null"} for stat in body.stats(path))
 
 
-def _recorded(path: str, bodies: Iterable[CommitBody], sizes: dict[str, int]) -> _Partition:
-    """Return the files that commits recorded in a partition."""
+def _recorded(path: str, events: Iterable[_Event], sizes: dict[str, int]) -> _Partition:
+    """Return the files that rollbacks, restores and then commits recorded in a partition.
+
+    Apache Hudi's rollback of a log write keeps the log file, and writes another one, which makes
+    readers skip blocks; no commit names either. A file that a commit names was not rolled back.
+    """
     found = _Partition()
-    for body in bodies:
-        for stat in body.written(path):
-            _record(found, stat)
-            sizes[stat.path] = max(sizes.get(stat.path, 0), stat.size)
+    for event in events:
+        if isinstance(event, CommitBody):
+            for stat in event.written(path):
+                _record(found, stat)
+                sizes[stat.path] = max(sizes.get(stat.path, 0), stat.size)
+        elif change := event.partitions.get(path):
+            for name, file in change.added.items():
+                file_id, instant = slice_of(name) or _NONE
+                group = FileGroupId(partition_path=path, file_id=file_id)
+                found.files[file.path] = KnownFile(group, instant, file.path)
+                found.mentioned.add((group, instant))
+                sizes[file.path] = file.size
+            for name in change.gone:
+                found.files.pop(join(path, name), None)
     return found
 
 
@@ -139,36 +159,59 @@ def _record(found: _Partition, stat: WriteStat) -> None:
             found.mentioned.add((group, stat.previous))
 
 
-def _is_unknown(part: _Partition, timeline: Timeline, policy: CleanPolicy, earliest: str) -> bool:
-    """Return whether an old slice is to go whose base file no active commit names."""
-    bases = {
-        (e.group, e.instant) for e in part.files.values() if not name_of(e.path).startswith(".")
-    }
-    deleted = {_slice_of(name) for name in part.deleted}
-    slices: dict[FileGroupId, set[str]] = defaultdict(set)
-    for group, instant in part.mentioned | bases:
-        slices[group].add(instant)
-    for group, instant in part.mentioned - bases:
-        archived = timeline.first_active is not None and instant < timeline.first_active
-        gone = (group.file_id, instant) in deleted
-        if archived and not gone and instant not in needs_slice(slices[group], policy, earliest):
-            return True
-    return False
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Unknown:
+    """Finds slices that are to go and whose files only archived commits name.
 
+    Attributes:
+        timeline: of the table.
+        policy: of the clean.
+        earliest: its earliest retained commit, "" without one.
+        replaced: the instant that replaced a group.
+    """
 
-def _slice_of(name: str) -> tuple[str, str]:
-    """Return file id and base instant of a file's name."""
-    if log := LogFileName.parse(name):
-        return log.file_id, log.base_instant
-    base = BaseFileName.parse(name)
-    return (base.file_id, base.instant) if base else ("", "")
+    timeline: Timeline
+    policy: CleanPolicy
+    earliest: str
+    replaced: Mapping[FileGroupId, str]
+
+    def has_unknown(self, path: str, part: _Partition) -> bool:
+        """Return whether a partition has such a slice."""
+        deleted = {slice_of(name) or _NONE for name in part.deleted}
+        bases = {
+            (e.group, e.instant) for e in part.files.values() if not name_of(e.path).startswith(".")
+        }
+        slices: dict[FileGroupId, set[str]] = defaultdict(set)
+        for group, instant in part.mentioned | bases:
+            slices[group].add(instant)
+        for group, instant in part.mentioned - bases:
+            is_gone = (group.file_id, instant) in deleted or not self._is_archived(instant)
+            if not is_gone and instant not in self._kept(group, slices[group]):
+                return True
+        seen = {file_id for file_id, _ in deleted} | {group.file_id for group in slices}
+        due = (each for each in self.replaced if self._is_due(each))
+        return any(e.partition_path == path and e.file_id not in seen for e in due)
+
+    def _is_archived(self, instant: str) -> bool:
+        """Return whether an instant completed, and is not on the active timeline any more."""
+        return self.timeline.is_completed(instant) and not self.timeline.find(instant)
+
+    def _kept(self, group: FileGroupId, instants: set[str]) -> frozenset[str]:
+        if self._is_due(group):
+            return frozenset()
+        return needs_slice(instants, self.policy, self.earliest)
+
+    def _is_due(self, group: FileGroupId) -> bool:
+        """Return whether a replaced group goes."""
+        at = self.replaced.get(group)
+        return at is not None and (self.policy.keep_versions is not None or at < self.earliest)
 
 
 def _listed(view: ListingView, path: str, timeline: Timeline, sizes: dict[str, int]) -> _Partition:
     """Return the files that are there."""
     found = _Partition()
     for entry in view.entries(path):
-        file_id, instant = _slice_of(entry.name)
+        file_id, instant = slice_of(entry.name) or _NONE
         log = LogFileName.parse(entry.name)
         if file_id and (log is not None or timeline.is_completed(instant)):
             group = FileGroupId(partition_path=path, file_id=file_id)
@@ -197,8 +240,7 @@ def _replaced(
     }
 
 
-def _held(storage: Storage, timeline: Timeline) -> frozenset[str]:
+def _held(storage: Storage, points: Iterable[Instant]) -> frozenset[str]:
     """Return the paths under a savepoint."""
-    held = (each for each in timeline.completed if each.action is Action.SAVEPOINT)
-    parts = (read_savepoint(storage, each.path) for each in held)
+    parts = (read_savepoint(storage, each.path) for each in points)
     return frozenset(join(path, name) for part in parts for path, ns in part.items() for name in ns)

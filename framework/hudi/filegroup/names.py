@@ -15,6 +15,7 @@ __all__ = [
     "group_and_instant_of",
     "instant_of",
     "is_file_id",
+    "slice_of",
 ]
 
 _FILE_ID: Final = re.compile(r"[^_/.\x00-\x1f]+")
@@ -146,6 +147,15 @@ def instant_of(name: str) -> str | None:
         return base.instant
     log = LogFileName.parse(name)
     return log.base_instant if log is not None else None
+
+
+def slice_of(name: str) -> tuple[str, str] | None:
+    """Return the file id and base instant of a data file's slice, None for other names."""
+    base = BaseFileName.parse(name)
+    if base is not None:
+        return base.file_id, base.instant
+    log = LogFileName.parse(name)
+    return None if log is None else (log.file_id, log.base_instant)
 
 
 def _check(pattern: re.Pattern[str], what: str, text: str) -> None:

@@ -86,12 +86,15 @@ class CleanFacts:
         files: of all groups that may have an old slice; files already deleted are not among them.
         replaced: the instant that replaced a group.
         held: paths under a savepoint.
+        savepoints: instants under a savepoint. Their states stay readable, also where a commit that
+            began earlier completed after the savepoint was made.
     """
 
     commits: tuple[str, ...]
     files: tuple[KnownFile, ...]
     replaced: Mapping[FileGroupId, str]
     held: frozenset[str] = frozenset()
+    savepoints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,9 +162,8 @@ def plan_clean(facts: CleanFacts, policy: CleanPolicy, earliest: str) -> tuple[K
     """Return the files of the slices that nobody needs, by path."""
     doomed: list[KnownFile] = []
     for group, files in _by_group(facts.files):
-        kept = _kept(group, files, facts, policy, earliest)
-        held = {each.instant for each in files if each.path in facts.held}
-        doomed += (each for each in files if each.instant not in kept | held)
+        kept = _kept(group, files, facts, policy, earliest) | _held(group, files, facts)
+        doomed += (each for each in files if each.instant not in kept)
     return tuple(sorted(doomed, key=lambda each: each.path))
 
 
@@ -203,6 +205,16 @@ def _kept(
     if replaced is not None and (policy.keep_versions is not None or replaced < earliest):
         return frozenset()
     return needs_slice((each.instant for each in files), policy, earliest)
+
+
+def _held(group: FileGroupId, files: Sequence[KnownFile], facts: CleanFacts) -> frozenset[str]:
+    """Return the base instants of the slices that savepoints need."""
+    found = {each.instant for each in files if each.path in facts.held}
+    for point in facts.savepoints:
+        earlier = [each.instant for each in files if each.instant <= point]
+        if earlier and facts.replaced.get(group, "~") > point:
+            found.add(max(earlier))
+    return frozenset(found)
 
 
 def _by_group(files: Iterable[KnownFile]) -> Iterator[tuple[FileGroupId, list[KnownFile]]]:
