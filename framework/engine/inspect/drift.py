@@ -5,8 +5,9 @@ Only the bootstrap index is opened; the fingerprints in skeletons are for deeper
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from typing import Final
 
@@ -14,11 +15,12 @@ from framework.hudi.bootstrap.discovery import Ignored, SourceFile, discover
 from framework.hudi.bootstrap.index import BootstrapIndex, FileMapping
 from framework.hudi.bootstrap.skeleton import file_id
 from framework.hudi.storage.port import Storage
-from framework.hudi.view.port import FileSystemView
+from framework.hudi.table.layout import BOOTSTRAP_INSTANT
+from framework.hudi.view.listing_view import ListingView
 from framework.plan.observation import SourceDrift
 from framework.vocabulary import BootstrapMode
 
-__all__ = ["Adoption", "find_drift"]
+__all__ = ["Adoption", "find_drift", "needed"]
 
 _SAMPLES: Final = 5
 _NS_PER_MS: Final = 1_000_000
@@ -66,13 +68,12 @@ class _Tally:
         )
 
 
-def find_drift(
-    adoption: Adoption, index: BootstrapIndex | None, view: FileSystemView
-) -> SourceDrift:
+def find_drift(adoption: Adoption, index: BootstrapIndex | None, view: ListingView) -> SourceDrift:
     """Return how the source differs now.
 
-    Costs one listing of each folder of the source, and of each table partition if files were
-    written in full; memory holds one partition.
+    Source files that no skeleton needs any more may be changed or missing.
+    Costs one listing of each folder of the source, and of each table partition with a difference,
+    or of all if files were written in full; memory holds one partition.
     """
     tally = _Tally()
     left = set(index.partitions()) if index else set()
@@ -82,16 +83,26 @@ def find_drift(
             continue
         mappings = index.mappings(partition) if index and partition in left else {}
         left.discard(partition)
-        full = _full_ids(view, partition) if adoption.has_full else frozenset()
-        _compare(tally, list(files), mappings, full)
+        full = _group_ids(view, partition) if adoption.has_full else frozenset()
+        _compare(tally, list(files), mappings, full, partial(needed, view, partition))
     for partition in sorted(left):
         mappings = index.mappings(partition) if index else {}
-        _note_missing(tally, (each.uri for each in mappings.values()))
+        _note_missing(tally, mappings, needed(view, partition))
     return tally.drift()
 
 
-def _full_ids(view: FileSystemView, partition: str) -> frozenset[str]:
-    return frozenset(each.group.file_id for each in view.latest_slices(partition))
+def needed(view: ListingView, partition: str) -> frozenset[str]:
+    """Return the file ids of a partition that have a skeleton, in whatever slice."""
+    return frozenset(
+        each.group.file_id
+        for each in view.groups(partition)
+        if any(base.name.instant == BOOTSTRAP_INSTANT for base in each.bases)
+    )
+
+
+def _group_ids(view: ListingView, partition: str) -> frozenset[str]:
+    """Return the file ids of a partition, also of replaced groups that are not cleaned yet."""
+    return frozenset(each.group.file_id for each in view.groups(partition))
 
 
 def _compare(
@@ -99,28 +110,42 @@ def _compare(
     files: list[SourceFile],
     mappings: Mapping[str, FileMapping],
     full: frozenset[str],
+    skeletons: Callable[[], frozenset[str]],
 ) -> None:
-    """Add the new, changed and missing files of one partition to the tally."""
-    seen = set()
+    """Add the new, changed and missing files of one partition to the tally.
+
+    `skeletons` lists the partition, and is called only if something is changed or missing.
+    """
+    unseen = dict(mappings)
+    changed = {}
     for file in files:
         identity = file_id(file.path, BootstrapMode.METADATA_ONLY)
-        mapping = mappings.get(identity)
+        mapping = unseen.pop(identity, None)
         if mapping is not None:
-            seen.add(identity)
             if (mapping.size, mapping.mtime_ms) != (file.size, file.mtime_ns // _NS_PER_MS):
-                tally.changed_files += 1
-                _sample(tally.changed, file.path)
+                changed[identity] = file.path
         elif file_id(file.path, BootstrapMode.FULL_RECORD) not in full:
             tally.new_files += 1
             tally.new_bytes += file.size
             _sample(tally.new, file.path)
-    _note_missing(tally, (each.uri for key, each in mappings.items() if key not in seen))
+    if not changed and not unseen:
+        return
+    wanted = skeletons()
+    for identity, path in changed.items():
+        if identity in wanted:
+            tally.changed_files += 1
+            _sample(tally.changed, path)
+    _note_missing(tally, unseen, wanted)
 
 
-def _note_missing(tally: _Tally, uris: Iterable[str]) -> None:
-    for uri in uris:
-        tally.missing_files += 1
-        _sample(tally.missing, uri)
+def _note_missing(
+    tally: _Tally, mappings: Mapping[str, FileMapping], wanted: frozenset[str]
+) -> None:
+    """Add the missing files of one partition that a skeleton needs."""
+    for identity, mapping in mappings.items():
+        if identity in wanted:
+            tally.missing_files += 1
+            _sample(tally.missing, mapping.uri)
 
 
 def _sample(samples: list[str], text: str) -> None:

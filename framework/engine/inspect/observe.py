@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
 
 from framework.engine.bootstrap.source import sampled_key_bytes, take_inventory
 from framework.engine.events import Events, StageFinished, StageStarted, silent
-from framework.engine.inspect.drift import Adoption, find_drift
+from framework.engine.inspect.drift import Adoption, find_drift, needed
 from framework.engine.load.input_footers import list_input
 from framework.engine.places import canonical, obstacle
 from framework.engine.reading.table_memory import TableMemory, read_memory
@@ -155,25 +156,29 @@ def source_drift(
 ) -> observation.SourceDrift | None:
     """Return how the source of an adopted table differs now; None if nothing depends on it."""
     source = open_storage(facts.source)
-    if source.stat("") is None:
-        gone = facts.skeletons
-        return (
-            observation.SourceDrift(missing_files=gone, samples_missing=(facts.source,))
-            if gone
-            else None
-        )
-    adoption = Adoption(
-        source=source,
-        levels=levels,
-        skipped=frozenset(facts.skipped),
-        has_full=facts.full > 0,
-    )
-    index = BootstrapIndex.open(storage)
     view = ListingView(storage, timeline)
-    if index is None:
-        return find_drift(adoption, None, view)
-    with index:
+    with BootstrapIndex.open(storage) or nullcontext() as index:
+        if source.stat("") is None:
+            return _without_source(facts, index, view)
+        adoption = Adoption(
+            source=source,
+            levels=levels,
+            skipped=frozenset(facts.skipped),
+            has_full=facts.full > 0,
+        )
         return find_drift(adoption, index, view)
+
+
+def _without_source(
+    facts: BootstrapFacts, index: BootstrapIndex | None, view: ListingView
+) -> observation.SourceDrift | None:
+    """Return how a source differs that does not exist; None if no skeleton needs it."""
+    gone = facts.skeletons
+    if index is not None:
+        gone = sum(len(needed(view, path)) for path in index.partitions())
+    if not gone:
+        return None
+    return observation.SourceDrift(missing_files=gone, samples_missing=(facts.source,))
 
 
 def _pending_run(storage: Storage, pending: Pending | None) -> observation.PendingRun | None:

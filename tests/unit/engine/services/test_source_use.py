@@ -12,6 +12,7 @@ import pytest
 from framework.cli.delete_report import command as report_command
 from framework.cli.options import JsonFormat
 from framework.cli.safe_to_delete import command as safe_command
+from framework.engine.inspect.status import table_status
 from framework.engine.reading.table import open_table
 from framework.engine.services.clustering import observe_clustering, run_clustering
 from framework.engine.services.key_holders import DeleteReport, delete_report
@@ -60,6 +61,25 @@ def test_source_is_safe_to_delete_once_its_skeleton_is_cleaned(shop: Shop) -> No
     rows = shop.rows()
     (shop.folder / "source" / "day=d2" / "a.parquet").unlink()
     assert shop.rows() == rows
+    assert dangers(shop) == set()
+    clean(shop, "d1")
+    shutil.rmtree(shop.folder / "source")
+    assert shop.rows() == rows
+    assert dangers(shop) == set()
+
+
+def test_source_that_is_deleted_too_early_is_a_danger(shop: Shop) -> None:
+    """An older slice still needs it."""
+    materialize(shop)
+    (shop.folder / "source" / "day=d2" / "a.parquet").unlink()
+    assert dangers(shop) == {"source/drifted"}
+    shutil.rmtree(shop.folder / "source")
+    assert dangers(shop) == {"source/drifted"}
+
+
+def dangers(shop: Shop) -> set[str]:
+    """Return the conditions that `status` reports."""
+    return {each.condition for each in table_status(str(shop.location)).dangers}
 
 
 def test_source_of_a_clustered_skeleton_is_safe_once_that_is_cleaned(shop: Shop) -> None:
