@@ -1,4 +1,4 @@
-"""`run-pipeline delete-report`: which files still hold records that are to be gone."""
+"""`run-pipeline delete-report`: which files still hold given records."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def observe_clustering(
     Raises:
         PlanError: `cluster/no-such-column`, `cluster/column-not-sortable`,
             `service/no-such-partition`.
-        CommitConflictError: `service/pending`.
+        CommitConflictError: `table/foreign-pending`.
         UnsupportedTableError: `cluster/bucket-index`, or see `observed`.
         CorruptFileError: see `slices_of`.
     """

@@ -9,11 +9,11 @@ from framework.engine.reading.table import open_table
 from framework.engine.services.pending_compaction import check_latest, planned_groups_of
 from framework.engine.services.rewriting import (
     Rewritten,
+    require_rewritable,
     rewrite_in_place,
     rewriting,
     slices_of,
 )
-from framework.engine.services.service_run import require_table
 from framework.engine.tasks import Tasks
 from framework.errors import CommitConflictError, PlanError, Where
 from framework.hudi.commit.pending import PendingKind, find_pending
@@ -47,11 +47,11 @@ def observe_compaction(
     Raises:
         PlanError: `compaction/copy-on-write`, `service/no-such-partition`.
         CommitConflictError: `compaction/pending`; another writer's log compaction is pending.
-        UnsupportedTableError: see `require_table`.
+        UnsupportedTableError: see `require_rewritable`.
         CorruptFileError: a file that a commit names is missing or damaged.
     """
     storage = open_storage(location)
-    properties = require_table(storage)
+    properties = require_rewritable(storage)
     if properties.table_type is not TableType.MERGE_ON_READ:
         raise PlanError(
             "compaction/copy-on-write",

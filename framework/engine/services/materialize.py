@@ -77,7 +77,7 @@ def observe_materialize(
 
     Raises:
         PlanError: `service/no-such-partition`.
-        CommitConflictError: `service/pending`.
+        CommitConflictError: `table/foreign-pending`.
         UnsupportedTableError, CorruptFileError: see `observed` and `slices_of`.
     """
     table = observed(location)

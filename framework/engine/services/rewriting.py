@@ -19,7 +19,7 @@ from framework.engine.services.rewrite import RewriteJob, SliceWork, rewrite_sli
 from framework.engine.services.service_run import ServiceRun, require_table, service_run
 from framework.engine.services.slice_sources import check_sources
 from framework.engine.tasks import Tasks
-from framework.errors import CommitConflictError, PlanError, Where
+from framework.errors import CommitConflictError, PlanError, UnsupportedTableError, Where
 from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.bootstrap.source_schema import encode_schema
 from framework.hudi.commit.intent import Transaction
@@ -34,7 +34,10 @@ from framework.hudi.filegroup.names import BaseFileName
 from framework.hudi.filegroup.slices import FileSlice
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
+from framework.hudi.table.layout import PROPERTIES
+from framework.hudi.table.properties import TableProperties
 from framework.hudi.table.schema import avro_schema, with_meta_columns
+from framework.hudi.table.supported import unsupported_entries
 from framework.hudi.timeline.clock import Clock, SystemClock
 from framework.plan.words import listing
 
@@ -43,6 +46,7 @@ __all__ = [
     "are_latest",
     "observed",
     "publish_rewrite",
+    "require_rewritable",
     "rewrite_in_place",
     "rewrite_job",
     "rewriting",
@@ -71,21 +75,38 @@ def observed(location: str) -> Table:
     """Return a table that a service may rewrite slices of; changes nothing.
 
     Raises:
-        CommitConflictError: `service/pending`; an instant of another writer is pending.
-        UnsupportedTableError: see `require_table` and `open_table`.
+        CommitConflictError: `table/foreign-pending`; an instant of another writer is pending.
+        UnsupportedTableError: see `require_rewritable` and `open_table`.
     """
     storage = open_storage(location)
-    require_table(storage)
+    require_rewritable(storage)
     found = find_pending(storage)
     if found is not None and found.kind is PendingKind.FOREIGN and found.instant is not None:
         time, action = found.instant.requested_time, found.instant.action
         raise CommitConflictError(
-            "service/pending",
+            "table/foreign-pending",
             f"{action} {time} of another writer is pending",
             where=Where(table=storage.location, instant=time),
-            remedy="Wait for that writer, or finish or roll back the instant with it.",
+            remedy="Wait for that writer, or let Apache Hudi roll back its failed write.",
         )
     return open_table(location)
+
+
+def require_rewritable(storage: Storage) -> TableProperties:
+    """Return the properties of a table whose files Lakestrap can write.
+
+    Raises:
+        UnsupportedTableError: `table/property-not-supported`, or see `require_table`.
+    """
+    found = require_table(storage)
+    for entry in unsupported_entries(found):
+        raise UnsupportedTableError(
+            "table/property-not-supported",
+            f"the table has {entry.key}={entry.value}: {entry.why}",
+            where=Where(table=storage.location, file=PROPERTIES),
+            remedy="Use Apache Hudi, or make a new table from its rows.",
+        )
+    return found
 
 
 def slices_of(table: Table, partitions: Collection[str]) -> list[FileSlice]:

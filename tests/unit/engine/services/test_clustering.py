@@ -162,7 +162,7 @@ def test_clustering_beside_other_writers_is_refused(shop: Shop) -> None:
     plan = observe(shop)
     pending = foreign_pending(shop)
     before = shop.tree()
-    assert refusal(lambda: observe(shop)) == "service/pending"
+    assert refusal(lambda: observe(shop)) == "table/foreign-pending"
     assert refusal(lambda: run_clustering(plan, InProcessTasks(1))) == "commit/foreign-pending"
     assert shop.tree() == before
     pending.unlink()
@@ -197,6 +197,20 @@ def test_clustering_of_a_bucket_index_is_refused(tmp_path: Path) -> None:
         .replace(base.name.split("_")[0], named.name.split("_")[0])
     )
     assert refusal(lambda: observe(shop)) == "cluster/bucket-index"
+
+
+@pytest.mark.parametrize(
+    "entry", ["hoodie.table.cdc.enabled=true", "hoodie.populate.meta.fields=false"]
+)
+def test_clustering_of_a_table_that_lakestrap_cannot_write_is_refused(
+    tmp_path: Path, entry: str
+) -> None:
+    """As loads are."""
+    shop = Shop(tmp_path, "copy_on_write")
+    shop.lands("one", ("a", "d1", 1))
+    with (shop.location / ".hoodie" / "hoodie.properties").open("a") as out:
+        out.write(f"{entry}\n")
+    assert refusal(lambda: observe(shop)) == "table/property-not-supported"
 
 
 @pytest.mark.long

@@ -157,7 +157,7 @@ def test_materialize_beside_other_writers_is_refused(shop: Shop) -> None:
     plan = observe_materialize(str(shop.location))
     pending = foreign_pending(shop)
     before = shop.tree()
-    assert refusal(lambda: observe_materialize(str(shop.location))) == "service/pending"
+    assert refusal(lambda: observe_materialize(str(shop.location))) == "table/foreign-pending"
     assert refusal(lambda: run_materialize(plan, InProcessTasks(1))) == "commit/foreign-pending"
     assert shop.tree() == before
     pending.unlink()
