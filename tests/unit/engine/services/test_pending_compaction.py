@@ -13,7 +13,6 @@ from framework.engine.services.compaction import observe_compaction, run_compact
 from framework.engine.services.pending_compaction import (
     observe_pending_compaction,
     run_pending_compaction,
-    schedule_compaction,
 )
 from framework.engine.services.undo import plan_rollback, run_undo
 from framework.engine.tasks import InProcessTasks
@@ -21,47 +20,21 @@ from framework.errors import FrameworkError
 from framework.hudi.commit.pending import find_pending
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.hudi.storage.local import LocalStorage
-from framework.hudi.storage.port import Storage
-from framework.hudi.timeline.clock import ManualClock, SystemClock
 from framework.hudi.timeline.instant import Action
-from framework.hudi.timeline.timeline import load_timeline
+from tests.support.compactions import (
+    begin_as_another,
+    execute,
+    meta_of,
+    schedule,
+    shop_with_logs,
+)
 from tests.support.orders import Shop
-from tests.support.writing import rows_of
-
-META = ("_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_record_key")
 
 
 @pytest.fixture(params=[False, True], ids=["ordinary", "adopted"])
 def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Shop:
     """Return a merge-on-read table with a log file in each of its two file groups."""
-    shop = Shop(tmp_path, "merge_on_read", adopts=bool(request.param))
-    if request.param:
-        shop.run()
-    else:
-        shop.lands("one", ("d1-1", "d1", 0), ("d2-1", "d2", 0))
-    shop.lands("two", ("d1-1", "d1", 1), ("d2-1", "d2", 1))
-    return shop
-
-
-def schedule(shop: Shop, storage: Storage | None = None) -> str:
-    """Schedule a compaction of every slice with log files and return its instant."""
-    plan = observe_compaction(str(shop.location))
-    done = schedule_compaction(plan, ManualClock(SystemClock().now_ms()), storage)
-    assert done is not None
-    return done.instant
-
-
-def execute(shop: Shop, storage: Storage | None = None, *, retry: bool = False) -> str:
-    """Execute the pending compaction and return its instant."""
-    plan = observe_pending_compaction(str(shop.location), retry=retry)
-    assert plan is not None
-    clock = ManualClock(SystemClock().now_ms())
-    return run_pending_compaction(plan, InProcessTasks(2), clock, storage).instant
-
-
-def meta_of(shop: Shop) -> list[tuple[str, ...]]:
-    """Return the meta columns that a compaction keeps, sorted."""
-    return sorted(tuple(row[name] for name in META) for row in rows_of(str(shop.location)))
+    return shop_with_logs(tmp_path, adopts=bool(request.param))
 
 
 def names_of(shop: Shop) -> list[str]:
@@ -169,17 +142,27 @@ def test_compaction_that_another_writer_has_begun_needs_retry(shop: Shop) -> Non
     instant = schedule(shop)
     shop.lands("three", ("d1-1", "d1", 2))
     rows = shop.rows()
-    (shop.location / f".hoodie/{instant}.compaction.inflight").touch()
-    copy = next(path for path in shop.location.rglob(".*.log.*") if instant not in path.name)
-    found = LogFileName.parse(copy.name)
-    assert found is not None
-    half = copy.with_name(f"{found.file_id}_7-7-7_{instant}.parquet")
-    half.write_bytes(b"half")
+    half = begin_as_another(shop, instant)
     assert refusal(lambda: execute(shop)) == "compaction/inflight"
     shop.lands("four", ("d1-1", "d1", 3))
     assert execute(shop, retry=True) == instant
     assert not half.exists()
     assert shop.rows() == [(k, d, 3 if k == "d1-1" else v) for k, d, v in rows]
+
+
+def test_plan_of_groups_that_were_replaced_completes_without_files(shop: Shop) -> None:
+    """An overwrite hides the groups, whose files a clean may remove."""
+    instant = schedule(shop)
+    shop.document["write"]["operation"] = "insert_overwrite"
+    shop.lands("three", ("d1-1", "d1", 5), ("d2-1", "d2", 5))
+    plan = observe_pending_compaction(str(shop.location))
+    assert plan is not None
+    assert (plan.slices, plan.skipped) == ((), 2)
+    assert execute(shop) == instant
+    assert shop.rows() == [("d1-1", "d1", 5), ("d2-1", "d2", 5)]
+    shop.document["write"]["operation"] = "upsert"
+    shop.lands("four", ("d1-1", "d1", 6))
+    assert shop.rows() == [("d1-1", "d1", 6), ("d2-1", "d2", 5)]
 
 
 def test_load_beside_an_unreadable_plan_is_refused(shop: Shop) -> None:
@@ -208,84 +191,3 @@ def test_killed_compaction_whose_slices_others_use_becomes_a_plan(
     assert not begun[0].exists()
     assert execute(dead) == instant
     assert dead.rows() == rows
-
-
-@pytest.mark.long
-def test_execution_killed_at_any_call_leaves_the_plan_or_completes_it(
-    shop: Shop, tmp_path: Path
-) -> None:
-    """Recovery removes our files, keeps the plan byte for byte, and the logs of later loads."""
-    instant = schedule(shop)
-    shop.lands("three", ("d1-1", "d1", 2))
-    requested = f".hoodie/{instant}.compaction.requested"
-    rows, meta, before = shop.rows(), meta_of(shop), shop.tree()
-    outcomes, step = set(), 0
-    while True:
-        step += 1
-        survivor = shop.copied(tmp_path / "copy")
-        if not survivor.dies_at(step, partial(execute, survivor)):
-            break
-        survivor.recover()
-        assert (survivor.rows(), meta_of(survivor)) == (rows, meta), step
-        assert find_pending(LocalStorage(str(survivor.location))) is None
-        tree = survivor.tree()
-        assert tree[requested] == before[requested]
-        done = load_timeline(LocalStorage(str(survivor.location))).is_completed(instant)
-        assert done or tree == before, step
-        if not done:
-            execute(survivor)
-        assert survivor.rows() == rows, step
-        outcomes.add(done)
-        shutil.rmtree(survivor.location)
-    assert step > 20
-    assert outcomes == {True, False}
-
-
-@pytest.mark.long
-def test_recovery_of_an_execution_killed_at_any_call_is_finished_by_the_next(
-    shop: Shop, tmp_path: Path
-) -> None:
-    """Twice dead, and still the plan and the rows are there."""
-    schedule(shop)
-    shop.lands("three", ("d1-1", "d1", 2))
-    rows, before, step = shop.rows(), shop.tree(), 0
-    dead = shop.copied(tmp_path / "dead")
-    last = next(each for each in range(1, 500) if not _linked_at(shop, tmp_path / "try", each))
-    assert dead.dies_at(last - 1, partial(execute, dead))
-    while True:
-        step += 1
-        survivor = dead.copied(tmp_path / "copy")
-        if not survivor.dies_at(step, survivor.recover):
-            break
-        survivor.recover()
-        assert survivor.tree() == before, step
-        assert survivor.rows() == rows
-        shutil.rmtree(survivor.location)
-    assert step > 5
-
-
-def _linked_at(shop: Shop, place: Path, step: int) -> bool:
-    """Return whether an execution killed at a step has not yet completed its instant."""
-    survivor = shop.copied(place)
-    died = survivor.dies_at(step, partial(execute, survivor))
-    done = not load_timeline(LocalStorage(str(place))).pending
-    shutil.rmtree(place)
-    return died and not done
-
-
-@pytest.mark.long
-def test_schedule_killed_at_any_call_is_whole_or_absent(shop: Shop, tmp_path: Path) -> None:
-    """Either there is a plan, or the table is as before."""
-    rows, before, outcomes, step = shop.rows(), shop.tree(), set(), 0
-    while True:
-        step += 1
-        survivor = shop.copied(tmp_path / "copy")
-        if not survivor.dies_at(step, partial(schedule, survivor)):
-            break
-        survivor.recover()
-        new = survivor.tree().keys() - before.keys()
-        assert len(new) <= 1, step
-        assert survivor.rows() == rows
-        outcomes.add(len(new))
-        shutil.rmtree(survivor.location)
-    assert outcomes == {0, 1}

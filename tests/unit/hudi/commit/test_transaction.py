@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
@@ -28,6 +30,7 @@ from framework.hudi.storage.port import Move
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, PROPERTIES
 from framework.hudi.timeline.commit_body import read_commit
 from framework.hudi.timeline.commit_metadata import read_commit_head
+from framework.hudi.timeline.instant import Action
 from framework.hudi.timeline.timeline import load_timeline
 from tests.support.fault_storage import FaultStorage
 from tests.support.storage_suite import put, read, tree
@@ -309,3 +312,55 @@ def test_finish_that_fails_reports_that_the_commit_is_published(storage: MemoryS
         finish(transaction)
     assert caught.value.condition == "commit/cleanup"
     assert visible_files(storage)
+
+
+OLDER, NOW, NEWER = "20260101000000000", "20260102000000000", "20260103000000000"
+
+
+@pytest.mark.parametrize(
+    ("name", "executes", "condition"),
+    [
+        (f"{OLDER}.compaction.requested", False, None),
+        (f"{OLDER}.compaction.inflight", False, None),
+        (f"{NEWER}.compaction.requested", False, "newer-instant"),
+        (f"{OLDER}.logcompaction.requested", False, "foreign-pending"),
+        (f"{NEWER}.compaction.requested", True, None),
+        (f"{NEWER}.deltacommit", True, None),
+        (f"{NEWER}.deltacommit.inflight", True, None),
+        (f"{OLDER}.deltacommit.inflight", True, "foreign-pending"),
+        (f"{NEWER}.replacecommit.requested", True, "foreign-pending"),
+    ],
+)
+def test_begin_beside_other_instants_depends_on_what_they_write(
+    storage: MemoryStorage, name: str, condition: str | None, *, executes: bool
+) -> None:
+    """Writers respect pending compactions, and an execution writes only to slices of its own."""
+    intent = an_intent(requested_time=NOW, is_new_table=False)
+    if executes:
+        plan = base64.b64encode(b"plan").decode()
+        intent = replace(intent, action=Action.COMPACTION, plan=plan, executes=plan)
+        put(storage, intent.requested.path, b"plan")
+    put(storage, f".hoodie/{name}")
+    transaction = a_transaction(storage, intent)
+    if condition is None:
+        begin(transaction)
+        return
+    before = tree(storage)
+    assert condition_of(CommitConflictError, lambda: begin(transaction)) == f"commit/{condition}"
+    assert tree(storage) == before
+
+
+def test_execution_of_a_plan_that_has_gone_does_not_make_it_again(storage: MemoryStorage) -> None:
+    """Another writer has removed the plan, so its slices are no longer new ones."""
+    plan = base64.b64encode(b"plan").decode()
+    intent = replace(
+        an_intent(requested_time=NOW, is_new_table=False),
+        action=Action.COMPACTION,
+        plan=plan,
+        executes=plan,
+    )
+    transaction = a_transaction(storage, intent)
+    before = tree(storage)
+    found = condition_of(CommitConflictError, lambda: begin(transaction))
+    assert found == "commit/pending-changed"
+    assert tree(storage) == before
