@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from framework.engine.events import Events, silent
 from framework.engine.services.service_run import service_run
 from framework.errors import AfterCommitError
 from framework.hudi.storage.local import LocalStorage
@@ -55,12 +56,16 @@ class Shop:
 
     def lands(self, name: str, *rows: tuple[str, str, int]) -> str:
         """Load one more file of (id, day, value) and return the instant."""
-        self._write(f"landing/{name}.parquet", list(rows))
+        self.comes(name, *rows)
         return self.run()
 
-    def run(self) -> str:
+    def comes(self, name: str, *rows: tuple[str, str, int]) -> None:
+        """Add a file of (id, day, value) to the folder that is loaded."""
+        self._write(f"landing/{name}.parquet", list(rows))
+
+    def run(self, events: Events = silent) -> str:
         """Run the spec, which has something to do, and return the instant."""
-        instant = run_spec(self.document, self.folder).instant
+        instant = run_spec(self.document, self.folder, events=events).instant
         assert instant is not None
         return instant
 

@@ -186,7 +186,12 @@ def rows_of(location: str, as_of: str | None = None) -> list[dict[str, Any]]:
 
 
 def run_spec(
-    document: Mapping[str, Any], folder: Path, *, run_id: str | None = None, fresh: bool = False
+    document: Mapping[str, Any],
+    folder: Path,
+    *,
+    run_id: str | None = None,
+    fresh: bool = False,
+    events: Events = silent,
 ) -> RunResult:
     """Run a spec, given as a document, in this process; without work there is no instant.
 
@@ -198,4 +203,4 @@ def run_spec(
     with TemporaryDirectory() as scratch:
         tasks = InProcessTasks(1)
         plan = prepare(request, PlanningContext(tasks=tasks, scratch=Path(scratch))).plan
-        return run(plan, tasks) if plan.has_changes else RunResult.unchanged(plan)
+        return run(plan, tasks, events=events) if plan.has_changes else RunResult.unchanged(plan)

@@ -55,7 +55,11 @@ def audit_rows(
         report.summary = _summary(account)
         report_passed(run, intake, files, inspection)
     return AuditedLoad(
-        files=files, schema=written.schema, screened=intake.screened, replaced=replaced
+        files=files,
+        schema=written.schema,
+        screened=intake.screened,
+        replaced=replaced,
+        plans=written.plans,
     )
 
 

@@ -85,4 +85,5 @@ def _publication(ctx: RunContext, audited: AuditedLoad, memory: Mapping[str, str
         },
         properties=properties,
         replaced=audited.replaced,
+        required=audited.plans,
     )

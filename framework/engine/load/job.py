@@ -166,6 +166,7 @@ class WrittenLoad:
         intake: rows that were read, and those that were excluded.
         account: the outcome of the rows.
         overwritten: partitions with rows of the input; None without input.
+        plans: paths of the pending compactions that its log files depend on.
     """
 
     files: WrittenFiles
@@ -173,6 +174,7 @@ class WrittenLoad:
     intake: Intake
     account: Account
     overwritten: frozenset[str] | None = None
+    plans: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,9 +186,11 @@ class AuditedLoad:
         schema: as in `WrittenLoad`.
         screened: the excluded rows.
         replaced: file ids that the commit hides, by partition path.
+        plans: as in `WrittenLoad`.
     """
 
     files: AuditedFiles
     schema: pa.Schema
     screened: Screened
     replaced: Mapping[str, tuple[str, ...]]
+    plans: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ from framework.hudi.commit.statuses import written_files
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.hudi.filegroup.slices import FileGroupId, FileSlice
 from framework.hudi.timeline.timeline import load_timeline
-from framework.hudi.view.plans import planned_groups
+from framework.hudi.view.plans import planned_groups, requested_compaction
 from framework.plan.stages import WriteRows
 from framework.plan.words import count_text
 from framework.vocabulary import TableType, WriteOperation
@@ -65,6 +65,7 @@ def write_rows(run: RunState, pinned: Pinned, compared: Compared, stage: WriteRo
         intake=Intake(rows=pinned.rows, screened=pinned.screened),
         account=_account(compared, dict(_rows_before(compared, works))),
         overwritten=frozenset(compared.inserts),
+        plans=_plans(works, planned),
     )
 
 
@@ -194,6 +195,13 @@ def _log_name(found: FileSlice, number: int, start: str) -> str:
 def _base_of(found: FileSlice, start: str) -> str:
     """Return the name of the base file of the slice that starts at an instant; "" without one."""
     return str(found.base.name) if found.base and found.base_instant == start else ""
+
+
+def _plans(works: Iterable[GroupWork], planned: Mapping[FileGroupId, str]) -> tuple[str, ...]:
+    """Return the paths of the pending compactions whose slices get log files."""
+    groups = (FileGroupId(work.partition_path, work.file_id) for work in works)
+    times = {planned[each] for each in groups if each in planned}
+    return tuple(requested_compaction(each).path for each in sorted(times))
 
 
 def _rewritten(patched: int, whole: int) -> str:

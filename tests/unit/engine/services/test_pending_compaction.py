@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from framework.engine.events import Event, StageFinished
 from framework.engine.services.compaction import observe_compaction, run_compaction
 from framework.engine.services.pending_compaction import (
     observe_pending_compaction,
@@ -163,6 +164,20 @@ def test_plan_of_groups_that_were_replaced_completes_without_files(shop: Shop) -
     shop.document["write"]["operation"] = "upsert"
     shop.lands("four", ("d1-1", "d1", 6))
     assert shop.rows() == [("d1-1", "d1", 6), ("d2-1", "d2", 5)]
+
+
+def test_load_whose_plan_is_removed_meanwhile_is_refused(shop: Shop) -> None:
+    """Without the plan its log files would start slices of their own, and hide rows."""
+    rows, instant = shop.rows(), schedule(shop)
+    requested = shop.location / f".hoodie/{instant}.compaction.requested"
+
+    def removing(event: Event) -> None:
+        if isinstance(event, StageFinished) and event.stage == "write":
+            requested.unlink()
+
+    shop.comes("three", ("d1-1", "d1", 2))
+    assert refusal(lambda: shop.run(removing)) == "commit/file-missing"
+    assert shop.rows() == rows
 
 
 def test_load_beside_an_unreadable_plan_is_refused(shop: Shop) -> None:
