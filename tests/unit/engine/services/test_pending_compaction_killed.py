@@ -72,9 +72,9 @@ def test_recovery_of_an_execution_killed_at_any_call_is_finished_by_the_next(
     while True:
         step += 1
         survivor = dead.copied(tmp_path / "copy")
-        if not survivor.dies_at(step, survivor.recover_on):
+        if not survivor.dies_at(step, survivor.recover):
             break
-        survivor.recover(much_later=True)
+        survivor.recover()
         assert survivor.tree() == before, step
         assert survivor.rows() == rows
         shutil.rmtree(survivor.location)
