@@ -44,6 +44,7 @@ class Shop:
             },
             "source": {"path": str(folder / "landing")},
             "write": {"operation": "upsert"},
+            "maintenance": {"enabled": False},
         }
         if adopts:
             self.document["bootstrap"] = {

@@ -59,6 +59,8 @@ def maintain(
     Raises:
         AfterCommitError: `maintenance/failed`; the load is published, and the table is right.
     """
+    if rules == Maintenance():
+        return ()
     table = _Table(location=location, tasks=tasks, clock=clock)
     found = []
     for name, run in _due(rules, load_timeline(open_storage(location))):
@@ -98,7 +100,7 @@ def _due(rules: Maintenance, timeline: Timeline) -> Iterator[tuple[str, _Service
         yield "compact", lambda table: _compact(table, logs)
     if request is not None:
         yield "cluster", lambda table: _cluster(table, request, rules.cluster_files)
-    if policy is not None:
+    if policy is not None and _commits(timeline) > (policy.keep_commits or 1):
         yield "clean", lambda table: _clean(table, policy)
     limits = rules.archive
     if limits is not None and _commits(timeline) > limits.keep_max:

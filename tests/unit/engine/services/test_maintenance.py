@@ -26,6 +26,7 @@ from tests.support.writing import run_spec
 def shop_of(folder: Path, kind: str, **maintenance: object) -> Shop:
     """Return a shop whose spec has a section `maintenance`, unless that is empty."""
     shop = Shop(folder, kind)
+    del shop.document["maintenance"]
     if maintenance:
         shop.document["maintenance"] = maintenance
     return shop

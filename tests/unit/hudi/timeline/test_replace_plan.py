@@ -17,12 +17,13 @@ from framework.hudi.timeline.replace_plan import REQUESTED_REPLACE, requested_re
 from tests.support.storage_suite import put
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+KEYS = TEXTS.filter(lambda key: key != "lakestrap.checksum")  # which only commits have
 NAMESPACE = "org.apache.hudi.avro.model"
 
 
 @pytest.mark.property
 @settings(deadline=None)
-@given(st.dictionaries(TEXTS, TEXTS, max_size=4))
+@given(st.dictionaries(KEYS, TEXTS, max_size=4))
 def test_requested_replace_that_is_written_is_read_back(extra: dict[str, str]) -> None:
     """Everything but our facts is null, and equal facts are equal bytes in any order."""
     data = requested_replace_bytes(extra)
