@@ -103,6 +103,7 @@ bench: setup judge rivals ## benchmarks against Apache Hudi, Iceberg, plain Spar
 	$(BIN)/python bench/index.py
 	$(BIN)/python bench/read.py
 	$(BIN)/python bench/write.py
+	$(BIN)/python bench/services.py
 	$(BIN)/python bench/scale.py
 	$(BIN)/python bench/audit.py
 	$(BIN)/python bench/checksums.py

@@ -14,6 +14,7 @@ __all__ = [
     "KEY_TARGETS",
     "READ_TARGETS",
     "SCALE_TARGETS",
+    "SERVICE_TARGETS",
     "TIMELINE_TARGETS",
     "VALIDATE_TARGETS",
     "WRITE_TARGETS",
@@ -197,6 +198,9 @@ WRITE_TARGETS: Sequence[Target] = (
         for query in ("filtered-sum", "full-scan", "changes")
     ),
 )
+
+
+SERVICE_TARGETS: Sequence[Target] = (_faster("compaction", 3.0), _faster("clustering", 2.0))
 
 
 AUDIT_TARGETS: Mapping[str, Sequence[Target]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 from queries import reader
 from spark_session import session
@@ -52,7 +52,7 @@ VARIANTS: Mapping[str, Mapping[str, str]] = {
 
 
 def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
-    """Start the session with the bundle; actions are `bootstrap`, `write`, `open`, `query`."""
+    """Start the session with the bundle; actions write, service and query tables."""
     spark = session(settings, {**EXTENSIONS, "spark.jars": settings["jar"]})
 
     def bootstrap(target: str, variant: str, **facts: Any) -> None:
@@ -82,8 +82,31 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
     return {
         "bootstrap": bootstrap,
         "write": write,
+        **_services(spark),
         **reader(spark.read.format("hudi").load, since),
     }
+
+
+def _services(spark: SparkSession) -> Mapping[str, Callable[..., object]]:
+    """Return the actions `compaction` and `clustering`."""
+
+    def procedure(name: str, target: str, **arguments: str) -> None:
+        """Schedule and execute a service of a table at once."""
+        named = {"path": target, "op": "scheduleAndExecute", **arguments}
+        words = ", ".join(f"{key} => '{value}'" for key, value in named.items())
+        options = ",".join(f"{key}={value}" for key, value in TUNED.items())
+        spark.sql(f"call {name}({words}, options => '{options}')").collect()
+
+    def compaction(target: str, by: list[str]) -> None:
+        """Compact all log files."""
+        del by
+        procedure("run_compaction", target)
+
+    def clustering(target: str, by: list[str]) -> None:
+        """Sort the rows of each partition."""
+        procedure("run_clustering", target, order=",".join(by))
+
+    return {"compaction": compaction, "clustering": clustering}
 
 
 def _options(facts: Mapping[str, Any]) -> dict[str, str]:

@@ -16,7 +16,10 @@ from spark_session import session
 
 from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.runner import run
+from framework.engine.services.clustering import observe_clustering, run_clustering
+from framework.engine.services.compaction import observe_compaction, run_compaction
 from framework.engine.tasks import InProcessTasks
+from framework.plan.services.clustering import ClusterRequest
 from framework.spark import read, read_incremental
 from framework.spark.checking.checker import SparkChecker
 from framework.spark.tasks import SparkTasks
@@ -37,7 +40,7 @@ BLOOMS: Mapping[str, Mapping[str, Any]] = {
 
 
 def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
-    """Start the session; actions are `bootstrap`, `run`, `open` and `query`."""
+    """Start the session; actions are `bootstrap`, `run`, services, `open` and `query`."""
     spark = session(settings)
 
     def bootstrap(target: str, variant: str, **facts: Any) -> dict[str, float]:
@@ -56,9 +59,23 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
             result = run(prepared.plan, SparkTasks(spark), checker=SparkChecker(spark))
         return {"run_s": result.seconds}
 
+    def compaction(target: str, by: list[str]) -> int:
+        """Compact all log files, in this process as the command does; return the files."""
+        del by
+        done = run_compaction(observe_compaction(target), InProcessTasks(int(settings["cores"])))
+        return 0 if done is None else done.files
+
+    def clustering(target: str, by: list[str]) -> int:
+        """Sort the rows of each partition, in this process; return the files."""
+        plan = observe_clustering(target, ClusterRequest(by=tuple(by)))
+        done = run_clustering(plan, InProcessTasks(int(settings["cores"])))
+        return 0 if done is None else done.files
+
     return {
         "bootstrap": bootstrap,
         "run": execute_spec,
+        "compaction": compaction,
+        "clustering": clustering,
         **reader(
             lambda location: read(spark, location),
             lambda location, begin: read_incremental(spark, location, begin),
