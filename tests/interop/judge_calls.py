@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.properties import read_properties
 from tests.interop.judge import KEEP_VERSION_6, Judge
+from tests.interop.printed import printed_options
 
-__all__ = ["call"]
+__all__ = ["call", "call_printed"]
 
 
 def call(
     judge: Judge, location: Path, procedure: str, **arguments: str | int
 ) -> list[list[object]]:
     """Return what a procedure of Apache Hudi's returns for the table."""
+    return _called(judge, location, procedure, arguments, KEEP_VERSION_6)
+
+
+def call_printed(
+    judge: Judge, location: Path, procedure: str, **arguments: str | int
+) -> list[list[object]]:
+    """Return the same under the options that `status` prints.
+
+    Without them release 0.15.0 writes lists that its own next compaction reads as null.
+    """
+    conf = {**KEEP_VERSION_6, **printed_options(location)}
+    return _called(judge, location, procedure, arguments, conf)
+
+
+def _called(
+    judge: Judge,
+    location: Path,
+    procedure: str,
+    arguments: Mapping[str, str | int],
+    conf: Mapping[str, str],
+) -> list[list[object]]:
     properties = read_properties(open_storage(str(location)))
     assert properties is not None
     name = ".".join(filter(None, (properties.database, properties.name)))
@@ -28,5 +51,5 @@ def call(
         f"create table {name} using hudi location '{location}'",
         f"call {procedure}({', '.join(words)})",
     ]
-    rows: list[list[object]] = judge.ask("sql", statements=statements, conf=KEEP_VERSION_6)["rows"]
+    rows: list[list[object]] = judge.ask("sql", statements=statements, conf=dict(conf))["rows"]
     return rows

@@ -20,7 +20,7 @@ from framework.hudi.timeline.timeline import load_timeline
 from framework.vocabulary import KeyScope, PartitionType, TableType, WriteOperation
 from tests.interop.cases import CASES, Case
 from tests.interop.judge import Judge
-from tests.interop.judge_calls import call
+from tests.interop.judge_calls import call_printed
 from tests.interop.turns import Turns
 from tests.interop.upserts import upsert_for, write_batch, writer_options
 from tests.support.writing import Lake
@@ -37,7 +37,7 @@ AFTER_ONE = "hoodie.compact.inline.max.delta.commits=1"
 
 def plan_by_judge(judge: Judge, location: Path) -> str:
     """Let the judge schedule a compaction; return its instant."""
-    call(judge, location, "run_compaction", op="schedule", options=AFTER_ONE)
+    call_printed(judge, location, "run_compaction", op="schedule", options=AFTER_ONE)
     (pending,) = load_timeline(open_storage(str(location))).pending
     return pending.requested_time
 
@@ -85,7 +85,7 @@ def test_plan_of_the_judge_is_executed_by_us_after_delta_commits_of_both(
     turns.theirs(turns.some([2, 3]), **BESIDE)
     assert execute(turns.location) == instant
     turns.compare()
-    assert instant in str(call(judge, turns.location, "show_compaction"))
+    assert instant in str(call_printed(judge, turns.location, "show_compaction"))
     turns.theirs(turns.some([0, 4, 7]))
     turns.ours(WriteOperation.UPSERT, turns.some([0, 1, 8]))
     assert plan_by_judge(judge, turns.location) == execute(turns.location)
@@ -97,13 +97,13 @@ def test_plan_of_ours_is_executed_by_the_judge_after_delta_commits_of_both(
 ) -> None:
     """The judge lists our plan as pending, executes it, and both read and write on."""
     instant = plan_by_us(turns.location)
-    listed = call(judge, turns.location, "show_compaction")
+    listed = call_printed(judge, turns.location, "show_compaction")
     assert [instant, "REQUESTED"] in [[row[0], row[-1]] for row in listed], listed
     turns.compare()
     turns.ours(WriteOperation.UPSERT, turns.some([0, 3]))
     turns.theirs(turns.some([1, 3, 6]), **BESIDE)
     turns.ours(WriteOperation.DELETE, turns.some([5]))
-    call(judge, turns.location, "run_compaction", op="run", timestamp=int(instant))
+    call_printed(judge, turns.location, "run_compaction", op="run", timestamp=int(instant))
     assert load_timeline(open_storage(str(turns.location))).pending == ()
     turns.compare()
     turns.ours(WriteOperation.UPSERT, turns.some([0, 5, 9]))
@@ -134,7 +134,7 @@ def test_plan_over_skeletons_is_executed_by_the_other_side(
     assert judge.rows(location, columns) == before
     planned = plan_by_us(location)
     judge.upsert(location, batch, options)
-    call(judge, location, "run_compaction", op="run", timestamp=int(planned))
+    call_printed(judge, location, "run_compaction", op="run", timestamp=int(planned))
     assert judge.rows(location, columns) == before
     judge.upsert(location, batch, options)
     assert judge.rows(location, columns) == before
