@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.interop
 
+WITHOUT_SHOW_CLEANS = "0.15.0"
+
 CLEAN_SOON = {
     "hoodie.clean.automatic": "true",
     "hoodie.clean.async": "false",
@@ -85,7 +87,8 @@ def test_cleans_of_both_sides_take_turns(
     ours = cleaned(turns, CleanPolicy(keep_commits=2))
     turns.compare()
     assert read(spark, turns.location, as_of=kept).count() == before
-    assert ours in str(call(judge, turns.location, "show_cleans"))
+    if judge.version != WITHOUT_SHOW_CLEANS:
+        assert ours in str(call(judge, turns.location, "show_cleans"))
     for number in range(3):
         turns.theirs(turns.some([0, 1, 2, 30 + number]), **clean_soon)
     cleans = [
