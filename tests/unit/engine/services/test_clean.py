@@ -12,6 +12,7 @@ import pytest
 
 from framework.cli.clean import command
 from framework.cli.options import JsonFormat
+from framework.engine.inspect.status import table_status
 from framework.engine.services.clean import observe_clean, run_clean
 from framework.engine.services.compaction import observe_compaction, run_compaction
 from framework.engine.services.savepoint import create_savepoint, delete_savepoint
@@ -126,6 +127,17 @@ def test_clean_of_skeletons_names_their_sources_and_keeps_them(shop: Shop) -> No
     clean(shop)
     for uri in plan.sources:
         assert Path(uri.removeprefix("file://")).is_file()
+
+
+def test_status_does_not_miss_sources_that_a_clean_released(shop: Shop) -> None:
+    """They may be deleted; a source that a skeleton needs may not."""
+    plan = observe(shop, CleanPolicy(keep_versions=1))
+    if not plan.sources:
+        return
+    clean(shop, policy=CleanPolicy(keep_versions=1))
+    for uri in plan.sources:
+        Path(uri.removeprefix("file://")).unlink()
+    assert "source/drifted" not in {e.condition for e in table_status(str(shop.location)).dangers}
 
 
 def test_clean_leaves_a_view_that_follows_the_timeline_as_a_listing(shop: Shop) -> None:
