@@ -382,9 +382,9 @@ def test_load_whose_file_goes_away_is_refused(shop: Shop, monkeypatch: pytest.Mo
     path = shop.land("b.parquet", [an_order(4)])
     original = run_spec.__globals__["run"]
 
-    def gone(*args: Any) -> Any:
+    def gone(*args: Any, **options: Any) -> Any:
         path.unlink()
-        return original(*args)
+        return original(*args, **options)
 
     monkeypatch.setitem(run_spec.__globals__, "run", gone)
     assert refusal(shop, SourceDriftError).condition == "input/drift"
