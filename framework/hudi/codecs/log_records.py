@@ -4,6 +4,8 @@ Avro data blocks are read, and written for archives; data blocks of ours are Par
 codec here.
 Delete blocks are written with the ordering value 0 in an `IntWrapper`, which every release reads
 as "always deletes"; when reading, every ordering value is supported.
+Ours end with a CRC-32C, which Avro does not have and without which a turned bit in a key keeps a
+deleted record alive (ADR 0027); Apache Hudi reads past it.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import fastavro
+import google_crc32c
 
 from framework.errors import CorruptFileError, UnsupportedTableError, Where
 from framework.hudi.codecs.avro import AVRO_FAULTS, parsed_schema
@@ -31,6 +34,8 @@ __all__ = [
 
 _VERSION: Final = 3
 _INT: Final = struct.Struct(">i")
+_SEAL: Final = struct.Struct(">4sI")
+_SEAL_MAGIC: Final = b"LKCR"
 _NAMESPACE: Final = "org.apache.hudi.avro.model"
 
 
@@ -108,7 +113,10 @@ _DELETES: Final = fastavro.parse_schema(
 
 
 def encode_deletes(records: Iterable[tuple[str, str]]) -> bytes:
-    """Return the content of a delete block for pairs of record key and partition path."""
+    """Return the content of a delete block for pairs of record key and partition path.
+
+    The datum is followed by `LKCR` and the CRC-32C of all bytes before that.
+    """
     always = (f"{_NAMESPACE}.{ALWAYS[0]}", {"value": ALWAYS[1]})
     listed = [
         {"recordKey": key, "partitionPath": partition, "orderingVal": always}
@@ -117,7 +125,8 @@ def encode_deletes(records: Iterable[tuple[str, str]]) -> bytes:
     out = io.BytesIO()
     fastavro.schemaless_writer(out, _DELETES, {"deleteRecordList": listed})
     datum = out.getvalue()
-    return b"".join((_INT.pack(_VERSION), _INT.pack(len(datum)), datum))
+    content = b"".join((_INT.pack(_VERSION), _INT.pack(len(datum)), datum))
+    return content + _SEAL.pack(_SEAL_MAGIC, google_crc32c.value(content))
 
 
 def decode_deletes(content: bytes, *, where: Where | None = None) -> tuple[DeletedRecord, ...]:
@@ -125,14 +134,18 @@ def decode_deletes(content: bytes, *, where: Where | None = None) -> tuple[Delet
 
     Raises:
         UnsupportedTableError: `log/delete-version`; releases before 0.14 wrote Java objects.
-        CorruptFileError: `log/content`.
+        CorruptFileError: `log/content`; also if bytes after the datum are not its checksum.
     """
     place = where or Where()
     source = io.BytesIO(content)
     version = _int(source, place)
     if version != _VERSION:
         raise _unsupported("delete-version", version, place)
-    datum = source.read(_int(source, place))
+    size = _int(source, place)
+    datum = source.read(max(size, 0))
+    if len(datum) != size:
+        raise corrupt_content("the content of a delete block is truncated", place)
+    _check_seal(content, source.tell(), place)
     try:
         rest = io.BytesIO(datum)
         found: Any = fastavro.schemaless_reader(rest, _DELETES, None, return_record_name=True)
@@ -188,6 +201,16 @@ def encode_records(records: Sequence[Mapping[str, Any]], schema: Any) -> bytes:
         datum = out.getvalue()
         parts += (_INT.pack(len(datum)), datum)
     return b"".join(parts)
+
+
+def _check_seal(content: bytes, end: int, place: Where) -> None:
+    """Raise unless the bytes from `end` are absent, as in other writers' blocks, or the checksum.
+
+    No checksum at all in a block of ours would need a datum length that takes it in.
+    """
+    rest = content[end:]
+    if rest and rest != _SEAL.pack(_SEAL_MAGIC, google_crc32c.value(content[:end])):
+        raise corrupt_content("a delete block does not fit its checksum", place)
 
 
 def _deleted(fields: dict[str, Any]) -> DeletedRecord:

@@ -79,8 +79,28 @@ def test_deletes_are_read_back_and_always_delete(pairs: list[tuple[str, str]]) -
 def test_deletes_are_encoded_as_version_3() -> None:
     """Branch 2 of the ordering value with the number 0: `04 00`."""
     assert encode_deletes([("id:1", "p=1")]) == bytes.fromhex(
-        "00000003 0000000f 02 02 08 69643a31 02 06 703d31 0400 00"
+        "00000003 0000000f 02 02 08 69643a31 02 06 703d31 0400 00 4c4b4352 a44c0503"
     )
+
+
+def test_deletes_without_a_checksum_are_read() -> None:
+    """Apache Hudi writes none."""
+    content = encode_deletes([("id:1", "p=1")])
+    assert decode_deletes(content[:-8]) == decode_deletes(content)
+
+
+def test_deletes_with_a_turned_bit_are_refused_or_the_same() -> None:
+    """Whichever bit it is; without the checksum, a key would be another one."""
+    content = encode_deletes([("id:1", "p=1"), ("id:2", "p=1")])
+    refused = 0
+    for bit in range(8 * len(content)):
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        if refusal_of(decode_deletes, bytes(damaged)):
+            refused += 1
+        else:
+            assert decode_deletes(bytes(damaged)) == decode_deletes(content), bit
+    assert refused >= 8 * len(content) - 1  # the datum may take in the checksum
 
 
 def test_delete_with_an_ordering_value_says_which() -> None:
