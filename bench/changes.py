@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from datasets import DataSet
 
-__all__ = ["changes_of", "flat_copy"]
+__all__ = ["changes_of", "daily_changes", "flat_copy"]
 
 _EVERY: Final = 100
 _NEW_EVERY: Final = 1_000
@@ -25,8 +25,22 @@ def changes_of(source: DataSet, data_dir: Path) -> Path:
     """Return a folder with one file: every hundredth row changed, and a tenth as many new rows."""
     folder = data_dir / f"{source.name}.changes"
     if not folder.is_dir():
-        parts = [part for path in source.files for part in _changed(source, path)]
+        parts = [p for f in source.files for p in _changed(source, f, f.stat().st_size % 7)]
         _write_whole(folder, [pa.concat_tables(parts)])
+    return folder
+
+
+def daily_changes(source: DataSet, data_dir: Path, days: int) -> Path:
+    """Return a folder with a file `day-NN.parquet` per day, from 1; no two change the same rows."""
+    folder = data_dir / f"{source.name}.days-{days}"
+    if not folder.is_dir():
+        unfinished = folder.with_name(f"{folder.name}.unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        for day in range(1, days + 1):
+            parts = [p for f in source.files for p in _changed(source, f, day, day * _NEW_KEYS)]
+            pq.write_table(pa.concat_tables(parts), unfinished / f"day-{day:02}.parquet")
+        unfinished.rename(folder)
     return folder
 
 
@@ -42,17 +56,19 @@ def flat_copy(source: DataSet, data_dir: Path) -> Path:
     return folder
 
 
-def _changed(source: DataSet, path: Path) -> Iterator[pa.Table]:
-    """Yield the changes to one source file: updates, then new rows."""
+def _changed(
+    source: DataSet, path: Path, start: int, new_keys: int = _NEW_KEYS
+) -> Iterator[pa.Table]:
+    """Yield the changes to one source file: updates, from row `start`, then new rows."""
     rows = _with_partition(source, path)
-    places = np.arange(path.stat().st_size % 7, rows.num_rows, _EVERY)
+    places = np.arange(start, rows.num_rows, _EVERY)
     at = rows.schema.get_field_index(source.measure)
     old = rows.take(pa.array(places))
     raised = pc.add(old[source.measure], pa.scalar(1, pa.int32())).cast(old.schema.field(at).type)
     yield old.set_column(at, old.schema.field(at), raised)
     new = rows.take(pa.array(places[:: _NEW_EVERY // _EVERY]))
     key = new.schema.get_field_index(source.keys[0])
-    moved = pc.add(new[source.keys[0]], _NEW_KEYS).cast(new.schema.field(key).type)
+    moved = pc.add(new[source.keys[0]], new_keys).cast(new.schema.field(key).type)
     yield new.set_column(key, new.schema.field(key), moved)
 
 

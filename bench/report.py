@@ -200,7 +200,29 @@ WRITE_TARGETS: Sequence[Target] = (
 )
 
 
-SERVICE_TARGETS: Sequence[Target] = (_faster("compaction", 3.0), _faster("clustering", 2.0))
+def _later(name: str, data: str, rows: str, most: float, measure: str) -> Target:
+    """Return a target on a measure later over that of earlier, rows given as `later/earlier`."""
+    later, _, earlier = rows.partition("/")
+    return Target(name=name, set=data, ours=earlier, rival=later, most=most, measure=measure)
+
+
+SERVICE_TARGETS: Sequence[Target] = (
+    _faster("compaction", 3.0),
+    _faster("clustering", 2.0),
+    _faster("cleaning", 10.0),
+    _at_most("cleaning: listings to plan", "cleaning", "ours", "listings", 0),
+    *(
+        _later(f"{name}: {what}", f"daily {name}", rows, most, measure)
+        for name in ("copy_on_write", "merge_on_read")
+        for what, rows, most, measure in (
+            ("load of day 30 over day 2", "day 30/day 2", 1.3, "load_s"),
+            ("read on day 30 over day 2", "day 30/day 2", 1.3, "read_s"),
+            ("files on day 30 over day 15", "day 30/day 15", 1.1, "files"),
+        )
+    ),
+    _later("load after 10,000 loads and 10^6 files over 10", "past", "long/short", 1.2, "load_s"),
+    _later("open a timeline of 10,000 over 100", "open", "long/short", 1.2, "open_ms"),
+)
 
 
 AUDIT_TARGETS: Mapping[str, Sequence[Target]] = {

@@ -2,6 +2,8 @@
 
 `compaction` merges the logs of an ordinary merge-on-read table of lineitem, all of whose file
 groups several upserts have changed. `clustering` sorts an ordinary copy-on-write table by its key.
+`cleaning` plans a clean of a table with 250,000 files. `daily` loads thirty days with the default
+maintenance, `flat` loads two rows into tables with a short and a long past: Lakestrap alone.
 Each run works on a fresh copy; warm sessions alternate; figures are medians.
 The last line is one JSON object `{bench, ratios, targets, missed}`.
 """
@@ -12,7 +14,7 @@ import argparse
 import shutil
 import statistics
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,15 +22,24 @@ from typing import Any
 
 import pyarrow.parquet as pq
 from changes import changes_of, flat_copy
+from cleaned import CleanCost, cleaning
 from contest import read_options, start_side
 from datasets import DataSet, prepare
+from kept import KeptCost, daily, flat
 from report import SERVICE_TARGETS, finish
 from side_process import Measured, Side
 
 __all__ = ["main"]
 
 SIDES = ("ours", "hudi")
-PARTS = ("compaction", "clustering")
+PARTS = {
+    "compaction": SIDES,
+    "clustering": SIDES,
+    "cleaning": ("hudi",),
+    "daily": ("ours",),
+    "flat": (),
+}
+"""The parts, with the sides that run on Spark."""
 _ROUNDS = 5
 
 
@@ -41,12 +52,17 @@ class ServiceCost:
     peak_mb: float
 
 
+_Costs = Iterator[tuple[tuple[str, str], ServiceCost | CleanCost | KeptCost]]
+
+
 def main() -> int:
     """Run the bench; return 1 with `--check` if a target is missed."""
     options = _options()
     source = prepare("lineitem", scale=options.scale, data_dir=options.data)
     with ExitStack() as stack:
-        sides = {name: stack.enter_context(start_side(name, options)) for name in SIDES}
+        parts = options.parts.split(",")
+        names = [name for name in SIDES if any(name in PARTS[part] for part in parts)]
+        sides = {name: stack.enter_context(start_side(name, options)) for name in names}
         costs = dict(_bench(sides, source, options))
     ratios = {t.name: t.ratio(costs) for t in SERVICE_TARGETS if t.applies(costs, options.scale)}
     missed = finish("services", ratios, SERVICE_TARGETS)
@@ -57,32 +73,45 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--scale", type=int, default=1, help="TPC-H scale of lineitem")
+    parser.add_argument("--files", type=int, default=250_000, help="files of the table to clean")
+    parser.add_argument("--series", type=int, default=1, help="months of daily loads per type")
     parser.add_argument("--runs", type=int, default=5, help="measured runs of each service")
     return read_options(parser)
 
 
-def _bench(
-    sides: Mapping[str, Side], source: DataSet, options: argparse.Namespace
-) -> Iterator[tuple[tuple[str, str], ServiceCost]]:
+def _bench(sides: Mapping[str, Side], source: DataSet, options: argparse.Namespace) -> _Costs:
     """Yield the medians of each side in each part."""
-    makers = {"compaction": _with_logs, "clustering": _unsorted}
     for part in options.parts.split(","):
-        base = makers[part](sides["ours"], source, options)
-        samples: dict[str, list[Measured]] = {side: [] for side in sides}
-        for _ in range(1 + options.runs):
-            for name, side in sides.items():
-                target = options.work / "targets" / f"serviced-{name}"
-                shutil.rmtree(target, ignore_errors=True)
-                shutil.copytree(base, target)
-                samples[name].append(side.run(part, target=str(target), by=list(source.keys)))
-        for name, found in samples.items():
-            cost = _median(found[1:])
-            print(
-                f"{part:12} {name:6} wall {cost.wall_s:7.2f} s  cpu {cost.cpu_s:7.2f} s  "
-                f"peak {cost.peak_mb:6.0f} MB",
-                flush=True,
-            )
-            yield (part, name), cost
+        if part in _MAKERS:
+            yield from _service(part, sides, source, options)
+        elif part == "daily":
+            yield from daily(sides["ours"], source, options)
+        else:
+            with start_side("keeping", options) as keeping:
+                cleaned = part == "cleaning"
+                yield from cleaning(sides, keeping, options) if cleaned else flat(keeping, options)
+
+
+def _service(
+    part: str, sides: Mapping[str, Side], source: DataSet, options: argparse.Namespace
+) -> Iterator[tuple[tuple[str, str], ServiceCost]]:
+    """Yield the medians of one service on each side."""
+    base = _MAKERS[part](sides["ours"], source, options)
+    samples: dict[str, list[Measured]] = {side: [] for side in sides}
+    for _ in range(1 + options.runs):
+        for name, side in sides.items():
+            target = options.work / "targets" / f"serviced-{name}"
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(base, target)
+            samples[name].append(side.run(part, target=str(target), by=list(source.keys)))
+    for name, found in samples.items():
+        cost = _median(found[1:])
+        print(
+            f"{part:12} {name:6} wall {cost.wall_s:7.2f} s  cpu {cost.cpu_s:7.2f} s  "
+            f"peak {cost.peak_mb:6.0f} MB",
+            flush=True,
+        )
+        yield (part, name), cost
 
 
 def _with_logs(ours: Side, source: DataSet, options: argparse.Namespace) -> Path:
@@ -138,6 +167,13 @@ def _median(measured: list[Measured]) -> ServiceCost:
         cpu_s=statistics.median(each.cpu_s for each in measured),
         peak_mb=max(each.peak_mb for each in measured),
     )
+
+
+_MAKERS: Mapping[str, Callable[[Side, DataSet, argparse.Namespace], Path]] = {
+    "compaction": _with_logs,
+    "clustering": _unsorted,
+}
+"""Tables to service, by part."""
 
 
 if __name__ == "__main__":

@@ -30,6 +30,12 @@ TUNED = {
     "hoodie.write.markers.type": "DIRECT",
     "hoodie.embed.timeline.server": "false",
 }
+V6 = {"hoodie.write.table.version": "6", "hoodie.write.auto.upgrade": "false"}
+CLEANING = {
+    **V6,
+    "hoodie.clean.policy": "KEEP_LATEST_COMMITS",
+    "hoodie.clean.commits.retained": "1",
+}
 DEFAULT_KEYS = 60_000
 """Default keys per filter in Apache Hudi; tuned, small files get smaller filters."""
 
@@ -88,13 +94,13 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
 
 
 def _services(spark: SparkSession) -> Mapping[str, Callable[..., object]]:
-    """Return the actions `compaction` and `clustering`."""
+    """Return the actions `compaction`, `clustering` and `plan_clean`."""
 
     def procedure(name: str, target: str, **arguments: str) -> None:
         """Schedule and execute a service of a table at once."""
         named = {"path": target, "op": "scheduleAndExecute", **arguments}
         words = ", ".join(f"{key} => '{value}'" for key, value in named.items())
-        options = ",".join(f"{key}={value}" for key, value in TUNED.items())
+        options = ",".join(f"{key}={value}" for key, value in {**TUNED, **V6}.items())
         spark.sql(f"call {name}({words}, options => '{options}')").collect()
 
     def compaction(target: str, by: list[str]) -> None:
@@ -106,7 +112,25 @@ def _services(spark: SparkSession) -> Mapping[str, Callable[..., object]]:
         """Sort the rows of each partition."""
         procedure("run_clustering", target, order=",".join(by))
 
-    return {"compaction": compaction, "clustering": clustering}
+    def plan_clean(target: str) -> None:
+        """Schedule a clean that keeps one commit by a client: procedures clean at once."""
+        jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - no other access
+        context = jvm.org.apache.hudi.client.common.HoodieSparkEngineContext(
+            spark.sparkContext._jsc  # noqa: SLF001
+        )
+        config = jvm.org.apache.hudi.config.HoodieWriteConfig.newBuilder().withPath(target)
+        properties = jvm.java.util.Properties()
+        for key, value in {**TUNED, **CLEANING}.items():
+            properties.setProperty(key, value)
+        built = config.forTable("bench").withProps(properties).build()
+        client = jvm.org.apache.hudi.client.SparkRDDWriteClient(context, built)
+        try:
+            kind = jvm.org.apache.hudi.common.model.TableServiceType.CLEAN
+            client.scheduleTableService(jvm.org.apache.hudi.common.util.Option.empty(), kind)
+        finally:
+            client.close()
+
+    return {"compaction": compaction, "clustering": clustering, "plan_clean": plan_clean}
 
 
 def _options(facts: Mapping[str, Any]) -> dict[str, str]:
