@@ -41,7 +41,7 @@ __all__ = ["CLUSTERING_KEY", "observe_clustering", "run_clustering"]
 CLUSTERING_KEY: Final = "lakestrap.clustering"
 """Key of a commit's `extraMetadata` with the order in which it sorted the rows of its files."""
 _BUCKET: Final = re.compile(r"0000[0-9]{4}-")
-"""How file ids begin under a bucket index of up to 10,000 buckets, and one in 430,000 random ones."""
+"""The start of file ids under a bucket index of up to 10,000 buckets, and of few random ones."""
 
 
 def observe_clustering(
