@@ -22,6 +22,7 @@ from framework.engine.load.dedup import Bucket
 from framework.engine.load.group_rows import KEPT_META, Changes, NewFile, base_bytes, combined
 from framework.engine.load.job import LoadJob
 from framework.engine.load.key_input import KEY
+from framework.engine.load.old_chunks import SourceBytes
 from framework.engine.load.patch import patched
 from framework.engine.load.tag_task import HITS_SCHEMA, read_hits, taken_rows
 from framework.engine.reading.slice_rows import SliceFiles, slice_rows
@@ -33,8 +34,10 @@ from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.commit.segments import SegmentRef, write_segment
 from framework.hudi.commit.statuses import FileStatus, Statuses
 from framework.hudi.filegroup.log_file import log_file_bytes
+from framework.hudi.filegroup.slices import SourceFile
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
-from framework.hudi.table.layout import MetaField, join
+from framework.hudi.table.layout import MetaField, join, name_of, parent_of
 from framework.hudi.table.partition_path import partition_values
 from framework.vocabulary import KeyScope, WriteOperation
 
@@ -179,12 +182,14 @@ class _Worker:
 
     def _patched(self, old: SliceFiles | None, changes: Changes, file: NewFile) -> _Written | None:
         """Return the old base file with its changes; None if all of it must be written."""
-        if old is None or old.logs or old.source or old.base is None:
+        if old is None or old.logs or old.base is None:
             return None
-        if changes.gone.size:  # known before the file is read
+        behind = None if old.source is None else self._source(old.source, file)
+        if old.source is not None and behind is None:
             return None
         with self._storage.open_input(old.base) as stream:
-            found = patched(self._job, stream.read_buffer(), changes, file)
+            data = stream.read_buffer()
+        found = patched(self._job, data, changes, file, behind)
         if found is None:
             return None
         return _Written(
@@ -192,10 +197,21 @@ class _Worker:
             rows=found.rows,
             fresh=found.fresh,
             updates=found.updated,
-            deletes=0,
+            deletes=changes.gone.size,
             bounds=found.bounds,
             patched=True,
         )
+
+    def _source(self, source: SourceFile, file: NewFile) -> SourceBytes | None:
+        """Return the file behind a skeleton; None unless it has its recorded size."""
+        folder, name = open_storage(parent_of(source.uri)), name_of(source.uri)
+        entry = folder.stat(name)
+        if entry is None or entry.size != source.size:
+            return None  # reading its rows reports the error
+        rule = self._job.rule
+        values = partition_values(file.partition_path, rule.partition, rule.layout)
+        with folder.open_input(name) as stream:
+            return SourceBytes(data=stream.read_buffer(), constant=values)
 
     def _whole(self, old: SliceFiles | None, changes: Changes, file: NewFile) -> _Written:
         """Return a base file with all its rows written."""

@@ -1,8 +1,9 @@
 """A base file after a load, made from the column chunks of the previous one (ADR 0012).
 
 An upsert changes a few columns of a few rows. A column chunk whose values all stay is copied; only
-the others are decoded and encoded again. New rows get a row group of their own, until the last one
-has enough rows. Rows and their order are those of `combined`.
+the others are decoded and encoded again. A row group that rows leave is encoded whole. New rows get
+a row group of their own, until the last one has enough rows. Rows and their order are those of
+`combined`.
 """
 
 from __future__ import annotations
@@ -14,18 +15,16 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from framework.engine.load import group_rows
 from framework.engine.load.job import LoadJob
 from framework.engine.load.key_input import KEY
+from framework.engine.load.old_chunks import OldChunks, SourceBytes
 from framework.hudi.codecs.bloom_growth import grown
 from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.filegroup import base_file
 from framework.hudi.filegroup.column_chunks import ChunkFile, RowGroup, assembled
-from framework.hudi.filegroup.key_footer import KeyFooter, key_footer
-from framework.hudi.table.calendar import LegacyCalendar
-from framework.hudi.table.layout import MetaField
+from framework.hudi.table.layout import META_COLUMNS, MetaField
 
 __all__ = ["Patched", "patched"]
 
@@ -56,189 +55,213 @@ class Patched:
 
 
 def patched(
-    job: LoadJob, data: pa.Buffer, changes: group_rows.Changes, file: group_rows.NewFile
+    job: LoadJob,
+    data: pa.Buffer,
+    changes: group_rows.Changes,
+    file: group_rows.NewFile,
+    behind: SourceBytes | None = None,
 ) -> Patched | None:
     """Return the base file `data` after `changes`; None if it must be written whole.
 
-    It must if rows are deleted, nothing of it would stay, its footer lacks bounds of its keys, it
-    describes its columns differently than the table does now, or some of its days are in Spark's
-    old calendar. Holds the file's bytes twice, and decodes one column of a row group at a time.
+    It must if nothing of it would stay, its footer lacks bounds of its keys, it describes its
+    columns differently than the table does now, or some of its days are in Spark's old calendar.
+    Holds the bytes of the files twice, and decodes one column of a row group at a time, all columns
+    of a row group that rows leave.
+
+    Args:
+        job: the load.
+        data: the base file or skeleton.
+        changes: the changes.
+        file: the file to make.
+        behind: the source file of a skeleton.
 
     Raises:
         CorruptFileError: `bootstrap/read-back-differs`.
     """
-    if changes.gone.size:
-        return None
     try:
-        return _patched(job, data, changes, file)
+        like = ChunkFile.read(base_file.file_without_rows(job.table_schema))
+        if behind is None:
+            old = OldChunks.of_base(job.table_schema, like, data)
+        else:
+            old = OldChunks.of_adopted(job.table_schema, like, data, behind)
+        if old is None or old.footer.least is None or old.footer.greatest is None:
+            return None
+        patch = _Patch(job, old, like, changes, file)
+        return patch.made() if patch.keeps_some() else None
     except UNREADABLE:  # reading it whole reports the error
         return None
 
 
-def _patched(
-    job: LoadJob, data: pa.Buffer, changes: group_rows.Changes, file: group_rows.NewFile
-) -> Patched | None:
-    """Return the file; None if its columns or its footer do not allow it."""
-    old = ChunkFile.read(data)
-    footer = key_footer(old.metadata)
-    like = ChunkFile.read(base_file.file_without_rows(job.table_schema))
-    if footer.least is None or footer.greatest is None or not old.has_columns_of(like):
-        return None
-    patch = _Patch(job, data, old, file)
-    kept = patch.kept(changes)
-    if not (kept and patch.has_types() and patch.is_gregorian):
-        return None
-    return patch.made(changes, kept, footer, like)
-
-
 class _Patch:
-    """Makes one file."""
+    """Makes one file.
+
+    The first row groups stay where they are; new rows may join the last one, which is then written
+    again behind them.
+    """
 
     def __init__(
-        self, job: LoadJob, data: pa.Buffer, old: ChunkFile, file: group_rows.NewFile
+        self,
+        job: LoadJob,
+        old: OldChunks,
+        like: ChunkFile,
+        changes: group_rows.Changes,
+        file: group_rows.NewFile,
     ) -> None:
         self._job = job
-        self._file = file
         self._old = old
-        texts = base_file.repeating(old.metadata, job.table_schema)
-        self._parquet = pq.ParquetFile(
-            pa.BufferReader(data),
-            metadata=old.metadata,
-            read_dictionary=[MetaField.COMMIT_TIME.value, *texts],
-        )
-        self._starts = np.cumsum([0, *(group.rows for group in old.groups)])
+        self._like = like
+        self._changes = changes
+        self._file = file
+        count = changes.places.size
+        self._fresh: pa.Array = changes.rows[KEY].combine_chunks().slice(count)
+        joins = len(self._fresh) and bool(old.rows) and old.rows[-1] < _SMALL_GROUP_ROWS
+        self._kept = len(old.rows) - int(joins)
+        self._starts = old.starts
 
-    def has_types(self) -> bool:
-        """Return whether flat columns are read in the table's types, apart from encoded texts."""
-        found = self._parquet.schema_arrow
-        return all(
-            pa.types.is_nested(each.type)
-            or found.field(each.name).type in {each.type, pa.dictionary(pa.int32(), each.type)}
-            for each in self._job.table_schema
-        )
+    def keeps_some(self) -> bool:
+        """Return whether a chunk of some row group may stay."""
+        return any(not self._local(number).gone.size for number in range(self._kept))
 
-    @property
-    def is_gregorian(self) -> bool:
-        """Whether old chunks and new ones have the same calendar."""
-        return LegacyCalendar.of(self._parquet, self._file.name) is None
-
-    def kept(self, changes: group_rows.Changes) -> int:
-        """Return how many row groups are kept; new rows may join the last one."""
-        groups = self._old.groups
-        joins = changes.rows.num_rows > changes.places.size
-        joins = joins and bool(groups) and groups[-1].rows < _SMALL_GROUP_ROWS
-        return len(groups) - int(joins)
-
-    def made(
-        self, changes: group_rows.Changes, kept: int, footer: KeyFooter, like: ChunkFile
-    ) -> Patched:
-        """Return the file with its first `kept` row groups, followed by one or more."""
+    def made(self) -> Patched:
+        """Return the file."""
         groups: list[RowGroup] = []
         updated = 0
-        for number in range(kept):
-            local = self._local(changes, number)
-            group, count = self._group(number, local, replace(self._file, first=updated))
-            groups.append(group)
-            updated += count
-        count = changes.places.size
-        fresh: pa.Array = changes.rows[KEY].combine_chunks().slice(count)
-        if len(fresh):
-            more, replaced = self._behind(changes, kept, replace(self._file, first=updated))
+        for number in range(self._kept):
+            local = self._local(number)
+            file = replace(self._file, first=updated)
+            if local.gone.size:
+                more, count = self._encoded(number, local, file)
+            else:
+                group, count = self._group(number, local, file)
+                more = [group]
             groups += more
-            updated += replaced
-        bounds = _widened(footer, fresh)
-        bloom = self._bloom(footer, fresh)
-        name = self._file.name
+            updated += count
+        if len(self._fresh):
+            more, count = self._behind(replace(self._file, first=updated))
+            groups += more
+            updated += count
+        bounds, bloom = self._bounds(), self._bloom()
+        footers = group_rows.footers_of(self._job, bounds, bloom)
         return Patched(
-            data=assembled(like, groups, group_rows.footers_of(self._job, bounds, bloom), name),
+            data=assembled(self._like, groups, footers, self._file.name),
             rows=sum(group.rows for group in groups),
-            fresh=fresh,
+            fresh=self._fresh,
             updated=updated,
             bounds=bounds,
         )
 
-    def _local(self, changes: group_rows.Changes, number: int) -> group_rows.Changes:
+    def _local(self, number: int) -> group_rows.Changes:
         """Return the changes to the rows of one row group, without new rows."""
         start, stop = self._starts[number], self._starts[number + 1]
+        changes = self._changes
         mine = np.flatnonzero((changes.places >= start) & (changes.places < stop))
+        gone = changes.gone[(changes.gone >= start) & (changes.gone < stop)]
         rows = changes.rows.take(pa.array(mine))
-        return replace(changes, places=changes.places[mine] - start, rows=rows)
+        places = changes.places[mine] - start
+        return replace(changes, gone=gone - start, places=places, rows=rows)
 
     def _group(
         self, number: int, changes: group_rows.Changes, file: group_rows.NewFile
     ) -> tuple[RowGroup, int]:
         """Return a row group of kept and new chunks, and the number of rows replaced."""
-        old = self._old.groups[number]
-        plain = [chunk.column for chunk in old.chunks if not chunk.has_dictionary]
         columns, updated = self._changed(number, changes, file)
         fields = [_META.get(name) or self._job.table_schema.field(name) for name in columns]
         schema = group_rows.held_schema(fields, columns.values())
         made = base_file.row_group_file(
-            pa.Table.from_arrays([*columns.values()], schema=schema), plain
+            pa.Table.from_arrays([*columns.values()], schema=schema), self._old.plain(number)
         )
         news = {chunk.path: chunk for chunk in ChunkFile.read(made, fresh=True).groups[0].chunks}
-        chunks = [news.get(chunk.path, chunk) for chunk in old.chunks]
-        return RowGroup(rows=old.rows, chunks=chunks), updated
+        stay = {*META_COLUMNS, *self._job.table_schema.names} - columns.keys()
+        chunks = {**self._old.chunks(number, stay), **news}
+        paths = self._like.metadata.schema
+        ordered = [chunks[paths.column(at).path] for at in range(len(paths))]
+        return RowGroup(rows=self._old.rows[number], chunks=ordered), updated
 
     def _changed(
         self, number: int, changes: group_rows.Changes, file: group_rows.NewFile
     ) -> tuple[Mapping[str, Any], int]:
         """Return the changed columns of a row group, and the number of rows replaced."""
-        rows, ordering = self._old.groups[number].rows, self._job.ordering
-        found = {MetaField.FILE_NAME.value: base_file.constant(file.name, rows)}
-        ordered = self._read(number, [ordering]) if ordering and changes.places.size else None
+        old, rows, ordering = self._old, self._old.rows[number], self._job.ordering
+        found: dict[str, Any] = {MetaField.FILE_NAME.value: base_file.constant(file.name, rows)}
+        found |= {name: old.constant_column(name, rows) for name in old.constant}
+        ordered = old.read(number, [ordering]) if ordering and changes.places.size else None
         wins = group_rows.wins_of(ordered, changes, ordering)
         if not wins.any():
             return found, 0
         taken = group_rows.taken_places(rows, changes, wins)
-        kept = self._read(number, group_rows.KEPT_META[:2])
+        kept = old.read(number, group_rows.KEPT_META[:2])
         found[MetaField.COMMIT_TIME.value] = group_rows.commit_times(
             kept, file.numbers.instant, taken
         )
         found[MetaField.COMMIT_SEQNO.value] = group_rows.sequence_numbers(kept, file, taken)
         places, news = pa.array(changes.places[wins]), changes.rows.filter(pa.array(wins))
         for name in self._job.table_schema.names:
-            old = self._read(number, [name])
-            if not _is_same(old[name].take(places), news[name]):
-                found[name] = group_rows.column_of(old, changes.rows, name, taken)
+            if name in old.constant:
+                continue
+            before = old.read(number, [name])
+            if not _is_same(before[name].take(places), news[name]):
+                found[name] = group_rows.column_of(before, changes.rows, name, taken)
         return found, int(np.count_nonzero(wins))
 
-    def _behind(
-        self, changes: group_rows.Changes, kept: int, file: group_rows.NewFile
-    ) -> tuple[Sequence[RowGroup], int]:
+    def _behind(self, file: group_rows.NewFile) -> tuple[Sequence[RowGroup], int]:
         """Return the row groups of the unkept and new rows, and the number of rows replaced."""
-        start, count = self._starts[kept], changes.places.size
-        mine = np.flatnonzero(changes.places >= start)
-        rows = np.concatenate([mine, np.arange(count, changes.rows.num_rows)])
-        local = replace(
-            changes, places=changes.places[mine] - start, rows=changes.rows.take(pa.array(rows))
-        )
+        changes, count = self._changes, self._changes.places.size
+        fresh = changes.rows.slice(count)
+        if self._kept == len(self._old.rows):
+            none = np.empty(0, np.int64)
+            return self._encoded(None, replace(changes, gone=none, places=none, rows=fresh), file)
+        local = self._local(self._kept)
+        both = replace(local, rows=pa.concat_tables([local.rows, fresh]))
+        return self._encoded(self._kept, both, file)
+
+    def _encoded(
+        self, number: int | None, changes: group_rows.Changes, file: group_rows.NewFile
+    ) -> tuple[Sequence[RowGroup], int]:
+        """Return the row groups of all rows of one, after its changes, and the rows replaced.
+
+        Without a number, of new rows alone. A row group without rows is none.
+        """
         names = [*group_rows.KEPT_META, *self._job.table_schema.names]
-        old = self._read(kept, names) if kept < len(self._old.groups) else None
-        made = group_rows.combined(old, local, file, ordering=self._job.ordering)
+        old = None if number is None else self._old.read(number, names)
+        made = group_rows.combined(old, changes, file, ordering=self._job.ordering)
+        if not made.rows:
+            return [], made.updated
         written = group_rows.written_rows(self._job, made, {}, self._file.name)
         return ChunkFile.read(pa.py_buffer(written)).groups, made.updated
 
-    def _read(self, number: int, names: Sequence[str]) -> pa.Table:
-        """Return some columns of a row group; fields of nested ones have the table's names."""
-        found = self._parquet.read_row_group(number, columns=[*names], use_threads=False)
-        for at, field in enumerate(found.schema):
-            if pa.types.is_nested(field.type) and not pa.types.is_dictionary(field.type):
-                wanted = self._job.table_schema.field(field.name).type
-                found = found.set_column(at, field.name, found.column(at).cast(wanted))
-        return found
+    def _bounds(self) -> tuple[str, str]:
+        """Return the least and greatest key; those of the old file hold unless rows leave it."""
+        footer, changes = self._old.footer, self._changes
+        least, greatest = footer.least or "", footer.greatest or ""
+        found = [] if changes.gone.size else [least, greatest]
+        parts = [self._fresh]
+        if changes.gone.size:
+            stays = np.ones(self._starts[-1], dtype=bool)
+            stays[changes.gone] = False
+            parts += self._old.keys().filter(pa.array(stays)).chunks
+        for part in parts:
+            if len(part):
+                ends = pc.min_max(part)
+                found += [ends["min"].as_py(), ends["max"].as_py()]
+        return min(found, default=least), max(found, default=greatest)
 
-    def _bloom(self, footer: KeyFooter, fresh: pa.Array) -> tuple[str, str] | None:
-        """Return the filter of all keys: the old one with new keys added, if it has room."""
-        spec = self._job.bloom.spec(footer.rows + len(fresh))
+    def _bloom(self) -> tuple[str, str] | None:
+        """Return the filter of all keys: the old one with new keys added, if it has room.
+
+        The keys of rows that leave stay in it.
+        """
+        footer = self._old.footer
+        spec = self._job.bloom.spec(footer.rows + len(self._fresh))
         if spec is None:
             return None
         if footer.bloom is not None and footer.bloom[1] == spec.type_code:
-            text = grown(footer.bloom[0], fresh, spec)
+            text = grown(footer.bloom[0], self._fresh, spec)
             if text is not None:
                 return text, spec.type_code
-        keys = self._parquet.read(columns=[KEY], use_threads=False)[KEY]
-        return group_rows.bloom_of(self._job, pa.chunked_array([*keys.chunks, fresh], pa.string()))
+        keys = self._old.keys()
+        return group_rows.bloom_of(
+            self._job, pa.chunked_array([*keys.chunks, self._fresh], pa.string())
+        )
 
 
 def _is_same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
@@ -252,12 +275,3 @@ def _is_same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
             for each in (one, other)
         )
     return bool(one.equals(other))
-
-
-def _widened(footer: KeyFooter, fresh: pa.Array) -> tuple[str, str]:
-    """Return the least and greatest key of a file after adding keys."""
-    least, greatest = footer.least or "", footer.greatest or ""
-    if not len(fresh):
-        return least, greatest
-    found = pc.min_max(fresh)
-    return min(least, found["min"].as_py()), max(greatest, found["max"].as_py())

@@ -22,7 +22,7 @@ import google_crc32c
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from framework.hudi.codecs.thrift_struct import read_struct
+from framework.hudi.codecs.thrift_struct import Struct, read_struct
 
 __all__ = [
     "SEAL",
@@ -32,6 +32,7 @@ __all__ = [
     "check_pages",
     "chunk_start",
     "naming_bad_chunks",
+    "page_headers",
     "sealed",
     "sealed_footer",
 ]
@@ -220,16 +221,29 @@ def check_pages(chunk: pa.Buffer) -> None:
     Raises:
         ValueError: a page has another checksum, or none, or is truncated.
     """
+    for header, body in page_headers(chunk):
+        if _PAGE_CRC not in header:
+            message = "a page has no checksum"
+            raise ValueError(message)
+        if zlib.crc32(body) != header[_PAGE_CRC][1] & 0xFFFFFFFF:
+            message = "a page does not match its checksum"
+            raise ValueError(message)
+
+
+def page_headers(chunk: pa.Buffer) -> Iterator[tuple[Struct, pa.Buffer]]:
+    """Yield the header and the body of each page of a column chunk.
+
+    Raises:
+        ValueError: a page is truncated.
+    """
     at = 0
     while at < chunk.size:
         header, end = _page_header(chunk, at)
         size = header[_PAGE_BYTES][1] if _PAGE_BYTES in header else -1
-        if _PAGE_CRC not in header or not 0 <= size <= chunk.size - end:
-            message = f"the page at byte {at} has no checksum, or is truncated"
+        if not 0 <= size <= chunk.size - end:
+            message = f"the page at byte {at} is truncated"
             raise ValueError(message)
-        if zlib.crc32(chunk.slice(end, size)) != header[_PAGE_CRC][1] & 0xFFFFFFFF:
-            message = f"the page at byte {at} does not match its checksum"
-            raise ValueError(message)
+        yield header, chunk.slice(end, size)
         at = end + size
 
 
