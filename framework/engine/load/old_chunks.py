@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import numpy as np
 import pyarrow as pa
@@ -161,7 +161,7 @@ class OldChunks:
 
     def read(self, number: int, names: Iterable[str]) -> pa.Table:
         """Return some columns of a row group; fields of nested ones have the table's names."""
-        columns: dict[str, Any] = {}
+        columns: dict[str, pa.Array | pa.ChunkedArray] = {}
         wanted = list(names)
         for held, parquet in self.files:
             mine = [name for name in wanted if name in held]
