@@ -112,11 +112,11 @@ def observe_undo(
     )
     if to is None:
         _check_not_archived(storage)
-    listings = _Listings(storage)
     going = frozenset(each.requested_time for each in later)
     _check_not_planned(storage, timeline, going)
-    seen = [_seen(storage, listings, each, going) for each in later]
-    return plan_undo(storage.location, seen, savepoints, to=to)
+    slices = _Slices(storage, going)
+    seen = [_seen(storage, slices, each) for each in reversed(later)]
+    return plan_undo(storage.location, seen[::-1], savepoints, to=to)
 
 
 def _check_not_planned(storage: Storage, timeline: Timeline, going: frozenset[str]) -> None:
@@ -208,15 +208,34 @@ def _opened(location: str) -> tuple[Storage, Timeline]:
     return storage, load_timeline(storage)
 
 
-class _Listings:
-    """Names of the files of partitions, each listed once."""
+class _Slices:
+    """Slices that remain of the groups that some instants changed, asked for oldest first.
 
-    def __init__(self, storage: Storage) -> None:
+    A slice that one of these instants wrote goes, so it does not matter whether it was cleaned: the
+    first of them that changed the group must find the slice before it.
+
+    Attributes:
+        going: the instants.
+    """
+
+    def __init__(self, storage: Storage, going: frozenset[str]) -> None:
+        self.going = going
         self._storage = storage
         self._groups: dict[str, dict[str, set[str]]] = {}
+        self._written: set[tuple[str, str]] = set()
 
-    def instants(self, partition: str, file_id: str) -> set[str]:
-        """Return the base instants that a file group has files of."""
+    def write(self, partition: str, file_id: str, previous: str | None) -> bool:
+        """Return whether a base file's slice before it is there or goes too, if there was one."""
+        self._written.add((partition, file_id))
+        return previous is None or previous in self.going | self._instants(partition, file_id)
+
+    def remain(self, partition: str, file_id: str) -> bool:
+        """Return whether a replaced group is there without these instants, or began with them."""
+        is_written = (partition, file_id) in self._written
+        return is_written or bool(self._instants(partition, file_id) - self.going)
+
+    def _instants(self, partition: str, file_id: str) -> set[str]:
+        """Return the base instants that a file group has files of; lists each partition once."""
         if partition not in self._groups:
             found: dict[str, set[str]] = defaultdict(set)
             for entry in self._storage.list(partition):
@@ -228,9 +247,7 @@ class _Listings:
         return self._groups[partition].get(file_id, set())
 
 
-def _seen(
-    storage: Storage, listings: _Listings, instant: Instant, going: frozenset[str]
-) -> SeenInstant:
+def _seen(storage: Storage, slices: _Slices, instant: Instant) -> SeenInstant:
     """Return an instant with what rolling it back takes."""
     body = read_commit_body(storage, instant.path)
     files: dict[str, list[str]] = defaultdict(list)
@@ -244,16 +261,14 @@ def _seen(
                 shared.append(stat.path)
             if not whole:
                 continue
-        elif stat.previous is not None and stat.previous not in listings.instants(
-            stat.partition_path, stat.file_id
-        ):
+        elif not slices.write(stat.partition_path, stat.file_id, stat.previous):
             missing.append(f"{stat.partition_path}/{stat.file_id}".lstrip("/"))
         files[stat.partition_path].append(stat.path)
     for partition, ids in body.replaced.items():
         missing += [
             f"{partition}/{each}".lstrip("/")
             for each in sorted(ids)
-            if not listings.instants(partition, each) - going
+            if not slices.remain(partition, each)
         ]
     return SeenInstant(
         instant=instant,

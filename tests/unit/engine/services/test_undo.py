@@ -11,9 +11,14 @@ import pytest
 
 from framework.cli.options import JsonFormat
 from framework.cli.undo import rollback_command
+from framework.engine.fsck.table_check import check_table
 from framework.engine.reading.load_history import history
+from framework.engine.services.clean import observe_clean, run_clean
+from framework.engine.services.clustering import observe_clustering, run_clustering
+from framework.engine.services.compaction import observe_compaction, run_compaction
 from framework.engine.services.savepoint import create_savepoint, delete_savepoint, savepoints
 from framework.engine.services.undo import plan_restore, plan_rollback, run_undo
+from framework.engine.tasks import InProcessTasks
 from framework.errors import (
     CommitConflictError,
     FrameworkError,
@@ -29,6 +34,8 @@ from framework.hudi.storage.port import Storage
 from framework.hudi.timeline.clock import ManualClock, SystemClock
 from framework.hudi.timeline.instant import Action
 from framework.hudi.timeline.timeline import load_timeline
+from framework.plan.services.clean import CleanPolicy
+from framework.plan.services.clustering import ClusterRequest
 from tests.support.orders import Shop
 from tests.support.storage_suite import tree
 
@@ -193,6 +200,30 @@ def test_rollback_past_a_clean_is_refused(tmp_path: Path) -> None:
     error = refusal(lambda: rolled_back(shop))
     assert error.condition == "rollback/cleaned"
     assert shop.tree() == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_restore_to_a_savepoint_over_slices_that_were_cleaned_succeeds(
+    kind: str, tmp_path: Path
+) -> None:
+    """The cleaned slices are of instants that go; those of the savepoint are there."""
+    shop = Shop(tmp_path, kind)
+    shop.lands("one", ("a", "d1", 1), ("b", "d1", 1))
+    first = create_savepoint(str(shop.location)).instant
+    for number in range(2, 5):
+        shop.lands(f"load {number}", ("a", "d1", number), (f"n{number}", "d2", number))
+        if kind == "merge_on_read":
+            run_compaction(observe_compaction(str(shop.location)), InProcessTasks(1))
+    by = ClusterRequest(by=("id",))
+    run_clustering(observe_clustering(str(shop.location), by), InProcessTasks(1))
+    done = run_clean(observe_clean(str(shop.location), CleanPolicy(keep_versions=1)))
+    assert done is not None
+    assert done.files > 2
+    run_undo(plan_restore(str(shop.location), first), Action.RESTORE)
+    assert shop.rows() == [("a", "d1", 1), ("b", "d1", 1)]
+    assert check_table(str(shop.location), InProcessTasks(1), deep=True).findings == ()
+    shop.run()
+    assert len(shop.rows()) == 5
 
 
 def test_restore_to_what_is_there_already_or_before_the_table_is_refused(shop: Shop) -> None:
