@@ -97,7 +97,7 @@ def check_listing(
     named |= {each.path for each in latest}
     lost_folders = {e.partition_path for e in latest if e.condition == "table/partition-lost"}
     old = [e for e in old if e.path not in named and e.partition_path not in lost_folders]
-    for each in table.recorded.without_removed(old):
+    for each in table.recorded.without_removed(old, of_old_slices=True):
         if each.condition != "table/file-lost" or each.instant > table.archive.last_clean:
             yield of_damage(each, Severity.WARNING)
 

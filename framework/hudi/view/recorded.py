@@ -223,15 +223,24 @@ class RecordedFiles:
                 instant=base.name.instant,
             )
 
-    def without_removed(self, suspected: Iterable[Damage]) -> list[Damage]:
+    def without_removed(
+        self, suspected: Iterable[Damage], *, of_old_slices: bool = False
+    ) -> list[Damage]:
         """Return the damages except those of files that a completed clean removed.
 
         A file of a commit that a savepoint kept on the timeline may have been replaced by an
         archived commit. Costs nothing without damages, else a listing of the timeline and a read of
         each clean, rollback and restore.
+
+        Args:
+            suspected: the damages.
+            of_old_slices: whether none of the files is of a latest slice; then a clean before a
+                restore counts too.
         """
         found = list(suspected)
-        cleaned, _ = self._removed() if found else (frozenset(), frozenset())
+        if not found:
+            return []
+        cleaned, _ = self._removed(over_restores=of_old_slices)
         return [each for each in found if not self._names(each) <= cleaned]
 
     def _raise(self, suspected: Iterable[Damage]) -> None:
@@ -259,11 +268,11 @@ class RecordedFiles:
         bases = {each.base.name for each in groups if each.base}
         return frozenset(bases.union(*(each.logs for each in groups)))
 
-    def _removed(self) -> tuple[frozenset[str], frozenset[str]]:
+    def _removed(self, *, over_restores: bool = False) -> tuple[frozenset[str], frozenset[str]]:
         """Return the names of files that cleans removed, and of files removed since this timeline.
 
-        A clean before a restore does not count, since the restore may have undone the commit that
-        replaced the file.
+        A clean before a restore counts only `over_restores`, since the restore may have undone the
+        commit that replaced the file.
         """
         known = set(self._timeline.completed)
         cleaned: set[str] = set()
@@ -277,7 +286,7 @@ class RecordedFiles:
                 since |= gone
             elif instant.action is Action.CLEAN:
                 cleaned |= gone
-            elif instant.action is Action.RESTORE:
+            elif instant.action is Action.RESTORE and not over_restores:
                 cleaned.clear()
         return frozenset(cleaned), frozenset(since)
 
