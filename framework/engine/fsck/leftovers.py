@@ -15,8 +15,9 @@ from framework.hudi.storage.port import Storage
 from framework.hudi.table import layout
 from framework.hudi.timeline.clock import Clock
 from framework.hudi.timeline.commit_metadata import read_commit_head
+from framework.hudi.timeline.instant import Action, Instant, InstantState
 
-__all__ = ["check_leftovers", "hoodie_sidecars", "orphan_states"]
+__all__ = ["check_leftovers", "hoodie_sidecars", "is_plan", "orphan_states"]
 
 _STATE_PARTS = 3
 
@@ -43,10 +44,12 @@ def hoodie_sidecars(storage: Storage) -> Iterator[TableFinding]:
 
 
 def _pending(table: OpenedTable) -> Iterator[TableFinding]:
-    """Yield other writers' pending instants, and those of dead runs."""
+    """Yield other writers' pending instants, and those of dead runs; planned work is none."""
     for instant in table.timeline.pending:
         extra = read_commit_head(table.storage, instant.path).extra
         name = f"{instant.action} {instant.requested_time}"
+        if is_plan(instant) and WRITE_ID_KEY not in extra:
+            continue
         if WRITE_ID_KEY not in extra:
             yield TableFinding(
                 check=Check.TIMELINE,
@@ -68,6 +71,14 @@ def _pending(table: OpenedTable) -> Iterator[TableFinding]:
                 instant=instant.requested_time,
                 repair=Repair.STAGING,
             )
+
+
+def is_plan(instant: Instant) -> bool:
+    """Return whether a pending instant is a compaction that no writer has begun: it has no files.
+
+    Unless a dead run of Lakestrap requested it, it is work for `compact`, and no leftover.
+    """
+    return instant.action is Action.COMPACTION and instant.state is InstantState.REQUESTED
 
 
 def _dead_lease(table: OpenedTable, clock: Clock) -> Iterator[TableFinding]:

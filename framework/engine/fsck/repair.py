@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from framework.engine.fsck.description import state_segments
 from framework.engine.fsck.findings import Repair, TableFinding
-from framework.engine.fsck.leftovers import hoodie_sidecars, orphan_states
+from framework.engine.fsck.leftovers import hoodie_sidecars, is_plan, orphan_states
 from framework.engine.fsck.listing import Listed, check_listing
 from framework.engine.fsck.metadata_table import delete_metadata_table
 from framework.engine.fsck.noted import NotedStorage, files_below
@@ -119,12 +119,12 @@ def _ended(storage: Storage, before: tuple[str, ...]) -> Iterator[Outcome]:
 
 
 def _check_alone(storage: Storage) -> None:
-    """Raise if another writer has a pending instant; ours are recovered already.
+    """Raise if another writer has begun an instant; ours are recovered already.
 
     Raises:
         CommitConflictError: `table/foreign-pending`.
     """
-    pending = load_timeline(storage).pending
+    pending = [each for each in load_timeline(storage).pending if not is_plan(each)]
     if pending:
         raise CommitConflictError(
             "table/foreign-pending",

@@ -23,6 +23,7 @@ from framework.hudi.storage.port import Storage
 from framework.hudi.table.properties import read_properties
 from framework.hudi.timeline.clock import ManualClock, SystemClock
 from framework.hudi.timeline.timeline import load_timeline
+from tests.support.compactions import execute, schedule, shop_with_logs
 from tests.support.orders import LATER_MS, Shop
 
 ALL = tuple(Repair)
@@ -139,6 +140,16 @@ def test_repair_beside_other_writers_is_refused(shop: Shop, attempt: Repair) -> 
     now = partial(repair_table, str(shop.location), (attempt,))
     assert refusal(now) == "commit/lease-held"
     assert shop.tree() == before
+
+
+def test_repair_beside_a_planned_compaction_is_done(tmp_path: Path) -> None:
+    """No file is of a compaction that no writer has begun."""
+    shop = shop_with_logs(tmp_path, adopts=False)
+    time = schedule(shop)
+    shop.lands("three", ("d1-1", "d1", 2))
+    strew(shop)
+    assert {done for done, _ in repair(shop, Repair.ORPHANS)} == {"deleted"}
+    assert execute(shop) == time
 
 
 def refusal(attempt: Callable[[], object]) -> str:

@@ -12,9 +12,10 @@ import pytest
 
 from framework.engine.fsck.findings import Severity
 from framework.engine.fsck.table_check import TableReport, check_table
+from framework.engine.services.clean import observe_clean, run_clean
 from framework.engine.services.compaction import observe_compaction, run_compaction
 from framework.engine.services.savepoint import create_savepoint
-from framework.engine.services.undo import plan_rollback, run_undo
+from framework.engine.services.undo import plan_restore, plan_rollback, run_undo
 from framework.engine.tasks import InProcessTasks
 from framework.errors import PlanError
 from framework.hudi.commit.lease import Owner, acquire
@@ -22,8 +23,10 @@ from framework.hudi.commit.staging import new_write_id
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.timeline.clock import ManualClock, SystemClock
 from framework.hudi.timeline.instant import Action
+from framework.plan.services.clean import CleanPolicy
 from framework.vocabulary import TableType
 from tests.golden.tables.opening import golden_names
+from tests.support.compactions import schedule, shop_with_logs
 from tests.support.damaged_lakes import (
     adopted_lake,
     changed_bytes,
@@ -76,6 +79,25 @@ def test_table_after_services_is_clean(shop: Shop) -> None:
     create_savepoint(str(shop.location))
     shop.lands("three", ("x", "d4", 1))
     run_undo(plan_rollback(str(shop.location)), Action.ROLLBACK)
+    assert conditions(shop.location) == []
+
+
+def test_planned_compaction_is_no_leftover(tmp_path: Path) -> None:
+    """It is work that any writer may do; once another one has begun, it is reported."""
+    shop = shop_with_logs(tmp_path, adopts=False)
+    time = schedule(shop)
+    assert conditions(shop.location) == []
+    (shop.location / f".hoodie/{time}.compaction.inflight").touch()
+    assert conditions(shop.location) == ["table/foreign-pending"]
+
+
+def test_old_slice_that_was_cleaned_before_a_restore_is_no_loss(tmp_path: Path) -> None:
+    """The restore goes back to a state that needs it no more."""
+    shop = Shop(tmp_path, "copy_on_write")
+    times = [shop.lands(f"load {number}", ("a", "d1", number)) for number in range(4)]
+    done = run_clean(observe_clean(str(shop.location), CleanPolicy(keep_commits=2)))
+    assert done is not None
+    run_undo(plan_restore(str(shop.location), times[2]), Action.RESTORE)
     assert conditions(shop.location) == []
 
 
