@@ -97,17 +97,15 @@ class Timeline:
         """The instant before which data instants were archived, hence completed, or None.
 
         It is the first completed data instant that no savepoint holds, or the first pending data
-        instant if that is older.
+        instant if that is older. If savepoints hold all of them, it is the last one: another
+        savepoint hides no row.
         """
         done = [each for each in self.instants if each.is_completed]
+        if not any(each.action in DATA_ACTIONS for each in done):
+            return None
         held = {each.requested_time for each in done if each.action is Action.SAVEPOINT}
-        begun = [
-            each.requested_time
-            for each in self.instants
-            if each.action in DATA_ACTIONS and each.requested_time not in held
-        ]
-        has_completed = any(each.action in DATA_ACTIONS for each in done)
-        return begun[0] if begun and has_completed else None
+        begun = [each.requested_time for each in self.instants if each.action in DATA_ACTIONS]
+        return next((each for each in begun if each not in held), begun[-1])
 
     @property
     def oldest_commit(self) -> Instant | None:

@@ -16,7 +16,7 @@ from framework.cli.options import JsonFormat
 from framework.engine.reading import table_memory
 from framework.engine.reading.table_memory import read_memory
 from framework.engine.services.archival import Archived, observe_archival, run_archival
-from framework.engine.services.savepoint import create_savepoint
+from framework.engine.services.savepoint import create_savepoint, delete_savepoint
 from framework.engine.services.undo import plan_restore, run_undo
 from framework.errors import FrameworkError
 from framework.hudi.commit.lease import Owner, acquire
@@ -250,6 +250,24 @@ def test_savepoint_and_pending_instant_hold_commits(tmp_path: Path) -> None:
     (shop.location / ".hoodie/20000101000000000.commit.requested").write_bytes(b"")
     assert plan_of(shop).commits == 0
     assert run_archival(plan_of(shop)) is None
+
+
+def test_savepoints_of_all_active_commits_hide_no_archived_row(tmp_path: Path) -> None:
+    """Nor does a restore to one of them."""
+    shop = Shop(tmp_path, "copy_on_write")
+    for number in range(4):
+        shop.lands(f"f{number}", (f"k{number}", f"d{number}", number))
+    before = shop.rows()
+    shop.lands("f4", ("k4", "d4", 4))
+    archive(shop, ArchivalLimits(keep_min=2, keep_max=3))
+    held, newest = commits(shop)
+    for each in (held, newest):
+        create_savepoint(str(shop.location), each)
+    assert len(shop.rows()) == 5
+    delete_savepoint(str(shop.location), newest)
+    run_undo(plan_restore(str(shop.location), held), Action.RESTORE)
+    assert commits(shop) == [held]
+    assert shop.rows() == before
 
 
 def test_archival_of_damaged_commits_is_refused(tmp_path: Path) -> None:

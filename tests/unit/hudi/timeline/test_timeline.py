@@ -88,6 +88,8 @@ def test_timeline_of_a_finished_compaction_shows_the_commit_only(storage: Memory
         (("5.commit", "7.inflight"), "135", "67"),
         (("3.inflight", "5.commit"), "125", "346"),
         (("3.commit", "3.savepoint", "6.commit"), "1345 6", "7"),
+        (("3.commit", "3.savepoint"), "123", "4"),
+        (("3.commit", "3.savepoint", "6.commit", "6.savepoint"), "13456", "7"),
         (("2.clean", "5.commit"), "1235", "6"),
         (("2.rollback.inflight", "5.commit"), "1345", "26"),
         (("5.clean",), "", "15"),
@@ -108,6 +110,7 @@ def test_timeline_decides_by_membership_what_is_visible(
     [
         ("3.commit", "5.commit", "7.commit"),
         ("3.commit", "3.savepoint", "6.commit", "7.deltacommit.inflight"),
+        ("3.commit", "3.savepoint", "6.commit", "6.savepoint"),
         ("4.inflight", "5.commit", "5.clean"),
     ],
 )
