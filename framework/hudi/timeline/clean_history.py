@@ -7,7 +7,7 @@ from typing import Final
 from framework.errors import UnsupportedTableError, Where
 from framework.hudi.codecs.avro import read_container
 from framework.hudi.storage.port import Storage
-from framework.hudi.timeline.instant import Action, Instant
+from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant
 from framework.hudi.timeline.timeline import Timeline
 
 __all__ = ["check_not_cleaned"]
@@ -18,14 +18,18 @@ _BOUNDS: Final = ("earliestCommitToRetain", "lastCompletedCommitTimestamp", "sta
 def check_not_cleaned(storage: Storage, timeline: Timeline, instant: str) -> None:
     """Raise if slices that made up the table at `instant` may have been deleted.
 
-    `timeline` must be the whole timeline. Slices under a savepoint are never cleaned. Costs one
-    small read per completed clean.
+    `timeline` must be the whole timeline. Slices under a savepoint are never cleaned, nor are those
+    of the newest instant, which a restore may have gone back to. Costs one small read per completed
+    clean.
 
     Raises:
         UnsupportedTableError: `read/cleaned`, `read/archived`, `read/before-table`.
         CorruptFileError: `avro/corrupt`.
     """
     if any(each.requested_time == instant for each in _of(timeline, Action.SAVEPOINT)):
+        return
+    written = [e.requested_time for e in timeline.completed if e.action in DATA_ACTIONS]
+    if written and instant >= written[-1]:
         return
     data = [each for each in timeline.instants if each.is_completed]
     if not data or instant < data[0].requested_time:

@@ -103,6 +103,12 @@ def test_past_before_a_clean_that_deleted_nothing_is_accepted(table: MemoryStora
     assert refusal(table, "20") is None
 
 
+def test_newest_instant_is_accepted_whatever_was_cleaned(table: MemoryStorage) -> None:
+    """A restore went back to it, over the commit that a clean had kept."""
+    clean(table, earliest="43", last="43")
+    assert [refusal(table, each) for each in ("39", "40", "42")] == ["read/cleaned", None, None]
+
+
 def test_past_that_a_savepoint_holds_is_accepted(table: MemoryStorage) -> None:
     """Its slices are never cleaned, and its instant is never archived."""
     put(table, ".hoodie/20.savepoint")
