@@ -11,13 +11,15 @@ import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
+from framework.engine.runner import RunResult
 from framework.engine.tasks import Tasks
 from framework.errors import AuditFailedError
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.timeline.clock import Clock
 from framework.vocabulary import KeyScope, PartitionType, TableType, WriteOperation
 from tests.support.writing import Lake, load, rows_of
 
-__all__ = ["LOADS", "Loads", "Player", "Row", "Setting", "Version", "every_setting"]
+__all__ = ["KEY", "LOADS", "Loads", "Player", "Row", "Setting", "Version", "every_setting"]
 
 Row = dict[str, Any]
 Loads = list[tuple[WriteOperation, list[Row]]]
@@ -103,6 +105,8 @@ class Player:
         rows: what the table is to hold, by key in its scope.
         history: what it was to hold at each instant, oldest first.
         known: keys that rows of automatic keys were given, oldest first.
+        clock: the time of the loads; None means the system's.
+        run_id: the id of the next loads, None for none.
     """
 
     setting: Setting
@@ -111,10 +115,12 @@ class Player:
     rows: dict[Any, tuple[Row, str]] = field(default_factory=dict)
     history: list[tuple[str, frozenset[Version]]] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
+    clock: Clock | None = None
+    run_id: str | None = None
 
-    def play(self, loads: Loads) -> None:
-        """Load one after the other."""
-        for number, (operation, rows) in enumerate(loads):
+    def play(self, loads: Loads, first: int = 0) -> None:
+        """Load one after the other; `first` is the number of the first one."""
+        for number, (operation, rows) in enumerate(loads, first):
             if operation is WriteOperation.DELETE_PARTITION:
                 self._drop({row["day"] for row in rows})
             else:
@@ -129,6 +135,16 @@ class Player:
         """Return what an incremental query from `begin` to `end` is to give."""
         at_end = dict(self.history)[end]
         return frozenset(each for each in at_end if begin < each.written <= end)
+
+    def compare(self) -> None:
+        """Compare what the table holds now."""
+        assert self.in_process(None) == self.versions()
+
+    def versions(self) -> frozenset[Version]:
+        """Return what the table is to hold now."""
+        versions = frozenset(self._version(*held) for held in self.rows.values())
+        assert len(versions) == len(self.rows)
+        return versions
 
     def in_process(self, instant: str | None) -> frozenset[Version]:
         """Return what the table holds at an instant, None for now, without Spark."""
@@ -145,15 +161,21 @@ class Player:
         if self._refuses(operation, rows):
             before = _files(self.lake)
             with pytest.raises(AuditFailedError):
-                load(self.lake, operation, *tables, tasks=self.tasks)
+                self._run(operation, *tables)
             assert _files(self.lake) == before
             return
-        result = load(self.lake, operation, *tables, tasks=self.tasks)
+        result = self._run(operation, *tables)
         account: Any = result.proof["account"]
         assert account["input"] == len(rows)
         assert result.instant is not None
         self._apply(operation, parts, result.instant)
         self._compare(result.instant)
+
+    def _run(self, operation: WriteOperation, *tables: pa.Table, **changes: Any) -> RunResult:
+        """Load tables."""
+        changes["run_id"] = self.run_id
+        tasks, clock = self.tasks, self.clock
+        return load(self.lake, operation, *tables, tasks=tasks, clock=clock, **changes)
 
     def _drop(self, days: set[str | None]) -> None:
         """Delete those partitions of some days that have rows."""
@@ -162,7 +184,7 @@ class Player:
             return
         paths = tuple(sorted(map(_path, days & held)))
         operation = WriteOperation.DELETE_PARTITION
-        result = load(self.lake, operation, tasks=self.tasks, partitions=paths)
+        result = self._run(operation, partitions=paths)
         self.rows = {key: held for key, held in self.rows.items() if held[0]["day"] not in days}
         assert result.instant is not None
         self._compare(result.instant)
@@ -181,7 +203,7 @@ class Player:
         brings = self.setting.automatic and operation in _BY_KEY
         return _SCHEMA.append(pa.field(KEY, pa.string())) if brings else _SCHEMA
 
-    def _key(self, row: Row, given: str) -> Any:
+    def key(self, row: Row, given: str) -> Any:
         """Return what no two rows of the table may have; `given` is the key of a new row."""
         key = row["id"]
         if self.setting.automatic:
@@ -193,7 +215,7 @@ class Player:
         """Return whether the gate has to refuse these rows."""
         if operation in _BY_KEY or self.setting.automatic:
             return False
-        keys = [self._key(row, "") for row in rows]
+        keys = [self.key(row, "") for row in rows]
         kept = self.rows.keys()
         if operation is WriteOperation.INSERT_OVERWRITE:
             kept = self._without_days(rows).keys()
@@ -213,7 +235,7 @@ class Player:
         for file, part in enumerate(parts):
             for at, row in enumerate(part):
                 given = f"{instant}_{file}_{at}"
-                key = self._key(row, given)
+                key = self.key(row, given)
                 if operation is WriteOperation.DELETE:
                     self.rows.pop(key, None)
                     continue
@@ -224,10 +246,8 @@ class Player:
 
     def _compare(self, instant: str) -> None:
         """Compare both, and remember what was there at this instant."""
-        versions = frozenset(self._version(*held) for held in self.rows.values())
-        assert len(versions) == len(self.rows)
-        self.history.append((instant, versions))
-        assert self.in_process(None) == versions
+        self.history.append((instant, self.versions()))
+        self.compare()
 
     def _version(self, row: Row, written: str) -> Version:
         """Return a row of the dictionary as the table is to hold it."""
