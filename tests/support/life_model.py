@@ -204,11 +204,11 @@ def refused(conditions: set[str], attempt: Any) -> None:
 
 
 def _files_of(table: Any) -> frozenset[str]:
-    """Return the paths of the files that a reader opens."""
+    """Return the paths of the files that a reader needs; not of log files that came later."""
     found = set()
     for each in latest_slices(table, LISTED, None):
         found |= {each.base.path} if each.base else set()
-        found |= {log.path for log in each.logs}
+        found |= {log.path for log in each.logs if log.committed}
     return frozenset(found)
 
 

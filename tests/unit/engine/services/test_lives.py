@@ -24,7 +24,7 @@ KEPT = (
     *("fsck", "maintain by default", "maintain shortly", "drop"),
 )
 QUICK = 3
-LONG = 80
+LONG = 120
 SHARDS = 20
 
 
@@ -67,6 +67,7 @@ def test_services_in_any_order_leave_the_rows_that_a_dictionary_holds(tmp_path: 
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)
 def test_services_in_many_orders_leave_the_rows_that_a_dictionary_holds(tmp_path: Path) -> None:
     """Every action happens, and refusals of undoing what later states need."""
     live_all(Lives(folder=tmp_path), range(QUICK, QUICK + LONG))

@@ -31,7 +31,7 @@ SERVICES = (
 )
 SMALL_BYTES = 1_500
 KV_BYTES = 1 << 18
-LONG = 20
+LONG = 30
 
 
 def in_memory(_: Path) -> Callable[[], GroupStore]:
@@ -86,6 +86,7 @@ def test_view_that_follows_each_service_answers_as_a_listing_does(
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("kind", KINDS)
 def test_views_that_follow_services_in_many_orders_answer_as_a_listing_does(
     kind: Callable[[Path], Callable[[], GroupStore]], tmp_path: Path
