@@ -33,11 +33,14 @@ ACTIONS: Mapping[str, Callable[[Life, Random], bool]] = {
 }
 _OFTEN = {
     "load": 14,
-    "compact": 0.5,
+    "compact": 2,
+    "materialize": 4,
+    "restore": 2.5,
+    "roll back": 1.5,
     "maintain shortly": 0.5,
     "schedule": 4,
     "execute": 2.5,
-    "retry": 1.5,
+    "retry": 2.5,
     "savepoint": 1.5,
     "restore to savepoint": 2,
     "drop": 0.3,
