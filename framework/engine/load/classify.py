@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 from uuid import uuid4
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.engine.load.dedup import Bucket
+from framework.engine.load.hits import hit_batches
 from framework.engine.load.job import LoadJob
-from framework.engine.load.tag_task import HITS_SCHEMA, read_hits
 from framework.engine.tasks import decode, encode
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
@@ -62,7 +60,7 @@ class ClassifiedRows:
 def classify_task(descriptor: str) -> str:
     """Classify the rows of the bucket of a `ClassifyTask`; return the `ClassifiedRows` as JSON.
 
-    Holds a byte or two per row of the bucket in memory.
+    Holds a few bytes per row of the bucket, and a batch of hits.
 
     Raises:
         CommitConflictError: `commit/fenced`.
@@ -71,10 +69,13 @@ def classify_task(descriptor: str) -> str:
     job = task.job
     storage = job.storage()
     bucket = task.bucket
-    hits = _hits(storage, task)
-    stays = _marked(bucket, hits, pc.invert(hits["moves"]))
-    moves = _marked(bucket, hits, pc.and_(hits["moves"], hits["wins"])) & ~stays
-    loses = _marked(bucket, hits, pc.and_(hits["moves"], pc.invert(hits["wins"]))) & ~stays
+    stays, moves, loses = (np.zeros(bucket.rows, dtype=bool) for _ in range(3))
+    for rows, is_moved, wins in _hits(storage, task):
+        stays[rows[~is_moved]] = True
+        moves[rows[is_moved & wins]] = True
+        loses[rows[is_moved & ~wins]] = True
+    moves &= ~stays
+    loses &= ~stays
     if job.operation is WriteOperation.DELETE:
         found = int(np.count_nonzero(stays))
         counts = {"deleted": found, "absent": bucket.rows - found}
@@ -102,18 +103,16 @@ def read_inserts(storage: Storage, path: str, start: int, stop: int) -> np.ndarr
         return np.frombuffer(stream.read((stop - start) * 8), np.int64)
 
 
-def _hits(storage: Storage, task: ClassifyTask) -> pa.Table:
-    """Return all hits of the bucket."""
-    found = (read_hits(storage, path) for path in task.hits)
-    mine = [each.filter(pc.equal(each["bucket"], task.number)) for each in found]
-    return pa.concat_tables([HITS_SCHEMA.empty_table(), *mine])
-
-
-def _marked(bucket: Bucket, hits: pa.Table, chosen: Any) -> np.ndarray:
-    """Return which rows of the bucket have one of the chosen hits."""
-    found = np.zeros(bucket.rows, dtype=bool)
-    found[hits["row"].filter(chosen).to_numpy()] = True
-    return found
+def _hits(
+    storage: Storage, task: ClassifyTask
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield the rows of the bucket that have hits, with whether they move and win, in batches."""
+    for path in task.hits:
+        for batch in hit_batches(storage, path):
+            mine = batch.filter(pc.equal(batch.column("bucket"), task.number))
+            columns = (mine.column(name) for name in ("row", "moves", "wins"))
+            rows, moves, wins = (each.to_numpy(zero_copy_only=False) for each in columns)
+            yield rows, moves, wins
 
 
 def _parts(bucket: Bucket, places: np.ndarray) -> Iterator[tuple[str, int, int]]:

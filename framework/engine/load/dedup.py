@@ -27,7 +27,7 @@ from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
 from framework.vocabulary import KeyScope, WriteOperation
 
-__all__ = ["Bucket", "GatherTask", "RepeatedKey", "gather_task", "read_parts"]
+__all__ = ["Bucket", "GatherTask", "RepeatedKey", "gather_task", "read_batches", "read_parts"]
 
 _SAMPLES: Final = 50
 _KEEPS_ONE: Final = frozenset({WriteOperation.UPSERT, WriteOperation.DELETE})
@@ -82,8 +82,8 @@ def gather_task(descriptor: str) -> str:
     """Deduplicate the shares of a `GatherTask`; return the `Bucket` as JSON.
 
     Of rows with one key, upserts and deletes keep the one with the greatest ordering value, of
-    equal ones the last in the input. Memory holds the key hashes of one share, twice, the deciding
-    columns of keys that occur more than once, and one batch.
+    equal ones the last in the input. Memory holds the key hashes of one share, the deciding columns
+    of keys that occur more than once, and one batch.
 
     Raises:
         CommitConflictError: `commit/fenced`.
@@ -99,10 +99,10 @@ def gather_task(descriptor: str) -> str:
 
 def read_parts(storage: Storage, parts: Sequence[Part], names: Sequence[str]) -> pa.Table:
     """Return some columns of the rows of at least one part."""
-    return pa.Table.from_batches(list(_batches(storage, parts, names)))
+    return pa.Table.from_batches(list(read_batches(storage, parts, names)))
 
 
-def _batches(
+def read_batches(
     storage: Storage, parts: Sequence[Part], names: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     """Yield some columns of the rows of each part; opens each file once."""
@@ -148,19 +148,39 @@ def _repeated(
 
     Rows with equal hashes are found first; only their keys are held and compared.
     """
-    batches = zip(share, _batches(storage, share, [KEY]), strict=True)
-    hashes = np.concatenate(
-        [_hashes(job, part.partition_path, rows.column(KEY)) for part, rows in batches]
-    )
-    ordered = np.sort(hashes)
-    twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    hashes = np.empty(sum(part.rows for part in share), np.uint64)
+    for start, some in _share_hashes(job, storage, share):
+        hashes[start : start + some.size] = some
+    hashes.sort()
+    twice = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+    del hashes
     if not twice.size:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    near = np.searchsorted(twice, hashes).clip(max=twice.size - 1)
-    places = np.flatnonzero(twice[near] == hashes)
+    near = [
+        start + np.flatnonzero(_holds(twice, some))
+        for start, some in _share_hashes(job, storage, share)
+    ]
+    places = np.concatenate(near)
     codes = _codes(job, _rows_at(storage, share, [KEY, PATH], places))
     repeated = np.bincount(codes)[codes] > 1
     return places[repeated], codes[repeated]
+
+
+def _share_hashes(
+    job: LoadJob, storage: Storage, share: Sequence[Part]
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the first row of each part of a share, and the hashes of its keys."""
+    at = 0
+    for part, rows in zip(share, read_batches(storage, share, [KEY]), strict=True):
+        yield at, _hashes(job, part.partition_path, rows.column(KEY))
+        at += part.rows
+
+
+def _holds(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return which values are among some sorted ones, at least one."""
+    places = np.searchsorted(ordered, values).clip(max=ordered.size - 1)
+    found: np.ndarray = ordered[places] == values
+    return found
 
 
 def _hashes(job: LoadJob, path: str, keys: pa.Array) -> np.ndarray:
@@ -185,7 +205,7 @@ def _rows_at(
             parts.append(part)
             mine.append(places[first:last] - at)
         at += part.rows
-    batches = zip(_batches(storage, parts, names), mine, strict=True)
+    batches = zip(read_batches(storage, parts, names), mine, strict=True)
     return pa.Table.from_batches([rows.take(pa.array(some)) for rows, some in batches])
 
 

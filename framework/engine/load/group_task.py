@@ -17,14 +17,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.engine.audit.spill import SpillWriter, partition_mix
+from framework.engine.load.bucket_rows import taken_rows
 from framework.engine.load.classify import read_inserts
 from framework.engine.load.dedup import Bucket
 from framework.engine.load.group_rows import KEPT_META, Changes, NewFile, base_bytes, combined
+from framework.engine.load.hits import HITS_SCHEMA, SliceHits
 from framework.engine.load.job import LoadJob
 from framework.engine.load.key_input import KEY
 from framework.engine.load.old_chunks import SourceBytes
 from framework.engine.load.patch import patched
-from framework.engine.load.tag_task import HITS_SCHEMA, read_hits, taken_rows
 from framework.engine.reading.slice_rows import SliceFiles, slice_rows
 from framework.engine.reading.views import AskedSlice, looked_up
 from framework.engine.run.durable_files import FileStore
@@ -57,7 +58,7 @@ class GroupWork:
         tagged: the slice's number among those that were searched; -1 for a new group.
         previous: instant of that slice; None for a new group.
         base_name: for a log file the name of its base file, "" if none; else None.
-        hits: the file with the slice's hits; "" if it has none.
+        hits: the slice's hits; None if it has none.
         inserts: (bucket, start, stop) among the bucket's rows to insert.
     """
 
@@ -69,7 +70,7 @@ class GroupWork:
     tagged: int = -1
     previous: str | None = None
     base_name: str | None = None
-    hits: str = ""
+    hits: SliceHits | None = None
     inserts: tuple[tuple[int, int, int], ...] = ()
 
 
@@ -278,10 +279,7 @@ class _Worker:
 
     def _hits(self, work: GroupWork) -> pa.Table:
         """Return the hits of a group's slice."""
-        if not work.hits:
-            return HITS_SCHEMA.empty_table()
-        found = read_hits(self._storage, work.hits)
-        return found.filter(pc.equal(found["slice"], work.tagged))
+        return work.hits.read(self._storage) if work.hits else HITS_SCHEMA.empty_table()
 
     def _rows_of(self, hits: pa.Table) -> pa.Table:
         """Return the incoming rows of hits, in their order."""

@@ -10,8 +10,10 @@ from typing import Final
 
 from framework.engine.events import Events, Note
 from framework.engine.load.assignment import SliceFacts
+from framework.engine.load.bucket_rows import bucket_rows
 from framework.engine.load.classify import ClassifiedRows, ClassifyTask, classify_task
 from framework.engine.load.dedup import Bucket, GatherTask, gather_task
+from framework.engine.load.hits import SliceHits, hit_batches
 from framework.engine.load.job import BUCKET_ROWS, InputFile, LoadJob, Opened, Pinned
 from framework.engine.load.key_input import KEY, IncomingTask, KeyedRows, Part, incoming_task
 from framework.engine.load.refusals import TakenKey, refuse_duplicates, refuse_nulls, refuse_taken
@@ -19,8 +21,6 @@ from framework.engine.load.tag_task import (
     TaggedSlice,
     TaggedSlices,
     TagTask,
-    bucket_rows,
-    read_hits,
     tag_task,
 )
 from framework.engine.reading.table import Table
@@ -118,8 +118,9 @@ def _refuse_skipped(table: Table, paths: frozenset[str]) -> None:
 def taken_keys(storage: Storage, compared: Compared) -> list[TakenKey]:
     """Return some input keys that the table has, each with its file and row there."""
     found: list[TakenKey] = []
-    for path in compared.tagged.files:
-        for hit in read_hits(storage, path).slice(0, _SHOWN - len(found)).to_pylist():
+    batches = (each for path in compared.tagged.files for each in hit_batches(storage, path))
+    for batch in batches:
+        for hit in batch.slice(0, _SHOWN - len(found)).to_pylist():
             rows, _ = bucket_rows(storage, compared.buckets[hit["bucket"]], None, [KEY])
             if rows is None:
                 continue
@@ -136,7 +137,7 @@ class Tagged:
     Attributes:
         slices: the slices that were searched, by number.
         facts: the same, as input of the assignment.
-        hits: for each slice the file with its hits; "" if it has none.
+        hits: the hits of each slice, None if it has none.
         files: all files of hits.
         looked: number of slices whose keys were read.
         fallbacks: number of task requests that the timeline service did not answer.
@@ -144,7 +145,7 @@ class Tagged:
 
     slices: tuple[FileSlice, ...]
     facts: tuple[SliceFacts, ...]
-    hits: tuple[str, ...]
+    hits: tuple[SliceHits | None, ...]
     files: tuple[str, ...]
     looked: int
     fallbacks: int = 0
@@ -239,14 +240,14 @@ def tag_slices(
         )
     ]
     found = [decode(TaggedSlices, status) for status in tasks.run(tag_task, work)]
-    tagged = {each.number: (each, part.path) for part in found for each in part.slices}
+    tagged = {each.number: each for part in found for each in part.slices}
     by_number = [tagged[number] for number, _ in numbered]
     return Tagged(
         slices=tuple(slices),
-        facts=tuple(_facts(*pair) for pair in zip(slices, (t for t, _ in by_number), strict=True)),
-        hits=tuple(path if each.hits else "" for each, path in by_number),
+        facts=tuple(_facts(*pair) for pair in zip(slices, by_number, strict=True)),
+        hits=tuple(each.found if each.hits else None for each in by_number),
         files=tuple(sorted(each.path for each in found if each.hits)),
-        looked=sum(each.looked for each, _ in by_number),
+        looked=sum(each.looked for each in by_number),
         fallbacks=sum(each.fallbacks for each in found),
     )
 

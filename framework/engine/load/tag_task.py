@@ -7,22 +7,24 @@ an incoming one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.engine.load.dedup import Bucket, read_parts
+from framework.engine.load.bucket_rows import taken_rows
+from framework.engine.load.dedup import Bucket
+from framework.engine.load.hits import HITS_SCHEMA, SliceHits, hits_writer
+from framework.engine.load.incoming_keys import IncomingKeys, KeyMatches, incoming_keys
 from framework.engine.load.job import LoadJob
-from framework.engine.load.key_input import KEY, Part
+from framework.engine.load.key_input import KEY
 from framework.engine.reading.slice_rows import SliceFiles, slice_columns
 from framework.engine.reading.views import AskedSlice, looked_up
 from framework.engine.tasks import decode, encode
-from framework.hudi.filegroup.key_footer import KeyFooter, read_key_footer
+from framework.hudi.filegroup.key_footer import read_key_footer
 from framework.hudi.filegroup.merge import ranks
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
@@ -30,40 +32,11 @@ from framework.hudi.table.layout import join
 from framework.vocabulary import KeyScope, WriteOperation
 
 __all__ = [
-    "HITS_SCHEMA",
     "TagTask",
     "TaggedSlice",
     "TaggedSlices",
-    "bucket_rows",
-    "read_hits",
     "tag_task",
-    "taken_rows",
 ]
-
-HITS_SCHEMA: Final = pa.schema(
-    [
-        pa.field("slice", pa.int64(), nullable=False),
-        pa.field("position", pa.int64(), nullable=False),
-        pa.field("bucket", pa.int64(), nullable=False),
-        pa.field("row", pa.int64(), nullable=False),
-        pa.field("moves", pa.bool_(), nullable=False),
-        pa.field("wins", pa.bool_(), nullable=False),
-    ]
-)
-"""One row per hit, in ascending order of slice and position.
-
-`slice` is the slice's number, `position` the existing row's place in it, `bucket` and `row` the
-place of the incoming row. `moves` means that the incoming row belongs to another partition; only
-then is `wins` determined: whether its ordering value is not less than that of the existing row.
-Otherwise it is true.
-"""
-
-_KEYS_PER_PROBE: Final = 8
-"""A filter is used if the slice has more rows than this number of times the keys to look up.
-
-Looking a key up and comparing a row cost about the same, so a filter that rules nothing out adds
-at most an eighth to reading the slice.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,12 +57,14 @@ class TaggedSlice:
         rows: its rows; None if neither its keys nor a footer were read.
         hits: its hits that change it.
         looked: whether its keys were read.
+        found: all its hits, None without any.
     """
 
     number: int
     rows: int | None
     hits: int = 0
     looked: bool = False
+    found: SliceHits | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,19 +84,10 @@ class TaggedSlices:
     fallbacks: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Incoming:
-    """Keys of one bucket that may be in a slice; `rows` are their places in the bucket."""
-
-    bucket: int
-    keys: pa.Array
-    rows: np.ndarray
-
-
 def tag_task(descriptor: str) -> str:
     """Search the slices of a `TagTask`; return the `TaggedSlices` as JSON.
 
-    Holds one slice's keys and one partition's incoming keys in memory.
+    Holds one slice's keys and one partition's incoming keys in memory, see `incoming_keys`.
 
     Raises:
         CorruptFileError, UnsupportedTableError: a slice cannot be read, or see `read_changes`.
@@ -132,73 +98,15 @@ def tag_task(descriptor: str) -> str:
     storage = open_storage(job.table)
     tagger = _Tagger(job, storage, task.buckets)
     tagged = []
-    hits = [HITS_SCHEMA.empty_table()]
     slices = looked_up(job.view, job.slices, (each for _, each in task.slices))
-    for number, each in task.slices:
-        found, facts = tagger.tag(number, each.group.partition_path, slices.files(each))
-        hits.append(found)
-        tagged.append(facts)
-    table = pa.concat_tables(hits)
     path = join(job.folder, f"{uuid4().hex}.hits")
-    with (
-        job.storage().create(path, durable=False) as out,
-        pa.ipc.new_file(out, HITS_SCHEMA) as writer,
-    ):
-        writer.write_table(table)
+    with hits_writer(job.storage(), path) as writer:
+        for number, each in task.slices:
+            found, facts = tagger.tag(number, each.group.partition_path, slices.files(each))
+            tagged.append(replace(facts, found=writer.write(found)))
     return encode(
-        TaggedSlices(
-            path=path, hits=table.num_rows, slices=tuple(tagged), fallbacks=slices.fallbacks
-        )
+        TaggedSlices(path=path, hits=writer.rows, slices=tuple(tagged), fallbacks=slices.fallbacks)
     )
-
-
-def read_hits(storage: Storage, path: str) -> pa.Table:
-    """Return the hits that a task wrote."""
-    with storage.open_input(path) as stream:
-        return pa.ipc.open_file(stream).read_all()
-
-
-def bucket_rows(
-    storage: Storage, bucket: Bucket, paths: frozenset[str] | None, names: Sequence[str]
-) -> tuple[pa.Table | None, np.ndarray]:
-    """Return some columns of a bucket's rows in some partitions, and the rows' places in it.
-
-    `paths` None means all of them. The table is None if there are no rows.
-    """
-    parts, places = [], [np.empty(0, np.int64)]
-    for part, (path, start, stop) in zip(bucket.parts, bucket.starts(), strict=True):
-        if paths is None or path in paths:
-            parts.append(part)
-            places.append(np.arange(start, stop))
-    found = read_parts(storage, parts, names) if parts else None
-    return found, np.concatenate(places)
-
-
-def taken_rows(
-    storage: Storage, bucket: Bucket, names: Sequence[str], rows: np.ndarray
-) -> pa.Table | None:
-    """Return some columns of the rows at some places of a bucket, in their order; None for none.
-
-    Parts without such rows are not read.
-    """
-    asked = np.sort(rows)
-    parts: list[Part] = []
-    starts: list[int] = []
-    for part, (_, start, stop) in zip(bucket.parts, bucket.starts(), strict=True):
-        first, last = np.searchsorted(asked, [start, stop]).tolist()
-        if first < last:
-            parts.append(part)
-            starts.append(start)
-    if not parts:
-        return None
-    found = read_parts(storage, parts, names)
-    counts = [part.rows for part in parts]
-    which = np.searchsorted(np.array(starts), rows, side="right") - 1
-    offsets = np.cumsum([0, *counts[:-1]])
-    places = rows - np.array(starts)[which] + offsets[which]
-    if places.size == found.num_rows and (places == np.arange(places.size)).all():
-        return found
-    return found.take(pa.array(places))
 
 
 class _Tagger:
@@ -211,19 +119,22 @@ class _Tagger:
         self._slices = job.slices
         self._everywhere = job.rule.scope is KeyScope.TABLE
         self._path: str | None = None
-        self._incoming: list[_Incoming] = []
+        self._incoming: list[tuple[int, IncomingKeys]] = []
 
     def tag(self, number: int, path: str, found: SliceFiles) -> tuple[pa.Table, TaggedSlice]:
         """Return the hits of one slice, and its facts."""
         footer = None
         if found.base is not None and not found.logs:
             footer = read_key_footer(self._storage, found.base)
-        asked = list(self._asked(self._keys_for(path), footer))
+        near = ((at, each.within(footer)) for at, each in self._keys_for(path))
+        asked = [(bucket, keys) for bucket, keys in near if keys is not None]
         rows = None if footer is None else footer.rows
         if not asked:
             return HITS_SCHEMA.empty_table(), TaggedSlice(number=number, rows=rows)
         keys = slice_columns(self._slices, found, [KEY])[KEY]
-        parts = [self._hits(number, path, each, keys) for each in asked]
+        parts = [
+            self._hits(number, path, bucket, incoming.matches(keys)) for bucket, incoming in asked
+        ]
         hits = pa.concat_tables(parts).sort_by("position")
         if self._compares and pc.any(hits["moves"]).as_py():
             hits = self._compared(hits, found)
@@ -236,46 +147,32 @@ class _Tagger:
         """Whether an incoming row can lose against an existing one."""
         return self._job.ordering is not None and self._job.operation is WriteOperation.UPSERT
 
-    def _keys_for(self, path: str) -> list[_Incoming]:
-        """Return the incoming keys that a slice of this partition may contain."""
+    def _keys_for(self, path: str) -> list[tuple[int, IncomingKeys]]:
+        """Return the incoming keys that a slice of this partition may contain, by bucket."""
         wanted = None if self._everywhere else path
         if self._incoming and self._path == wanted:
             return self._incoming
         self._path = wanted
         self._incoming = []
+        paths = None if wanted is None else frozenset({wanted})
         for number, bucket in enumerate(self._buckets):
-            paths = None if wanted is None else frozenset({wanted})
-            rows, places = bucket_rows(self._storage, bucket, paths, [KEY])
-            if rows is not None:
-                keys = rows[KEY].combine_chunks()
-                self._incoming.append(_Incoming(bucket=number, keys=keys, rows=places))
+            keys = incoming_keys(self._storage, bucket, paths)
+            if keys is not None:
+                self._incoming.append((number, keys))
         return self._incoming
 
-    def _asked(
-        self, incoming: Sequence[_Incoming], footer: KeyFooter | None
-    ) -> Iterator[_Incoming]:
-        """Yield the incoming keys that the footer does not rule out."""
-        for each in incoming:
-            may = each if footer is None else _chosen(each, footer.may_hold(each.keys))
-            if footer is not None and len(may.keys) * _KEYS_PER_PROBE < footer.rows:
-                may = _chosen(may, footer.might_contain(may.keys))
-            if len(may.keys):
-                yield may
-
-    def _hits(self, number: int, path: str, incoming: _Incoming, keys: pa.ChunkedArray) -> pa.Table:
+    def _hits(self, number: int, path: str, bucket: int, found: KeyMatches) -> pa.Table:
         """Return the hits of one bucket's keys."""
-        places = pc.index_in(keys, value_set=incoming.keys).combine_chunks()
-        positions = np.flatnonzero(pc.is_valid(places).to_numpy(zero_copy_only=False))
-        rows = incoming.rows[places.drop_null().to_numpy()]
+        positions, rows = found
         moves = np.zeros(rows.size, dtype=bool)
         if self._everywhere and rows.size and self._job.operation is not WriteOperation.DELETE:
-            moves = self._elsewhere(incoming.bucket, rows, path)
+            moves = self._elsewhere(bucket, rows, path)
         count = rows.size
         return pa.Table.from_arrays(
             [
                 pa.array(np.full(count, number)),
                 pa.array(positions),
-                pa.array(np.full(count, incoming.bucket)),
+                pa.array(np.full(count, bucket)),
                 pa.array(rows),
                 pa.array(moves),
                 pa.array(np.ones(count, dtype=bool)),
@@ -317,14 +214,3 @@ class _Tagger:
                 values = taken[name].combine_chunks()
                 found = pc.replace_with_mask(found, pa.array(mine), values)
         return found
-
-
-def _chosen(incoming: _Incoming, mask: np.ndarray | None) -> _Incoming:
-    """Return the keys selected by the mask; None keeps all."""
-    if mask is None or mask.all():
-        return incoming
-    return _Incoming(
-        bucket=incoming.bucket,
-        keys=incoming.keys.filter(pa.array(mask)),
-        rows=incoming.rows[mask],
-    )

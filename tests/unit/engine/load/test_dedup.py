@@ -68,7 +68,7 @@ def test_gather_of_repeated_keys_keeps_the_greatest_version_of_each(
     found = {(row["id"], row["day"]): row["v"] for row in rows_of(lake.location)}
     assert set(found) == expected
     assert set(found.values()) <= {"kept", "elsewhere"}
-    assert sum(hashed) == 9
+    assert sum(hashed) == 2 * 9  # once more where some hash repeats
 
 
 def test_gather_of_repeated_keys_names_them_where_they_are_refused(
