@@ -105,6 +105,7 @@ bench: setup judge rivals ## benchmarks against Apache Hudi, Iceberg, plain Spar
 	$(BIN)/python bench/write.py
 	$(BIN)/python bench/services.py
 	$(BIN)/python bench/scale.py
+	$(BIN)/python bench/huge.py
 	$(BIN)/python bench/audit.py
 	$(BIN)/python bench/checksums.py
 	$(BIN)/python bench/timeline_service.py

@@ -10,6 +10,7 @@ from typing import Any
 __all__ = [
     "AUDIT_TARGETS",
     "BOOTSTRAP_TARGETS",
+    "HUGE_TARGETS",
     "INDEX_TARGETS",
     "KEY_TARGETS",
     "READ_TARGETS",
@@ -148,6 +149,11 @@ SCALE_TARGETS: Sequence[Target] = (
         measure="driver_mb",
         most=1.2,
     ),
+)
+
+
+HUGE_TARGETS: Sequence[Target] = (
+    _at_most("upsert into one partition: MB of a task", "huge", "upsert", "task_mb", 1_000),
 )
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["GroupShare", "Sizing", "SliceFacts", "assign"]
+__all__ = ["GroupShare", "Sizing", "SliceFacts", "assign", "count_rows", "pieces"]
 
 Stretch = tuple[int, int, int]
 """Bucket, start (inclusive) and stop (exclusive) among its rows to insert."""
@@ -75,7 +75,7 @@ class _Rows:
     count: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.count = sum(stop - start for _, start, stop in self.stretches)
+        self.count = count_rows(self.stretches)
 
     def take(self, most: int) -> tuple[Stretch, ...]:
         """Take at most `most` rows from the front."""
@@ -151,3 +151,15 @@ def _row_bytes(slices: Sequence[SliceFacts], sizing: Sizing) -> float:
     rows = sum(each.rows or 0 for each in known)
     found = sum(each.bytes for each in known) / rows if rows else sizing.row_bytes
     return max(found, 1.0)
+
+
+def count_rows(stretches: Iterable[Stretch]) -> int:
+    """Return the number of rows of some stretches."""
+    return sum(stop - start for _, start, stop in stretches)
+
+
+def pieces(stretches: Iterable[Stretch], most: int) -> Iterator[tuple[Stretch, ...]]:
+    """Yield stretches in order, cut so that each tuple has `most` rows, the last one fewer."""
+    rows = _Rows(stretches=list(stretches))
+    while rows.count:
+        yield rows.take(most)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -24,10 +24,12 @@ from framework.hudi.table.calendar import GREGORIAN
 from framework.hudi.table.layout import MetaField
 
 __all__ = [
+    "GROUP_ROWS",
     "KEPT_META",
     "BaseFileForm",
     "Changes",
     "Combined",
+    "GrowingFile",
     "NewFile",
     "base_bytes",
     "bloom_of",
@@ -38,7 +40,7 @@ __all__ = [
 ]
 
 
-_GROUP_ROWS: Final = 1 << 20
+GROUP_ROWS: Final = 1 << 20
 
 KEPT_META: Final = (MetaField.COMMIT_TIME, MetaField.COMMIT_SEQNO, MetaField.RECORD_KEY)
 """The meta columns of old rows that are kept in a new file."""
@@ -74,10 +76,9 @@ def base_bytes(
     Raises:
         CorruptFileError: `bootstrap/read-back-differs`.
     """
-    found = pc.min_max(rows.keys)
-    bounds = found["min"].as_py(), found["max"].as_py()
-    footers = footers_of(form, bounds, bloom_of(form, rows.keys))
-    return written_rows(form, rows, footers, name), bounds
+    made = GrowingFile(form, name, rows.rows)
+    made.add(rows)
+    return made.finish()
 
 
 def written_rows(
@@ -88,16 +89,63 @@ def written_rows(
     Raises:
         CorruptFileError: `bootstrap/read-back-differs`.
     """
-    data = rows.columns[len(base_file.META_FIELDS) :]
-    schema = held_schema(form.table_schema, data)
-    out = base_file.BaseFileBytes(schema, plain=base_file.varied(schema, data))
-    digests = []
-    for at in range(0, max(rows.rows, 1), _GROUP_ROWS):
-        out.add_row_group([column.slice(at, _GROUP_ROWS) for column in rows.columns])
-        digests.append(base_file.key_digest([rows.keys.slice(at, _GROUP_ROWS)]))
-    written = out.finish(footers)
-    base_file.check_keys(written, digests, name)
-    return written
+    made = GrowingFile(form, name, None)
+    made.add(rows)
+    return made.written(footers)
+
+
+class GrowingFile:
+    """A base file that gets its rows a part at a time; it holds the bytes, not the rows."""
+
+    def __init__(self, form: BaseFileForm, name: str, rows: int | None) -> None:
+        """Begin a file that gets `rows` rows; None makes no filter and no bounds."""
+        self._form = form
+        self._name = name
+        self._spec = None if rows is None else form.bloom.spec(rows)
+        self._bloom = None if self._spec is None else BloomBuilder(self._spec)
+        self._ends: list[str] = []
+        self._digests: list[base_file.KeyDigest] = []
+        self._out: base_file.BaseFileBytes | None = None
+
+    def add(self, rows: Combined) -> None:
+        """Add rows, in row groups of about a million."""
+        if self._out is None:
+            data = rows.columns[len(base_file.META_FIELDS) :]
+            schema = held_schema(self._form.table_schema, data)
+            self._out = base_file.BaseFileBytes(schema, plain=base_file.varied(schema, data))
+        for at in range(0, max(rows.rows, 1), GROUP_ROWS):
+            self._out.add_row_group([column.slice(at, GROUP_ROWS) for column in rows.columns])
+            self._digests.append(base_file.key_digest([rows.keys.slice(at, GROUP_ROWS)]))
+        if rows.rows:
+            found = pc.min_max(rows.keys)
+            self._ends += [found["min"].as_py(), found["max"].as_py()]
+        if self._bloom is not None:
+            self._bloom.add(rows.keys)
+
+    def finish(self) -> tuple[bytes, tuple[str | None, str | None]]:
+        """Return the file with its filter, and the bounds of its keys.
+
+        Raises:
+            CorruptFileError: `bootstrap/read-back-differs`.
+        """
+        bounds = min(self._ends, default=None), max(self._ends, default=None)
+        bloom = None
+        if self._bloom is not None and self._spec is not None:
+            bloom = self._bloom.footer(), self._spec.type_code
+        return self.written(footers_of(self._form, bounds, bloom)), bounds
+
+    def written(self, footers: Mapping[str, str]) -> bytes:
+        """Return the file with these key-values, after reading its keys back.
+
+        Raises:
+            ValueError: nothing was added.
+            CorruptFileError: `bootstrap/read-back-differs`.
+        """
+        if self._out is None:
+            raise ValueError("a file to which nothing was added")
+        written = self._out.finish(footers)
+        base_file.check_keys(written, self._digests, self._name)
+        return written
 
 
 def held_schema(fields: Iterable[pa.Field], columns: Iterable[Any]) -> pa.Schema:
@@ -154,6 +202,12 @@ class Changes:
     gone_keys: pa.Array
     places: np.ndarray
     rows: pa.Table
+
+    @classmethod
+    def of_new(cls, rows: pa.Table) -> Self:
+        """Return changes that only add rows."""
+        none = np.empty(0, np.int64)
+        return cls(gone=none, gone_keys=pa.array([], pa.string()), places=none, rows=rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

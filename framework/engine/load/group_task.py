@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import uuid4
 
 import numpy as np
@@ -17,10 +17,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.engine.audit.spill import SpillWriter, partition_mix
+from framework.engine.load.assignment import count_rows, pieces
 from framework.engine.load.bucket_rows import taken_rows
 from framework.engine.load.classify import read_inserts
 from framework.engine.load.dedup import Bucket
-from framework.engine.load.group_rows import KEPT_META, Changes, NewFile, base_bytes, combined
+from framework.engine.load.group_rows import (
+    GROUP_ROWS,
+    KEPT_META,
+    Changes,
+    GrowingFile,
+    NewFile,
+    base_bytes,
+    combined,
+)
 from framework.engine.load.hits import HITS_SCHEMA, SliceHits
 from framework.engine.load.job import LoadJob
 from framework.engine.load.key_input import KEY
@@ -101,14 +110,14 @@ class GroupsWritten:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Written:
-    """A file's bytes, its rows, and the keys in it that are new to the table.
+    """A file's bytes, its rows, and the hashes of keys in it that are new to the table.
 
     `patched` is None without a previous base file.
     """
 
     data: bytes
     rows: int
-    fresh: pa.Array
+    fresh: np.ndarray
     updates: int
     deletes: int
     bounds: tuple[str | None, str | None]
@@ -168,7 +177,7 @@ class _Worker:
         self.made[made.patched] += 1
         staged = join(self._attempt, work.name)
         store.put(staged, made.data)
-        hashes = key_hashes(made.fresh)
+        hashes = made.fresh
         if self._mixed:
             hashes = hashes ^ np.uint64(partition_mix(work.partition_path))
         spill.add(work.number, hashes)
@@ -176,14 +185,16 @@ class _Worker:
 
     def _rewritten(self, work: GroupWork, old: SliceFiles | None) -> _Written:
         """Return a base file: the old rows with their changes, and new ones."""
-        changes = self._changes(work)
         numbers = RowNumbers(instant=self._job.instant, number=work.number)
         file = NewFile(name=work.name, partition_path=work.partition_path, numbers=numbers)
+        if old is None:
+            return self._new(work, file)
+        changes = self._changes(work)
         return self._patched(old, changes, file) or self._whole(old, changes, file)
 
-    def _patched(self, old: SliceFiles | None, changes: Changes, file: NewFile) -> _Written | None:
+    def _patched(self, old: SliceFiles, changes: Changes, file: NewFile) -> _Written | None:
         """Return the old base file with its changes; None if all of it must be written."""
-        if old is None or old.logs or old.base is None:
+        if old.logs or old.base is None:
             return None
         behind = None if old.source is None else self._source(old.source, file)
         if old.source is not None and behind is None:
@@ -196,7 +207,7 @@ class _Worker:
         return _Written(
             data=found.data,
             rows=found.rows,
-            fresh=found.fresh,
+            fresh=key_hashes(found.fresh),
             updates=found.updated,
             deletes=changes.gone.size,
             bounds=found.bounds,
@@ -214,23 +225,41 @@ class _Worker:
         with folder.open_input(name) as stream:
             return SourceBytes(data=stream.read_buffer(), constant=values)
 
-    def _whole(self, old: SliceFiles | None, changes: Changes, file: NewFile) -> _Written:
+    def _new(self, work: GroupWork, file: NewFile) -> _Written:
+        """Return the file of a new group, made a row group at a time."""
+        made = GrowingFile(self._job, file.name, count_rows(work.inserts))
+        hashes, rows = [], 0
+        for piece in pieces(work.inserts, GROUP_ROWS):
+            changes = Changes.of_new(pa.concat_tables([self._fresh(each) for each in piece]))
+            found = combined(None, changes, replace(file, first=rows), ordering=None)
+            made.add(found)
+            hashes.append(key_hashes(found.keys))
+            rows += found.rows
+        data, bounds = made.finish()
+        return _Written(
+            data=data,
+            rows=rows,
+            fresh=np.concatenate(hashes),
+            updates=0,
+            deletes=0,
+            bounds=bounds,
+        )
+
+    def _whole(self, old: SliceFiles, changes: Changes, file: NewFile) -> _Written:
         """Return a base file with all its rows written."""
         job, rule = self._job, self._job.rule
-        rows = None
-        if old is not None:
-            values = partition_values(file.partition_path, rule.partition, rule.layout)
-            rows = slice_rows(job.slices, old, values, meta=KEPT_META, encoded=True)
+        values = partition_values(file.partition_path, rule.partition, rule.layout)
+        rows = slice_rows(job.slices, old, values, meta=KEPT_META, encoded=True)
         found = combined(rows, changes, file, ordering=job.ordering)
         data, bounds = base_bytes(job, found, file.name)
         return _Written(
             data=data,
             rows=found.rows,
-            fresh=found.fresh,
+            fresh=key_hashes(found.fresh),
             updates=found.updated,
             deletes=changes.gone.size,
             bounds=bounds,
-            patched=None if old is None else False,
+            patched=False,
         )
 
     def _appended(self, work: GroupWork) -> _Written:
@@ -251,7 +280,7 @@ class _Worker:
         return _Written(
             data=data,
             rows=rows.num_rows,
-            fresh=pa.array([], pa.string()),
+            fresh=np.empty(0, np.uint64),
             updates=rows.num_rows,
             deletes=changes.gone.size,
             bounds=(found["min"].as_py(), found["max"].as_py()),

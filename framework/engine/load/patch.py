@@ -205,14 +205,23 @@ class _Patch:
 
     def _behind(self, file: group_rows.NewFile) -> tuple[Sequence[RowGroup], int]:
         """Return the row groups of the unkept and new rows, and the number of rows replaced."""
-        changes, count = self._changes, self._changes.places.size
-        fresh = changes.rows.slice(count)
-        if self._kept == len(self._old.rows):
-            none = np.empty(0, np.int64)
-            return self._encoded(None, replace(changes, gone=none, places=none, rows=fresh), file)
-        local = self._local(self._kept)
-        both = replace(local, rows=pa.concat_tables([local.rows, fresh]))
-        return self._encoded(self._kept, both, file)
+        fresh = self._changes.rows.slice(self._changes.places.size)
+        groups: list[RowGroup] = []
+        updated = first = 0
+        if self._kept < len(self._old.rows):
+            local = self._local(self._kept)
+            first = max(0, group_rows.GROUP_ROWS - self._old.rows[self._kept])
+            both = replace(local, rows=pa.concat_tables([local.rows, fresh.slice(0, first)]))
+            found, updated = self._encoded(self._kept, both, file)
+            groups += found
+        numbered = file.first + updated + min(first, len(fresh))
+        for at in range(first, len(fresh), group_rows.GROUP_ROWS):
+            rows = fresh.slice(at, group_rows.GROUP_ROWS)
+            added = group_rows.Changes.of_new(rows)
+            found, _ = self._encoded(None, added, replace(file, first=numbered))
+            groups += found
+            numbered += len(rows)
+        return groups, updated
 
     def _encoded(
         self, number: int | None, changes: group_rows.Changes, file: group_rows.NewFile

@@ -8,7 +8,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.engine.load.assignment import GroupShare, Sizing, SliceFacts, assign
+from framework.engine.load.assignment import (
+    GroupShare,
+    Sizing,
+    SliceFacts,
+    assign,
+    count_rows,
+    pieces,
+)
 
 
 def a_slice(number: int, **changes: Any) -> SliceFacts:
@@ -111,3 +118,19 @@ def test_assign_any_input_gives_every_row_to_one_group(
     changed = {each.number for each in slices if each.hits}
     assert changed <= {share.slice for share in found}
     assert all(share.inserts or share.slice in changed for share in found)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9), st.integers(0, 9)), max_size=5),
+    st.integers(1, 7),
+)
+def test_pieces_have_all_rows_in_order_and_equal_sizes(
+    drawn: list[tuple[int, int, int]], most: int
+) -> None:
+    """Only the last one is smaller."""
+    stretches = [(bucket, start, start + count) for bucket, start, count in drawn]
+    found = list(pieces(stretches, most))
+    assert [count_rows(each) for each in found[:-1]] == [most] * len(found[:-1])
+    assert all(0 < count_rows(each) <= most for each in found)
+    flat = [(b, row) for each in found for b, start, stop in each for row in range(start, stop)]
+    assert flat == [(b, row) for b, start, stop in stretches for row in range(start, stop)]

@@ -121,7 +121,7 @@ def first(count: int, group_rows: int, at: LoadJob | None = None) -> pa.Buffer:
 def _grouped(at: LoadJob, made: Any, group_rows: int) -> tuple[bytes, Any]:
     """Write a base file with small row groups."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("framework.engine.load.group_rows._GROUP_ROWS", group_rows)
+        patch.setattr("framework.engine.load.group_rows.GROUP_ROWS", group_rows)
         return base_bytes(at, made, "old.parquet")
 
 
