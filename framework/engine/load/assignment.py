@@ -11,8 +11,12 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 __all__ = ["GroupShare", "Sizing", "SliceFacts", "assign", "count_rows", "pieces"]
+
+_MOST_ROWS: Final = 1 << 22
+"""Rows of a file, whatever their size: a task holds a file's bytes, keys' hashes and key filter."""
 
 Stretch = tuple[int, int, int]
 """Bucket, start (inclusive) and stop (exclusive) among its rows to insert."""
@@ -125,12 +129,13 @@ def _of_partition(
     for each in sorted(_takers(slices, sizing), key=lambda s: (not s.hits, s.bytes, s.number)):
         if rows.count:
             room = int((sizing.target_bytes - each.bytes) / row_bytes)
+            room = min(room, _MOST_ROWS - (each.rows or 0))
             taken[each.number] = rows.take(room)
     for each in slices:
         inserts = taken.get(each.number, ())
         if each.hits or inserts:
             yield GroupShare(partition_path=path, slice=each.number, inserts=inserts)
-    files = math.ceil(rows.count * row_bytes / sizing.target_bytes)
+    files = math.ceil(max(rows.count * row_bytes / sizing.target_bytes, rows.count / _MOST_ROWS))
     for left in range(files, 0, -1):
         share = rows.take(math.ceil(rows.count / left))
         yield GroupShare(partition_path=path, slice=None, inserts=share)

@@ -88,10 +88,10 @@ def classify_task(descriptor: str) -> str:
             "superseded": int(np.count_nonzero(loses)),
             "inserted": int(np.count_nonzero(fresh)),
         }
-    places = np.flatnonzero(fresh).astype(np.int64)
+    places = np.flatnonzero(fresh).astype(np.int64, copy=False)
     path = join(job.folder, f"{uuid4().hex}.inserts")
     with storage.create(path, durable=False) as out:
-        out.write(places.tobytes())
+        out.write(places.view(np.uint8).data)
     parts = tuple(_parts(bucket, places))
     return encode(ClassifiedRows(number=task.number, path=path, parts=parts, **counts))
 
@@ -109,7 +109,8 @@ def _hits(
     """Yield the rows of the bucket that have hits, with whether they move and win, in batches."""
     for path in task.hits:
         for batch in hit_batches(storage, path):
-            mine = batch.filter(pc.equal(batch.column("bucket"), task.number))
+            of_bucket = pc.equal(batch.column("bucket"), task.number)
+            mine = batch if pc.all(of_bucket).as_py() else batch.filter(of_bucket)
             columns = (mine.column(name) for name in ("row", "moves", "wins"))
             rows, moves, wins = (each.to_numpy(zero_copy_only=False) for each in columns)
             yield rows, moves, wins

@@ -1,7 +1,7 @@
 """The incoming keys that a partition's slices are searched for, within bounded memory.
 
-Up to four million keys of a bucket are held as texts. Of more, sorted hashes and the rows' places
-are held, twelve bytes a row; the texts of candidates are read back and compared.
+Up to four million keys of a bucket are held as texts. Of more, half of each hash, sorted, and the
+rows' places are held, eight bytes a row; the texts of candidates are read back and compared.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ __all__ = ["IncomingKeys", "KeyMatches", "incoming_keys"]
 
 _MOST_TEXTS: Final = 4_000_000
 _RUN_ROWS: Final = 4_000_000
+_LOOKED_UP_ROWS: Final = 1_000_000
 _KEYS_PER_PROBE: Final = 8
 """A filter is used if the slice has more rows than this number of times the keys to look up.
 
@@ -98,7 +99,10 @@ class _Texts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
-    """Sorted hashes of the keys of some parts, with the rows of the bucket in the same order."""
+    """Sorted halves of hashes of the keys of some parts, with the bucket's rows in that order.
+
+    Half a hash is enough: of fifty million keys, one in a hundred others has the same one.
+    """
 
     hashes: np.ndarray
     rows: np.ndarray
@@ -135,8 +139,16 @@ class _Hashed:
         return _Hashed(self.storage, self.bucket, may) if may and footer.rows else None
 
     def matches(self, keys: pa.ChunkedArray) -> KeyMatches:
-        """Find equal hashes, then compare the texts."""
-        hashes = key_hashes(keys)
+        """Find equal hashes and compare the texts, for a million of the slice's keys at a time."""
+        positions, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for at in range(0, len(keys), _LOOKED_UP_ROWS):
+            found = self._matched(keys.slice(at, _LOOKED_UP_ROWS))
+            positions.append(found[0] + at)
+            rows.append(found[1])
+        return np.concatenate(positions), np.concatenate(rows)
+
+    def _matched(self, keys: pa.ChunkedArray) -> KeyMatches:
+        hashes = _halves(keys)
         found = [self._equal(keys, *run.candidates(hashes)) for run in self.runs]
         positions = np.concatenate([positions for positions, _ in found])
         order = np.argsort(positions, kind="stable")
@@ -148,6 +160,11 @@ class _Hashed:
             return positions, rows
         same = pc.equal(taken[KEY], keys.take(pa.array(positions))).to_numpy()
         return positions[same], rows[same]
+
+
+def _halves(keys: pa.Array | pa.ChunkedArray) -> np.ndarray:
+    """Return half of the hash of each key."""
+    return (key_hashes(keys) >> np.uint64(32)).astype(np.uint32)
 
 
 def _runs(storage: Storage, parts: Sequence[tuple[Part, int]]) -> Iterator[_Run]:
@@ -167,7 +184,7 @@ def _run(storage: Storage, parts: Sequence[tuple[Part, int]]) -> _Run:
     batches = read_batches(storage, [part for part, _ in parts], [KEY])
     for batch in batches:
         keys = batch.column(KEY)
-        hashes.append(key_hashes(keys))
+        hashes.append(_halves(keys))
         ends = pc.min_max(keys)
         bounds += [ends["min"].as_py(), ends["max"].as_py()]
     whole = np.concatenate(hashes)

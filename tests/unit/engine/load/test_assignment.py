@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from framework.engine.load import assignment
 from framework.engine.load.assignment import (
     GroupShare,
     Sizing,
@@ -134,3 +136,25 @@ def test_pieces_have_all_rows_in_order_and_equal_sizes(
     assert all(0 < count_rows(each) <= most for each in found)
     flat = [(b, row) for each in found for b, start, stop in each for row in range(start, stop)]
     assert flat == [(b, row) for b, start, stop in stretches for row in range(start, stop)]
+
+
+def test_narrow_rows_are_split_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file has at most so many rows, also one that takes more."""
+    monkeypatch.setattr(assignment, "_MOST_ROWS", 10)
+    sizing = Sizing(target_bytes=1 << 20, small_bytes=1 << 19, row_bytes=1.0, appends=False)
+    held = SliceFacts(
+        number=0,
+        partition_path="",
+        rows=7,
+        bytes=7,
+        hits=0,
+        is_skeleton=False,
+        has_logs=False,
+    )
+    found = assign([held], {"": [(0, 0, 25)]}, sizing)
+    assert [(each.slice, count_rows(each.inserts)) for each in found] == [
+        (0, 3),
+        (None, 8),
+        (None, 7),
+        (None, 7),
+    ]
