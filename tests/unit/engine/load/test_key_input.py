@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from framework.engine.load import key_input, tag_task
-from framework.engine.load.dedup import Bucket, read_parts
+from framework.engine.load import bucket_rows, key_input
+from framework.engine.load.bucket_rows import taken_rows
+from framework.engine.load.dedup import Bucket, read_batches
 from framework.engine.load.key_input import Part
-from framework.engine.load.tag_task import taken_rows
 from framework.engine.runner import RunResult, run
 from framework.engine.tasks import InProcessTasks
 from framework.errors import AuditFailedError
@@ -122,14 +122,13 @@ def test_taken_rows_are_those_of_the_places(counts: list[int], chosen: list[int]
                 at += count
     rows = np.array([place % total for place in chosen], np.int64)
     read: list[int] = []
-    original = read_parts
 
-    def watched(storage: Storage, parts: Sequence[Any], names: Sequence[str]) -> pa.Table:
+    def watched(storage: Storage, parts: Sequence[Any], names: Sequence[str]) -> Any:
         read.extend(part.batch for part in parts)
-        return original(storage, parts, names)
+        return read_batches(storage, parts, names)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tag_task, "read_parts", watched)
+        patch.setattr(bucket_rows, "read_batches", watched)
         found = taken_rows(storage, Bucket(parts=parts), ["b"], rows)
     assert ([] if found is None else found["b"].to_pylist()) == rows.tolist()
     ends = np.cumsum(counts)
