@@ -95,6 +95,12 @@ class FaultStorage:
             self.inner.move([each])
             self._reply(each.target)
 
+    def replace(self, move: Move) -> None:
+        """Replace, as one step."""
+        self._step(move.target)
+        self.inner.replace(move)
+        self._reply(move.target)
+
     def delete(self, *paths: str, only_empty: bool = False) -> None:
         """Delete file by file, each a step."""
         for path in paths:

@@ -64,6 +64,10 @@ class Shop:
         """Add a file of (id, day, value) to the folder that is loaded."""
         self._write(f"landing/{name}.parquet", list(rows))
 
+    def comes_to_source(self, name: str, *rows: tuple[str, str, int]) -> None:
+        """Add a file of (id, day, value) to the source that is adopted."""
+        self._write(f"source/{name}", list(rows))
+
     def run(self, events: Events = silent) -> str:
         """Run the spec, which has something to do, and return the instant."""
         instant = run_spec(self.document, self.folder, events=events).instant

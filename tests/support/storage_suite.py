@@ -171,6 +171,24 @@ class StorageSuite:
             storage.move([Move(source="s", target="t")])
         assert tree(storage) == {"t/f": b"1"}
 
+    def test_replace_gives_a_file_new_bytes_and_open_readers_the_old_ones(
+        self, storage: Storage
+    ) -> None:
+        """The source is gone, and the name was never free."""
+        put(storage, "a", b"old")
+        put(storage, "s/a", b"newer")
+        with storage.open_input("a") as opened:
+            storage.replace(Move(source="s/a", target="a"))
+            assert opened.read() == b"old"
+        assert tree(storage) == {"a": b"newer"}
+
+    def test_replace_of_or_by_nothing_raises_and_changes_nothing(self, storage: Storage) -> None:
+        """Both files must be there."""
+        put(storage, "a", b"1")
+        for move in (Move(source="x", target="a"), Move(source="a", target="x")):
+            assert condition_of(lambda move=move: storage.replace(move)) == "storage/not-found"  # type: ignore[misc] # mypy cannot infer a lambda with a default
+        assert tree(storage) == {"a": b"1"}
+
     def test_delete_removes_files_and_folders(self, storage: Storage) -> None:
         """Whole folders go, neighbours with a longer name stay, nothing there is success."""
         for path in ("d/a", "d/e/b", "dd", "f"):

@@ -43,6 +43,10 @@ class NotedStorage:
         """Move."""
         self._inner.move(moves)
 
+    def replace(self, move: Move) -> None:
+        """Replace."""
+        self._inner.replace(move)
+
     def delete(self, *paths: str, only_empty: bool = False) -> None:
         """Delete, and note the files that were there."""
         there = [] if only_empty else [f for path in paths for f in files_below(self._inner, path)]

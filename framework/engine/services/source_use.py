@@ -22,7 +22,7 @@ Savepoints = Mapping[str, Mapping[str, frozenset[str]]]
 
 
 def observe_sources(table: Table) -> Iterator[SourceUse]:
-    """Yield the source files of the bootstrap index by partition and file id; none without one.
+    """Yield the adopted source files with a skeleton by partition and file id; none without one.
 
     Costs one listing of each partition, and a read of each clean and savepoint on the timeline;
     memory holds one partition.
@@ -30,7 +30,7 @@ def observe_sources(table: Table) -> Iterator[SourceUse]:
     Raises:
         CorruptFileError: see `BootstrapIndex.open`, `read_changes` and `read_savepoint`.
     """
-    index = BootstrapIndex.open(table.storage)
+    index = BootstrapIndex.open_adopted(table.storage)
     if index is None:
         return
     with index:

@@ -38,7 +38,12 @@ from framework.hudi.codecs.avro import read_container
 from framework.hudi.codecs.hfile import HFilePart, HFileWriter
 from framework.hudi.codecs.hfile_reader import HFileReader
 from framework.hudi.storage.port import Storage
-from framework.hudi.table.layout import BOOTSTRAP_FILEIDS_INDEX, BOOTSTRAP_PARTITIONS_INDEX
+from framework.hudi.table.layout import (
+    ADOPTED_FILEIDS_INDEX,
+    ADOPTED_PARTITIONS_INDEX,
+    BOOTSTRAP_FILEIDS_INDEX,
+    BOOTSTRAP_PARTITIONS_INDEX,
+)
 
 __all__ = [
     "BootstrapIndex",
@@ -151,13 +156,18 @@ class BootstrapIndex:
         base_uri: the source's base folder, as recorded in the index.
     """
 
-    def __init__(self, storage: Storage) -> None:
-        self._partitions_place = _place(storage, BOOTSTRAP_PARTITIONS_INDEX)
-        self._fileids_place = _place(storage, BOOTSTRAP_FILEIDS_INDEX)
+    def __init__(
+        self,
+        storage: Storage,
+        partitions: str = BOOTSTRAP_PARTITIONS_INDEX,
+        fileids: str = BOOTSTRAP_FILEIDS_INDEX,
+    ) -> None:
+        self._partitions_place = _place(storage, partitions)
+        self._fileids_place = _place(storage, fileids)
         self._files: list[Any] = []
         try:
-            self._partitions = self._reader(storage, BOOTSTRAP_PARTITIONS_INDEX)
-            self._fileids = self._reader(storage, BOOTSTRAP_FILEIDS_INDEX)
+            self._partitions = self._reader(storage, partitions)
+            self._fileids = self._reader(storage, fileids)
             self.base_uri = self._base_uri()
         except BaseException:
             self.close()
@@ -183,6 +193,34 @@ class BootstrapIndex:
                 remedy="Restore the file from a copy, or recreate the table.",
             )
         return cls(storage)
+
+    @classmethod
+    def open_adopted(cls, storage: Storage) -> BootstrapIndex | None:
+        """Open the index of all files that a table adopted, also of those cleaned since.
+
+        That is the copy that the first clean that shrank the index kept, else the index.
+
+        Raises:
+            CorruptFileError: as of `open`.
+        """
+        both = (ADOPTED_PARTITIONS_INDEX, ADOPTED_FILEIDS_INDEX)
+        if all(storage.stat(path) for path in both):
+            return cls(storage, *both)
+        return cls.open(storage)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """The record of the whole index, as the partitions file has it."""
+        info = self._partitions.file_info.get(INDEX_INFO_KEY, b"")
+        return read_container(info, where=self._partitions_place)
+
+    def partition_values(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the keys and values of the partitions file, in its order."""
+        return self._partitions.scan()
+
+    def file_values(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the keys and values of the fileids file, in its order."""
+        return self._fileids.scan()
 
     def partitions(self) -> Iterator[str]:
         """Yield the indexed partition paths in byte order; reads the whole partitions file."""
@@ -233,8 +271,7 @@ class BootstrapIndex:
 
     def _base_uri(self) -> str:
         """Read the source's base folder from the partitions file, as Hudi does."""
-        info = self._partitions.file_info.get(INDEX_INFO_KEY, b"")
-        base = read_container(info, where=self._partitions_place).get("bootstrapBasePath")
+        base = self.info.get("bootstrapBasePath")
         if not isinstance(base, str):
             raise CorruptFileError(
                 "bootstrap-index/corrupt", "the index has no base", where=self._partitions_place

@@ -31,6 +31,7 @@ __all__ = [
     "fileids_key",
     "partition_key",
     "partition_of_key",
+    "partition_without",
     "split_fileids_key",
 ]
 
@@ -238,6 +239,20 @@ def decode_partition(value: bytes, place: Where) -> dict[str, FileMapping]:
     if not isinstance(files, dict):
         raise _corrupt("a partition's value has no files", place)
     return {file_id: _mapping(file_id, status, place) for file_id, status in files.items()}
+
+
+def partition_without(value: bytes, gone: frozenset[str], place: Where) -> bytes | None:
+    """Return a partition's value without some of its file ids; None if it keeps none.
+
+    Raises:
+        CorruptFileError: as of `decode_partition`.
+    """
+    record = read_container(value, where=place)
+    files = record.get("fileIdToBootstrapFile")
+    if not isinstance(files, dict):
+        raise _corrupt("a partition's value has no files", place)
+    left = {file_id: status for file_id, status in files.items() if file_id not in gone}
+    return _PARTITION.write({**record, "fileIdToBootstrapFile": left}) if left else None
 
 
 def _own_files(datum: bytes) -> dict[str, FileMapping]:

@@ -6,10 +6,12 @@ cannot be brought back; one that has not begun is removed. Deleting can be repea
 
 from __future__ import annotations
 
+from contextlib import suppress
 from time import monotonic
 from typing import Final
 
-from framework.errors import AfterCommitError, Where
+from framework.errors import AfterCommitError, CorruptFileError, UnsupportedTableError, Where
+from framework.hudi.commit.index_update import shrink_index, skeletons_of
 from framework.hudi.commit.intent import Intent, Transaction
 from framework.hudi.commit.lease import Lease, require
 from framework.hudi.commit.placement import place_bytes
@@ -63,11 +65,14 @@ def finish_clean(storage: Storage, lease: Lease, intent: Intent, folder: str) ->
 
 
 def _delete(storage: Storage, lease: Lease, intent: Intent, plan: PlannedClean) -> None:
-    """Delete each partition's files and complete the instant; done again it does what is left."""
+    """Delete files, shrink the index, complete the instant; done again it does what is left."""
     begun = monotonic()
     for paths in plan.files.values():
         require(storage, lease)
         storage.delete(*paths, *map(layout.crc_sidecar, paths))
+    # an index that cannot be read stays as it is, or no clean could be finished
+    with suppress(CorruptFileError, UnsupportedTableError):
+        shrink_index(storage, lease, skeletons_of(plan.files))
     took = int((monotonic() - begun) * 1000)
     data = clean_bytes(intent.requested_time, plan, took_ms=took)
     require(storage, lease)

@@ -49,6 +49,10 @@ class WrappedStorage:
         """As in `Storage`."""
         self._inner.move(moves)
 
+    def replace(self, move: Move) -> None:
+        """As in `Storage`."""
+        self._inner.replace(move)
+
     def delete(self, *paths: str, only_empty: bool = False) -> None:
         """As in `Storage`."""
         self._inner.delete(*paths, only_empty=only_empty)

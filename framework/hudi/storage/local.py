@@ -1,8 +1,8 @@
 """Files of the operating system, durable and exclusive.
 
-No file is ever replaced: a file gets its name by `link`, which refuses a taken name (`rename`
-overwrites silently). A name is durable only once its folder has been synced. A failed sync is
-final: the kernel may drop the pages and report success the next time.
+Only `replace` replaces a file: otherwise a file gets its name by `link`, which refuses a taken
+name (`rename` overwrites silently). A name is durable only once its folder has been synced. A
+failed sync is final: the kernel may drop the pages and report success the next time.
 """
 
 from __future__ import annotations
@@ -113,6 +113,19 @@ class LocalStorage:
                 self._move_one(self._full(each.source), self._full(each.target), touched)
         finally:
             self._sync_names(touched)
+
+    def replace(self, move: Move) -> None:
+        """Rename a file over another one, and sync both folders."""
+        source, target = self._full(move.source), self._full(move.target)
+        at_fault = source
+        try:
+            source.lstat()
+            at_fault = target
+            target.lstat()
+            source.replace(target)
+        except OSError as error:
+            raise storage_error(error, str(at_fault)) from error
+        self._sync_names((target.parent, source.parent))
 
     def delete(self, *paths: str, only_empty: bool = False) -> None:
         """Delete files and whole folders durably; links are not followed."""

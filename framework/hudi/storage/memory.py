@@ -116,6 +116,19 @@ class MemoryStorage:
             with self._tree.lock:
                 self._move_one(each)
 
+    def replace(self, move: Move) -> None:
+        """Move a file over another one."""
+        self._check(move.source)
+        self._check(move.target)
+        with self._tree.lock:
+            nodes = self._tree.nodes
+            for path in (move.source, move.target):
+                if path not in nodes:
+                    raise not_found_error(self._at(path))
+                if nodes[path] is None:
+                    raise storage_error(OSError("it is a folder"), self._at(path))
+            nodes[move.target] = nodes.pop(move.source)
+
     def delete(self, *paths: str, only_empty: bool = False) -> None:
         """Delete files and whole folders; a missing path is not an error."""
         for path in paths:

@@ -1,4 +1,4 @@
-"""The only access to files: six methods that an object store can implement too.
+"""The only access to files: seven methods that an object store can implement too.
 
 Paths are relative to the storage's root, with `/` between segments and no leading `/`;
 `""` is the root itself. Every fault is a `framework.errors.StorageError` whose condition is one of
@@ -92,6 +92,15 @@ class Storage(Protocol):
         that is taken and `storage/not-found` if a source is missing; earlier moves are kept.
         A file's move is atomic: readers see the whole file or none (link, unlink, sync of the
         target folders).
+        """
+        ...
+
+    def replace(self, move: Move) -> None:
+        """Move a file over another one, atomically, then make the name durable.
+
+        Whoever opens the target reads the old file or the new one, whole; a stream that is open
+        continues to read the old one. Raises `storage/not-found` if source or target is missing.
+        Only for files that no commit protects by its exclusive name.
         """
         ...
 

@@ -14,6 +14,8 @@ from framework.errors import CorruptFileError, Where
 from framework.hudi.codecs.java_properties import parse, render
 
 __all__ = [
+    "ADOPTED_FILEIDS_INDEX",
+    "ADOPTED_PARTITIONS_INDEX",
     "ARCHIVED",
     "AUX",
     "BOOTSTRAP_FILEIDS_INDEX",
@@ -59,6 +61,9 @@ BOOTSTRAP_FILEIDS_INDEX: Final = f"{AUX}/.bootstrap/.fileids/{_INDEX_FILE}"
 
 LAKESTRAP: Final = ".hoodie/.lakestrap"
 LEASE: Final = f"{LAKESTRAP}/lease"
+ADOPTED_PARTITIONS_INDEX: Final = f"{LAKESTRAP}/state/adopted-partitions.hfile"
+ADOPTED_FILEIDS_INDEX: Final = f"{LAKESTRAP}/state/adopted-fileids.hfile"
+"""The bootstrap index before a clean first shrank it: all adopted files; see ADR 0037."""
 
 
 @unique

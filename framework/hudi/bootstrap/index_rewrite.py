@@ -1,0 +1,81 @@
+"""A bootstrap index written anew from another one, value by value: without some of its files.
+
+Values of any writer stay as they are, except those of partitions that lose some of their files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from typing import BinaryIO, Final
+
+from framework.errors import Where
+from framework.hudi.bootstrap.index import BootstrapIndex
+from framework.hudi.bootstrap.index_values import (
+    INDEX_INFO_KEY,
+    encode_info,
+    fileids_key,
+    partition_key,
+    partition_without,
+)
+from framework.hudi.codecs.hfile import HFileWriter
+from framework.hudi.storage.port import Storage
+
+__all__ = ["IndexFiles", "listed_files", "write_without"]
+
+IndexFiles = Mapping[str, Collection[str]]
+"""File ids by partition path."""
+_WHERE: Final = Where()
+
+
+def listed_files(index: BootstrapIndex, files: IndexFiles) -> dict[str, frozenset[str]]:
+    """Return those of some files that an index lists; one read for each partition."""
+    found = {path: frozenset(ids) & index.mappings(path).keys() for path, ids in files.items()}
+    return {path: ids for path, ids in found.items() if ids}
+
+
+def write_without(
+    storage: Storage, index: BootstrapIndex, gone: IndexFiles, paths: tuple[str, str]
+) -> None:
+    """Write both files of an index without some of its files; reads and writes all of it once.
+
+    Args:
+        storage: of the new files.
+        index: the old one.
+        gone: files that it lists, but not all of them.
+        paths: of the new partitions file and of the new fileids file.
+
+    Raises:
+        CorruptFileError: the old index is damaged.
+    """
+    with ExitStack() as stack:
+        partitions, fileids = (stack.enter_context(storage.create(path)) for path in paths)
+        _write(partitions, _partitions(index, gone), index)
+        _write(fileids, _files(index, gone), index)
+
+
+def _write(out: BinaryIO, entries: Iterable[tuple[bytes, bytes]], index: BootstrapIndex) -> None:
+    """Write one file, with the facts of the old index and its own number of entries."""
+    writer, count = HFileWriter(out), 0
+    for key, value in entries:
+        writer.append(key, value)
+        count += 1
+    created = index.info.get("createdTimestamp")
+    created_ms = created if isinstance(created, int) else 0
+    writer.finish({INDEX_INFO_KEY: encode_info(index.base_uri, created_ms, count)})
+
+
+def _partitions(index: BootstrapIndex, gone: IndexFiles) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the partitions that keep a file."""
+    by_key = {partition_key(path): frozenset(ids) for path, ids in gone.items()}
+    for key, value in index.partition_values():
+        ids = by_key.get(key)
+        left = partition_without(value, ids, _WHERE) if ids else value
+        if left is not None:
+            yield key, left
+
+
+def _files(index: BootstrapIndex, gone: IndexFiles) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the files that stay."""
+    keys = {fileids_key(path, file_id) for path, ids in gone.items() for file_id in ids}
+    return ((key, value) for key, value in index.file_values() if key not in keys)
