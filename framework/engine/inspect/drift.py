@@ -24,6 +24,7 @@ __all__ = ["Adoption", "find_drift", "needed"]
 
 _SAMPLES: Final = 5
 _NS_PER_MS: Final = 1_000_000
+_WRITTEN: Final = (BootstrapMode.METADATA_ONLY, BootstrapMode.FULL_RECORD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +36,15 @@ class Adoption:
         levels: folder levels of a partition.
         skipped: partitions outside the table.
         has_full: whether some source files were written in full.
+        written: returns the ids of a partition's file groups that the bootstrap wrote, also of
+            those that a clean deleted since; called only if a file looks new.
     """
 
     source: Storage
     levels: int
     skipped: frozenset[str]
     has_full: bool
+    written: Callable[[str], frozenset[str]]
 
 
 @dataclass(slots=True)
@@ -83,8 +87,9 @@ def find_drift(adoption: Adoption, index: BootstrapIndex | None, view: ListingVi
             continue
         mappings = index.mappings(partition) if index and partition in left else {}
         left.discard(partition)
-        full = _group_ids(view, partition) if adoption.has_full else frozenset()
-        _compare(tally, list(files), mappings, full, partial(needed, view, partition))
+        here = list(files)
+        full = _full_ids(adoption, view, partition, here, mappings)
+        _compare(tally, here, mappings, full, partial(needed, view, partition))
     for partition in sorted(left):
         mappings = index.mappings(partition) if index else {}
         _note_missing(tally, mappings, needed(view, partition))
@@ -100,9 +105,21 @@ def needed(view: ListingView, partition: str) -> frozenset[str]:
     )
 
 
-def _group_ids(view: ListingView, partition: str) -> frozenset[str]:
-    """Return the file ids of a partition, also of replaced groups that are not cleaned yet."""
-    return frozenset(each.group.file_id for each in view.groups(partition))
+def _full_ids(
+    adoption: Adoption,
+    view: ListingView,
+    partition: str,
+    files: list[SourceFile],
+    mappings: Mapping[str, FileMapping],
+) -> frozenset[str]:
+    """Return ids of a partition's files that were written in full, at least of those here."""
+    if not adoption.has_full:
+        return frozenset()
+    found = frozenset(each.group.file_id for each in view.groups(partition))
+    known = found | mappings.keys()
+    if all(not known.isdisjoint(file_id(file.path, mode) for mode in _WRITTEN) for file in files):
+        return found
+    return found | adoption.written(partition)
 
 
 def _compare(

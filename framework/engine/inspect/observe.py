@@ -9,6 +9,7 @@ from typing import Final
 
 from framework.engine.bootstrap.source import sampled_key_bytes, take_inventory
 from framework.engine.events import Events, StageFinished, StageStarted, silent
+from framework.engine.inspect.adopted_groups import AdoptedGroups
 from framework.engine.inspect.drift import Adoption, find_drift, needed
 from framework.engine.load.input_footers import list_input
 from framework.engine.places import canonical, obstacle
@@ -157,7 +158,7 @@ def source_drift(
     """Return how the source of an adopted table differs now; None if nothing depends on it."""
     source = open_storage(facts.source)
     view = ListingView(storage, timeline)
-    with BootstrapIndex.open(storage) or nullcontext() as index:
+    with BootstrapIndex.open_adopted(storage) or nullcontext() as index:
         if source.stat("") is None:
             return _without_source(facts, index, view)
         adoption = Adoption(
@@ -165,6 +166,7 @@ def source_drift(
             levels=levels,
             skipped=frozenset(facts.skipped),
             has_full=facts.full > 0,
+            written=AdoptedGroups(storage, timeline, facts.instant).of,
         )
         return find_drift(adoption, index, view)
 

@@ -8,7 +8,7 @@ may name another folder.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
@@ -20,7 +20,13 @@ from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import HOODIE, join
 from framework.hudi.timeline.instant import Action, InstantState
 
-__all__ = ["ARCHIVE_PROPERTIES", "ArchivedInstant", "archive_files", "archived_instants"]
+__all__ = [
+    "ARCHIVE_PROPERTIES",
+    "ArchivedInstant",
+    "archive_files",
+    "archived_file_ids",
+    "archived_instants",
+]
 
 ARCHIVE_PROPERTIES: Final = ("hoodie.archivelog.folder", "hoodie.timeline.history.path")
 _FOLDERS: Final = ("archived", "history")
@@ -74,15 +80,49 @@ def archived_instants(storage: Storage, paths: tuple[str, ...]) -> Iterator[Arch
     """
     for path in paths:
         where = Where(file=f"{storage.location}/{path}")
-        with storage.open_input(path) as source:
-            for block in read_blocks(source, where=where):
-                if block.kind is not BlockKind.AVRO_DATA:
-                    raise _corrupt(where, f"it has a block of kind {block.kind.name}")
-                schema = block.header.get(HeaderKey.SCHEMA, "")
-                for record in decode_records(read_content(source, block), schema, where=where):
-                    found = _instant(record, where)
-                    if found is not None:
-                        yield found
+        for record in _records(storage, path, where):
+            found = _instant(record, where)
+            if found is not None:
+                yield found
+
+
+def archived_file_ids(
+    storage: Storage, paths: Iterable[str], time: str
+) -> Mapping[str, frozenset[str]] | None:
+    """Return the file ids that an archived commit wrote, by partition path; None without it.
+
+    Reads and decodes files whole, up to the one that has the commit.
+
+    Args:
+        storage: the table.
+        paths: of archive files.
+        time: requested time of the commit.
+
+    Raises:
+        CorruptFileError, UnsupportedTableError: as of `archived_instants`.
+    """
+    for path in paths:
+        where = Where(file=f"{storage.location}/{path}")
+        for record in _records(storage, path, where):
+            if record.get("commitTime") == time:
+                bodies = (record.get(name) or {} for name in _COMMITS)
+                stats = next((s for b in bodies if (s := b.get("partitionToWriteStats"))), None)
+                if stats:
+                    return {
+                        partition: frozenset(each["fileId"] for each in found)
+                        for partition, found in stats.items()
+                    }
+    return None
+
+
+def _records(storage: Storage, path: str, where: Where) -> Iterator[Mapping[str, Any]]:
+    """Yield the records of an archive file."""
+    with storage.open_input(path) as source:
+        for block in read_blocks(source, where=where):
+            if block.kind is not BlockKind.AVRO_DATA:
+                raise _corrupt(where, f"it has a block of kind {block.kind.name}")
+            schema = block.header.get(HeaderKey.SCHEMA, "")
+            yield from decode_records(read_content(source, block), schema, where=where)
 
 
 def _instant(record: Mapping[str, Any], where: Where) -> ArchivedInstant | None:
