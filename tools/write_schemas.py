@@ -1,10 +1,11 @@
-"""Write the JSON Schemas of plans and reports; `framework.spec` writes those of specs."""
+"""Write the JSON Schemas of plans, reports and checks; `framework.spec` writes those of specs."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+from framework.engine.fsck.document import fsck_schema
 from framework.engine.reporting.document import report_schema
 from framework.plan.render.document import plan_schema
 
@@ -13,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def main() -> None:
     """Regenerate the files in `schemas`; the same types give the same bytes."""
-    for name, schema in {"plan": plan_schema(), "report": report_schema()}.items():
+    schemas = {"plan": plan_schema(), "report": report_schema(), "fsck": fsck_schema()}
+    for name, schema in schemas.items():
         text = json.dumps(schema, indent=2) + "\n"
         (ROOT / "schemas" / f"{name}.schema.json").write_text(text, encoding="utf-8")
 

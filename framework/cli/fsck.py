@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from itertools import groupby
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 from rich.text import Text
@@ -17,6 +16,7 @@ from framework.cli.options import Format, JsonFormat, Place, Target, Variables, 
 from framework.cli.places import NamedTable, in_process, tables_of
 from framework.cli.render.console import clean, err, out, write
 from framework.cli.render.errors import OutputOptions, fail
+from framework.engine.fsck.document import fsck_members
 from framework.engine.fsck.findings import Repair, Severity, TableFinding
 from framework.engine.fsck.repair import Outcome, repair_table
 from framework.engine.fsck.table_check import TableReport, check_table
@@ -67,21 +67,10 @@ def _one(table: NamedTable, repairs: Sequence[Repair], form: JsonFormat, *, deep
         _write_outcomes(outcomes)
     report = check_table(table.location, in_process(), deep=deep)
     if form is JsonFormat.JSON:
-        sys.stdout.write(json.dumps(_as_json(report, outcomes)) + "\n")
+        sys.stdout.write(json.dumps(fsck_members(report, outcomes)) + "\n")
     else:
         _write(report)
     return 1 if report.findings else 0
-
-
-def _as_json(report: TableReport, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    return {
-        "location": report.location,
-        "deep": report.deep,
-        "clean": not report.findings,
-        "checked": asdict(report.checked),
-        "findings": [asdict(each) for each in report.findings],
-        "repaired": [asdict(each) for each in outcomes],
-    }
 
 
 def _write_outcomes(outcomes: Sequence[Outcome]) -> None:

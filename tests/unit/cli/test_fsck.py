@@ -6,10 +6,12 @@ import json
 import shutil
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from framework.cli.fsck import command
 from framework.cli.options import JsonFormat
+from framework.engine.fsck.document import fsck_schema
 from framework.engine.fsck.findings import Repair
 from tests.support.orders import Shop
 
@@ -21,6 +23,11 @@ def shop(tmp_path: Path) -> Shop:
     shop.lands("one", ("a", "d1", 1))
     shop.lands("two", ("b", "d2", 2))
     return shop
+
+
+def fits(document: dict[str, object]) -> None:
+    """Fail unless a document fits the published schema."""
+    jsonschema.Draft202012Validator(fsck_schema()).validate(document)
 
 
 def test_clean_table_exits_with_0(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,6 +52,7 @@ def test_findings_exit_with_1_and_name_place_and_remedy(
     assert lost.name in text
     assert command(str(shop.location), form=JsonFormat.JSON) == 1
     document = json.loads(capsys.readouterr().out)
+    fits(document)
     assert document["clean"] is False
     (finding,) = document["findings"]
     assert finding["file"] == str(lost.relative_to(shop.location))
@@ -64,3 +72,9 @@ def test_repair_prints_each_file_and_checks_again(
     capsys.readouterr()
     assert command(str(shop.location), repair=[Repair.ORPHANS]) == 0
     assert f"orphans: deleted day=d1/{orphan}" in capsys.readouterr().out
+    shutil.copy(base, base.parent / orphan)
+    assert command(str(shop.location), repair=[Repair.ORPHANS], form=JsonFormat.JSON) == 0
+    document = json.loads(capsys.readouterr().out)
+    fits(document)
+    (repaired,) = document["repaired"]
+    assert (repaired["repair"], repaired["done"]) == ("orphans", "deleted")

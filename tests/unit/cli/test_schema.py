@@ -12,7 +12,7 @@ from tests.unit.cli.conftest import Command
 SCHEMAS = Path(__file__).parents[3] / "schemas"
 
 
-@pytest.mark.parametrize("name", ["pipeline", "project", "plan", "report"])
+@pytest.mark.parametrize("name", ["pipeline", "project", "plan", "report", "fsck"])
 def test_schema_is_the_committed_one(command: Command, name: str) -> None:
     """Editors and this command use the same schema."""
     outcome = command("schema", name)
