@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from framework.cli.options import Format, JsonFormat, Place, Target, Variables, pairs
-from framework.cli.places import NamedTable, in_process, tables_of
+from framework.cli.options import Conf, Format, JsonFormat, Master, Place, Target, Variables, pairs
+from framework.cli.places import NamedTable, tables_of
+from framework.cli.service_tasks import service_tasks
 from framework.cli.services import DryRun, Partitions, Service, run_service
 from framework.cli.sizes import size_of
 from framework.cli.usage import usage_error
@@ -43,13 +44,16 @@ def command(
     ] = None,
     partition: Partitions = None,
     dry_run: DryRun = False,
+    master: Master = None,
+    conf: Conf = None,
     target: Target = None,
     var: Variables = None,
     form: Format = JsonFormat.TEXT,
 ) -> int:
     """Merge small files, or sort the rows of each partition; rows keep their commit times.
 
-    Runs in this process and starts no Spark. With --format json each table is one line.
+    Runs in this process unless --master or --conf is given. With --format json each table is one
+    line.
     """
     wanted = size_of(target_size, "--target-size")
     request = ClusterRequest(
@@ -58,15 +62,16 @@ def command(
         target_bytes=wanted,
         small_bytes=wanted // 4 if small_size is None else size_of(small_size, "--small-size"),
     )
-    service = Service(
-        observe=partial(_observe, request=request, partitions=tuple(partition or ())),
-        run=lambda plan: run_clustering(plan, in_process()),
-        plan_text=_plan_text,
-        done_text=_done_text,
-        as_json=_as_json,
-    )
     tables = tables_of(place, target, pairs(var, "--var"))
-    return run_service(tables, service, dry_run=dry_run, form=form)
+    with service_tasks(master, pairs(conf, "--conf")) as tasks:
+        service = Service(
+            observe=partial(_observe, request=request, partitions=tuple(partition or ())),
+            run=lambda plan: run_clustering(plan, tasks()) if plan.groups else None,
+            plan_text=_plan_text,
+            done_text=_done_text,
+            as_json=_as_json,
+        )
+        return run_service(tables, service, dry_run=dry_run, form=form)
 
 
 def _columns(by: str | None, *, z_order: bool) -> tuple[str, ...]:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated
 
 import typer
 
 from framework.cli.options import (
+    Conf,
     Format,
     JsonFormat,
     LogFormat,
     LogOption,
+    Master,
     Place,
     Target,
     Variables,
     pairs,
 )
-from framework.cli.places import NamedTable, in_process, tables_of
+from framework.cli.places import NamedTable, tables_of
 from framework.cli.render.progress import reporting
+from framework.cli.service_tasks import service_tasks
 from framework.cli.services import DryRun, Partitions, Service, run_service
 from framework.cli.sizes import size_of
 from framework.engine.services.materialize import (
@@ -26,6 +30,7 @@ from framework.engine.services.materialize import (
     observe_materialize,
     run_materialize,
 )
+from framework.engine.tasks import Tasks
 from framework.plan.services.materialize import MaterializePlan
 from framework.plan.words import count_text, size_text
 
@@ -40,6 +45,8 @@ def command(
         typer.Option("--batch-bytes", metavar="SIZE", help="Bytes that one instant reads."),
     ] = "1GB",
     dry_run: DryRun = False,
+    master: Master = None,
+    conf: Conf = None,
     target: Target = None,
     var: Variables = None,
     form: Format = JsonFormat.TEXT,
@@ -48,17 +55,19 @@ def command(
     """Make ordinary base files of skeletons; rows keep their commit times.
 
     Once clean has removed the skeletons, nothing needs their source files: see safe-to-delete.
+    Runs in this process unless --master or --conf is given.
     """
     most = size_of(batch_bytes, "--batch-bytes")
-    service = Service(
-        observe=partial(_observe, partitions=tuple(partition or ()), batch_bytes=most),
-        run=partial(_run, log_format),
-        plan_text=_plan_text,
-        done_text=_done_text,
-        as_json=_as_json,
-    )
     tables = tables_of(place, target, pairs(var, "--var"))
-    return run_service(tables, service, dry_run=dry_run, form=form)
+    with service_tasks(master, pairs(conf, "--conf")) as tasks:
+        service = Service(
+            observe=partial(_observe, partitions=tuple(partition or ()), batch_bytes=most),
+            run=partial(_run, log_format, tasks),
+            plan_text=_plan_text,
+            done_text=_done_text,
+            as_json=_as_json,
+        )
+        return run_service(tables, service, dry_run=dry_run, form=form)
 
 
 def _observe(
@@ -67,9 +76,13 @@ def _observe(
     return observe_materialize(table.location, partitions=partitions, batch_bytes=batch_bytes)
 
 
-def _run(log_format: LogFormat, plan: MaterializePlan) -> Materialized | None:
+def _run(
+    log_format: LogFormat, tasks: Callable[[], Tasks], plan: MaterializePlan
+) -> Materialized | None:
+    if not plan.batches:
+        return None
     with reporting(log_format, plan.location) as events:
-        return run_materialize(plan, in_process(), events=events)
+        return run_materialize(plan, tasks(), events=events)
 
 
 def _plan_text(plan: MaterializePlan) -> str:
