@@ -141,6 +141,12 @@ def _materialize() -> Callable[..., int]:
     return command
 
 
+def _relocate() -> Callable[..., int]:
+    from framework.cli.relocate import command
+
+    return command
+
+
 def _safe_to_delete() -> Callable[..., int]:
     from framework.cli.safe_to_delete import command
 
@@ -246,6 +252,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "materialize": Command(
         load=_materialize, summary="Make ordinary base files of skeletons, in batches."
     ),
+    "relocate": Command(load=_relocate, summary="Name another location of a table's source."),
     "safe-to-delete": Command(
         load=_safe_to_delete, summary="List source files that a table needs no more."
     ),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -21,9 +22,11 @@ import numpy as np
 from framework.engine.tasks import decode, encode
 from framework.errors import CorruptFileError, UnsupportedTableError, Where
 from framework.hudi.commit.intent import Intent
+from framework.hudi.commit.placement import read_bytes
 from framework.hudi.commit.state_files import STATE_KEY, StateRef, find_state, place_state
 from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.storage.port import Storage
+from framework.hudi.table.layout import RELOCATED
 from framework.hudi.table.properties import read_properties
 from framework.hudi.timeline.timeline import Timeline
 from framework.plan.facts import BootstrapFacts
@@ -34,11 +37,13 @@ __all__ = [
     "decode_memory",
     "file_hash",
     "read_memory",
+    "relocated_to",
     "store_memory",
     "text_hash",
 ]
 
 _VERSION: Final = 1
+_PATH: Final = "bootstrap.path"
 _HASHES: Final = np.dtype("<u8")
 _MOST_INLINE: Final = 4096
 """Hashes that a state file holds itself: 44 kB, which costs less than one more file to sync."""
@@ -144,6 +149,14 @@ class TableMemory:
         """
         return None if self.bootstrap is None else BootstrapFacts.from_json(self.bootstrap)
 
+    def relocated(self, source: str) -> TableMemory:
+        """Return the memory of a table whose source is at another location."""
+        body = json.loads(self.bootstrap or "{}")
+        fields = {**(body.get("immutable") or {}), _PATH: source}
+        body = {**body, "source": source, "immutable": fields}
+        text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return replace(self, bootstrap=text, immutable={**self.immutable, _PATH: source})
+
     def segments(self) -> frozenset[str]:
         """Return the paths of the segments that it needs."""
         sets = (*self.loaded.values(), self.run_ids)
@@ -175,9 +188,30 @@ def read_memory(
     properties = read_properties(storage)
     raw = properties.raw if properties is not None else {}
     ref = find_state(storage, timeline, raw, only_with_folder=only_with_folder)
-    return (
-        None if ref is None else decode_memory(ref.read(storage), f"{storage.location}/{ref.path}")
-    )
+    if ref is None:
+        return None
+    memory = decode_memory(ref.read(storage), f"{storage.location}/{ref.path}")
+    source = relocated_to(storage) if memory.bootstrap else None
+    return memory if source is None else memory.relocated(source)
+
+
+def relocated_to(storage: Storage) -> str | None:
+    """Return where the source of a table's bootstrap was relocated to, last; None if never.
+
+    Raises:
+        CorruptFileError: `relocate/not-readable`.
+    """
+    if storage.stat(RELOCATED) is None:
+        return None
+    try:
+        return str(json.loads(read_bytes(storage, RELOCATED))["source"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptFileError(
+            "relocate/not-readable",
+            f"the record of the source's location is not readable: {error}",
+            where=Where(file=f"{storage.location}/{RELOCATED}"),
+            remedy="Delete the file, and run `run-pipeline relocate` again.",
+        ) from error
 
 
 def store_memory(storage: Storage, intent: Intent, memory: TableMemory) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -18,7 +18,7 @@ from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.table.layout import name_of, parent_of
 
-__all__ = ["SourceCheck", "check_sources", "check_sources_task"]
+__all__ = ["SourceCheck", "check_skeletons", "check_sources", "check_sources_task"]
 
 _FILES_PER_TASK: Final = 256
 _NS_PER_MS: Final = 1_000_000
@@ -42,6 +42,11 @@ def check_sources(tasks: Tasks, location: str, slices: Iterable[FileSlice]) -> N
         CorruptFileError: `file/not-readable`; a skeleton is damaged.
     """
     found = [(each.base.path, each.bootstrap) for each in slices if each.base and each.bootstrap]
+    check_skeletons(tasks, location, found)
+
+
+def check_skeletons(tasks: Tasks, location: str, found: Sequence[tuple[str, SourceFile]]) -> None:
+    """Compare the source of each skeleton, given by its path; see `check_sources`."""
     descriptors = [
         encode(SourceCheck(location=location, skeletons=tuple(found[at : at + _FILES_PER_TASK])))
         for at in range(0, len(found), _FILES_PER_TASK)

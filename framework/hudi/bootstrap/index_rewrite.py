@@ -1,11 +1,11 @@
-"""A bootstrap index written anew from another one, value by value: without some of its files.
+"""A bootstrap index written anew from another one: without some files, or with a moved source.
 
-Values of any writer stay as they are, except those of partitions that lose some of their files.
+Members of any writer's values stay as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import BinaryIO, Final
 
@@ -15,13 +15,16 @@ from framework.hudi.bootstrap.index_values import (
     INDEX_INFO_KEY,
     encode_info,
     fileids_key,
+    moved_file,
+    moved_partition,
     partition_key,
     partition_without,
+    split_fileids_key,
 )
 from framework.hudi.codecs.hfile import HFileWriter
 from framework.hudi.storage.port import Storage
 
-__all__ = ["IndexFiles", "listed_files", "write_without"]
+__all__ = ["IndexFiles", "listed_files", "write_moved", "write_without"]
 
 IndexFiles = Mapping[str, Collection[str]]
 """File ids by partition path."""
@@ -50,11 +53,44 @@ def write_without(
     """
     with ExitStack() as stack:
         partitions, fileids = (stack.enter_context(storage.create(path)) for path in paths)
-        _write(partitions, _partitions(index, gone), index)
-        _write(fileids, _files(index, gone), index)
+        _write(partitions, _partitions(index, gone), index, index.base_uri)
+        _write(fileids, _files(index, gone), index, index.base_uri)
 
 
-def _write(out: BinaryIO, entries: Iterable[tuple[bytes, bytes]], index: BootstrapIndex) -> None:
+def write_moved(
+    storage: Storage,
+    index: BootstrapIndex,
+    base_uri: str,
+    move: Callable[[str], str],
+    paths: tuple[str, str],
+) -> None:
+    """Write both files of an index with a moved source; reads and writes all of it once.
+
+    Args:
+        storage: of the new files.
+        index: the old one.
+        base_uri: full URI of the source's new base folder.
+        move: returns the new URI of a source file.
+        paths: of the new partitions file and of the new fileids file.
+
+    Raises:
+        CorruptFileError: the old index is damaged.
+    """
+    partitions = (
+        (key, moved_partition(value, move, _WHERE)) for key, value in index.partition_values()
+    )
+    fileids = (
+        (key, moved_file(split_fileids_key(key, _WHERE)[1], value, move, _WHERE))
+        for key, value in index.file_values()
+    )
+    for path, entries in zip(paths, (partitions, fileids), strict=True):
+        with storage.create(path) as out:
+            _write(out, entries, index, base_uri)
+
+
+def _write(
+    out: BinaryIO, entries: Iterable[tuple[bytes, bytes]], index: BootstrapIndex, base_uri: str
+) -> None:
     """Write one file, with the facts of the old index and its own number of entries."""
     writer, count = HFileWriter(out), 0
     for key, value in entries:
@@ -62,7 +98,7 @@ def _write(out: BinaryIO, entries: Iterable[tuple[bytes, bytes]], index: Bootstr
         count += 1
     created = index.info.get("createdTimestamp")
     created_ms = created if isinstance(created, int) else 0
-    writer.finish({INDEX_INFO_KEY: encode_info(index.base_uri, created_ms, count)})
+    writer.finish({INDEX_INFO_KEY: encode_info(base_uri, created_ms, count)})
 
 
 def _partitions(index: BootstrapIndex, gone: IndexFiles) -> Iterator[tuple[bytes, bytes]]:

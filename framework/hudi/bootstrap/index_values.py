@@ -7,7 +7,7 @@ branch (0 null, 1 set) and the value. A test compares the result with fastavro.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -29,6 +29,8 @@ __all__ = [
     "encode_info",
     "encode_partition",
     "fileids_key",
+    "moved_file",
+    "moved_partition",
     "partition_key",
     "partition_of_key",
     "partition_without",
@@ -253,6 +255,33 @@ def partition_without(value: bytes, gone: frozenset[str], place: Where) -> bytes
         raise _corrupt("a partition's value has no files", place)
     left = {file_id: status for file_id, status in files.items() if file_id not in gone}
     return _PARTITION.write({**record, "fileIdToBootstrapFile": left}) if left else None
+
+
+def moved_partition(value: bytes, move: Callable[[str], str], place: Where) -> bytes:
+    """Return a partition's value with other source files, at the locations that `move` returns.
+
+    Raises:
+        CorruptFileError: as of `decode_partition`.
+    """
+    record = read_container(value, where=place)
+    files = record.get("fileIdToBootstrapFile")
+    if not isinstance(files, dict):
+        raise _corrupt("a partition's value has no files", place)
+    moved = {file_id: _moved(file_id, each, move, place) for file_id, each in files.items()}
+    return _PARTITION.write({**record, "fileIdToBootstrapFile": moved})
+
+
+def moved_file(file_id: str, value: bytes, move: Callable[[str], str], place: Where) -> bytes:
+    """Return a file's value with another source file; see `moved_partition`."""
+    record = read_container(value, where=place)
+    status = _moved(file_id, record.get("bootstrapFileStatus"), move, place)
+    return _FILE.write({**record, "bootstrapFileStatus": status})
+
+
+def _moved(file_id: str, status: Any, move: Callable[[str], str], place: Where) -> dict[str, Any]:
+    """Return the status of a source file at its other location."""
+    uri = move(_mapping(file_id, status, place).uri)
+    return {**status, "path": {**status["path"], "uri": uri}}
 
 
 def _own_files(datum: bytes) -> dict[str, FileMapping]:

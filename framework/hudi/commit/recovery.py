@@ -267,7 +267,9 @@ class _Sweep:
     def _delete_index(self) -> None:
         """Delete the bootstrap index, and its folders if they are empty then."""
         require(self.storage, self.lease)
-        self.storage.delete(layout.ADOPTED_PARTITIONS_INDEX, layout.ADOPTED_FILEIDS_INDEX)
+        self.storage.delete(
+            layout.RELOCATED, layout.ADOPTED_PARTITIONS_INDEX, layout.ADOPTED_FILEIDS_INDEX
+        )
         for path in (layout.BOOTSTRAP_PARTITIONS_INDEX, layout.BOOTSTRAP_FILEIDS_INDEX):
             self.storage.delete(path, layout.crc_sidecar(path))
             self.storage.delete(layout.parent_of(path), only_empty=True)

@@ -150,7 +150,9 @@ def _undo_one(
         storage.delete(*files, *map(layout.crc_sidecar, files))
         _tidy(storage, partition, planned.instant)
     if planned.instant == layout.BOOTSTRAP_INSTANT:
-        storage.delete(layout.ADOPTED_PARTITIONS_INDEX, layout.ADOPTED_FILEIDS_INDEX)
+        storage.delete(
+            layout.RELOCATED, layout.ADOPTED_PARTITIONS_INDEX, layout.ADOPTED_FILEIDS_INDEX
+        )
         for path in (layout.BOOTSTRAP_PARTITIONS_INDEX, layout.BOOTSTRAP_FILEIDS_INDEX):
             storage.delete(path, layout.crc_sidecar(path))
     if write_id is not None:

@@ -30,6 +30,7 @@ __all__ = [
     "PARTITION_METADATA",
     "PROPERTIES",
     "PROPERTIES_BACKUP",
+    "RELOCATED",
     "TABLE_VERSION",
     "TEMP",
     "MetaField",
@@ -64,6 +65,8 @@ LEASE: Final = f"{LAKESTRAP}/lease"
 ADOPTED_PARTITIONS_INDEX: Final = f"{LAKESTRAP}/state/adopted-partitions.hfile"
 ADOPTED_FILEIDS_INDEX: Final = f"{LAKESTRAP}/state/adopted-fileids.hfile"
 """The bootstrap index before a clean first shrank it: all adopted files; see ADR 0037."""
+RELOCATED: Final = f"{LAKESTRAP}/state/relocated.json"
+"""Where the source of a bootstrap is, once it was relocated; see ADR 0044."""
 
 
 @unique

@@ -161,6 +161,10 @@ class TableProperties:
         kept = {k: v for k, v in self.raw.items() if k not in (_METADATA, _METADATA_PENDING)}
         return self.of(kept, PROPERTIES)
 
+    def with_bootstrap_base(self, uri: str) -> Self:
+        """Return the properties of a table whose source is elsewhere."""
+        return self.of({**self.raw, _BOOTSTRAP: uri}, PROPERTIES)
+
     def render(self) -> str:
         """Return the file's text: all entries of `raw`, with a correct checksum."""
         entries = {**self.raw, _CHECKSUM: str(checksum_of(self.database, self.name))}
