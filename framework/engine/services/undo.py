@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from framework.engine.services.pending_compaction import pending_compactions
 from framework.engine.services.service_run import require_table, service_run
@@ -18,6 +19,7 @@ from framework.hudi.commit.transaction import finish
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
+from framework.hudi.table.layout import join, name_of, parent_of
 from framework.hudi.timeline.action_metadata import PlannedRollback
 from framework.hudi.timeline.archive import archive_files
 from framework.hudi.timeline.clock import Clock, SystemClock, instant_of
@@ -198,7 +200,10 @@ def _check_fresh(storage: Storage, plan: UndoPlan) -> None:
 
 def _planned(seen: SeenInstant) -> PlannedRollback:
     return PlannedRollback(
-        instant=seen.instant.requested_time, action=seen.instant.action.value, files=seen.files
+        instant=seen.instant.requested_time,
+        action=seen.instant.action.value,
+        files=seen.files,
+        commands=seen.commands,
     )
 
 
@@ -206,6 +211,10 @@ def _opened(location: str) -> tuple[Storage, Timeline]:
     storage = open_storage(location)
     require_table(storage)
     return storage, load_timeline(storage)
+
+
+_ROLLBACK_WRITER: Final = "1-0-1"
+"""That of log files of Apache Hudi's rollbacks."""
 
 
 class _Slices:
@@ -223,6 +232,7 @@ class _Slices:
         self._storage = storage
         self._groups: dict[str, dict[str, set[str]]] = {}
         self._written: set[tuple[str, str]] = set()
+        self._versions: dict[tuple[str, str, str], int] = defaultdict(int)
 
     def write(self, partition: str, file_id: str, previous: str | None) -> bool:
         """Return whether a base file's slice before it is there or goes too, if there was one."""
@@ -243,22 +253,36 @@ class _Slices:
                     found[base.file_id].add(base.instant)
                 elif log := LogFileName.parse(entry.name):
                     found[log.file_id].add(log.base_instant)
+                    key = (partition, log.file_id, log.base_instant)
+                    self._versions[key] = max(self._versions[key], log.version)
             self._groups[partition] = found
         return self._groups[partition].get(file_id, set())
+
+    def next_log(self, path: str) -> str:
+        """Return the path of a next log file of the slice of a log file; each call another one."""
+        partition, log = parent_of(path), LogFileName.parse(name_of(path))
+        if log is None:
+            raise ValueError(f"no log file: {path}")
+        self._instants(partition, log.file_id)
+        key = (partition, log.file_id, log.base_instant)
+        self._versions[key] += 1
+        name = replace(log, version=self._versions[key], write_token=_ROLLBACK_WRITER, is_cdc=False)
+        return join(partition, str(name))
 
 
 def _seen(storage: Storage, slices: _Slices, instant: Instant) -> SeenInstant:
     """Return an instant with what rolling it back takes."""
     body = read_commit_body(storage, instant.path)
     files: dict[str, list[str]] = defaultdict(list)
-    missing, shared = [], []
+    missing: list[str] = []
+    commands: dict[str, str] = {}
     counts = [0, 0, 0]
     for stat in body.files():
         counts = [counts[0] + stat.inserts, counts[1] + stat.updates, counts[2] + stat.deletes]
         if stat.log is not None:
             kept, whole = _log(storage, stat.path, instant.requested_time)
             if kept:
-                shared.append(stat.path)
+                commands[stat.path] = slices.next_log(stat.path)
             if not whole:
                 continue
         elif not slices.write(stat.partition_path, stat.file_id, stat.previous):
@@ -275,7 +299,7 @@ def _seen(storage: Storage, slices: _Slices, instant: Instant) -> SeenInstant:
         operation=read_commit_head(storage, instant.path).operation,
         files={partition: tuple(sorted(paths)) for partition, paths in sorted(files.items())},
         missing=tuple(missing),
-        shared_logs=tuple(shared),
+        commands=commands,
         inserted=counts[0],
         updated=counts[1],
         deleted=counts[2],

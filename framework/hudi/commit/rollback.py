@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final
 
 from framework.errors import AfterCommitError, Where
+from framework.hudi.codecs.log_format import BlockKind, HeaderKey, encode_block
 from framework.hudi.commit.intent import WRITE_ID_KEY, Intent, Transaction
 from framework.hudi.commit.lease import Lease, require
 from framework.hudi.commit.placement import made_partition, place_bytes
@@ -35,6 +36,7 @@ UNDOING: Final = frozenset({Action.ROLLBACK, Action.RESTORE})
 
 _READY: Final = "ready"
 _SUFFIX: Final = ".avro"
+_ROLLBACK_COMMAND: Final = "0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,12 +121,13 @@ def _planned_bytes(storage: Storage, planned: PlannedRollback) -> bytes:
 def _undo(storage: Storage, lease: Lease, intent: Intent, undo: Undo) -> None:
     """Roll back each instant and complete the action; done again it does what is left."""
     begun = monotonic()
-    done = [(each, _undo_one(storage, lease, each)) for each in undo.instants]
+    time = intent.requested_time
+    done = [(each, _undo_one(storage, lease, each, time)) for each in undo.instants]
     if undo.drops:
         _drop(storage, lease, intent)
         return
     took = int((monotonic() - begun) * 1000)
-    time, location = intent.requested_time, storage.location
+    location = storage.location
     if intent.action is Action.ROLLBACK:
         ((planned, parts),) = done
         data = action_metadata.rollback_bytes(location, time, planned, parts, took_ms=took)
@@ -137,9 +140,9 @@ def _undo(storage: Storage, lease: Lease, intent: Intent, undo: Undo) -> None:
 
 
 def _undo_one(
-    storage: Storage, lease: Lease, planned: PlannedRollback
+    storage: Storage, lease: Lease, planned: PlannedRollback, time: str
 ) -> Mapping[str, RolledBackPart]:
-    """Roll back one instant; what is missing already counts as deleted."""
+    """Roll back one instant at `time`; what is missing already counts as deleted."""
     action = Action(planned.action)
     completed = Instant(requested_time=planned.instant, action=action, state=InstantState.COMPLETED)
     require(storage, lease)
@@ -149,6 +152,7 @@ def _undo_one(
         require(storage, lease)
         storage.delete(*files, *map(layout.crc_sidecar, files))
         _tidy(storage, partition, planned.instant)
+    written = _write_commands(storage, lease, planned, time)
     if planned.instant == layout.BOOTSTRAP_INSTANT:
         storage.delete(
             layout.RELOCATED, layout.ADOPTED_PARTITIONS_INDEX, layout.ADOPTED_FILEIDS_INDEX
@@ -160,7 +164,41 @@ def _undo_one(
     storage.delete(layout.temp_folder(planned.instant))
     for path in _pending_paths(storage, planned.instant):
         storage.delete(path, layout.crc_sidecar(path))
-    return {path: RolledBackPart(deleted=files) for path, files in planned.files.items()}
+    found = {path: RolledBackPart(deleted=files) for path, files in planned.files.items()}
+    for partition, part in written.items():
+        deleted = found.get(partition, RolledBackPart()).deleted
+        found[partition] = replace(part, deleted=deleted)
+    return found
+
+
+def _write_commands(
+    storage: Storage, lease: Lease, planned: PlannedRollback, time: str
+) -> Mapping[str, RolledBackPart]:
+    """Write a log file beside each one that stays: a block that takes the instant's blocks back.
+
+    Readers skip those blocks from the moment when the instant is gone; once the timeline has moved
+    past it, they need the command (format sheet, section 6.5). So it is written before the pending
+    files are deleted.
+    """
+    header = {
+        HeaderKey.INSTANT_TIME: time,
+        HeaderKey.TARGET_INSTANT_TIME: planned.instant,
+        HeaderKey.COMMAND_BLOCK_TYPE: _ROLLBACK_COMMAND,
+    }
+    block = encode_block(BlockKind.COMMAND, header, b"")
+    staging = Staging(write_id=lease.owner.write_id)
+    found: dict[str, RolledBackPart] = {}
+    for kept, command in sorted(planned.commands.items()):
+        require(storage, lease)
+        place_bytes(storage, staging, command, block, has_begun=False)
+        entry, partition = storage.stat(kept), layout.parent_of(kept)
+        part = found.get(partition, RolledBackPart())
+        found[partition] = replace(
+            part,
+            written={**part.written, command: len(block)},
+            left={**part.left, kept: entry.size if entry else 0},
+        )
+    return found
 
 
 def _write_id(storage: Storage, completed: Instant) -> str | None:

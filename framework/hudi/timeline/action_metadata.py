@@ -6,6 +6,7 @@ fields by name and skips it in releases that do not know it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -13,8 +14,9 @@ from typing import Any, Final
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.codecs.avro import AVRO_MAGIC, ContainerFormat, read_container
+from framework.hudi.filegroup.names import LogFileName
 from framework.hudi.storage.port import Storage
-from framework.hudi.table.layout import join, name_of
+from framework.hudi.table.layout import join, name_of, parent_of
 
 __all__ = [
     "PlannedRollback",
@@ -28,6 +30,7 @@ __all__ = [
     "savepoint_bytes",
 ]
 
+_COMMANDS: Final = "lakestrap.commands"
 _VERSION: Final = {"name": "version", "type": ["int", "null"], "default": 1}
 
 
@@ -39,11 +42,14 @@ class PlannedRollback:
         instant: requested time of the instant that is rolled back.
         action: of that instant, as its completed file is named.
         files: paths to delete, relative to the table, by partition path.
+        commands: log files to write, relative to the table, by path of a log file that stays
+            because other instants wrote to it too; each makes readers skip the blocks of `instant`.
     """
 
     instant: str
     action: str
     files: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    commands: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +69,7 @@ class RolledBackPart:
 
 def rollback_plan_bytes(location: str, plan: PlannedRollback, extra: Mapping[str, str]) -> bytes:
     """Return a requested rollback; `extra` is what the file says under `extraMetadata`."""
-    requests = [
+    requests: list[dict[str, Any]] = [
         {
             "partitionPath": partition,
             "fileId": "",
@@ -73,6 +79,9 @@ def rollback_plan_bytes(location: str, plan: PlannedRollback, extra: Mapping[str
         }
         for partition, paths in plan.files.items()
     ]
+    requests += [_blocks_request(location, path) for path in plan.commands]
+    if plan.commands:
+        extra = {**extra, _COMMANDS: json.dumps(dict(plan.commands), sort_keys=True)}
     return _ROLLBACK_PLAN.write(
         {
             "instantToRollback": {"commitTime": plan.instant, "action": plan.action},
@@ -81,6 +90,18 @@ def rollback_plan_bytes(location: str, plan: PlannedRollback, extra: Mapping[str
             "version": 1,
         }
     )
+
+
+def _blocks_request(location: str, path: str) -> dict[str, Any]:
+    """Return the request to take back the blocks in a log file that stays."""
+    log = LogFileName.parse(name_of(path))
+    return {
+        "partitionPath": parent_of(path),
+        "fileId": log.file_id if log else "",
+        "latestBaseInstant": log.base_instant if log else "",
+        "filesToBeDeleted": [],
+        "logBlocksToBeDeleted": {f"{location}/{path}": 1},
+    }
 
 
 def read_rollback_plan(storage: Storage, path: str) -> PlannedRollback:
@@ -97,9 +118,13 @@ def read_rollback_plan(storage: Storage, path: str) -> PlannedRollback:
                 join(each["partitionPath"], name_of(file)) for file in each["filesToBeDeleted"]
             )
             for each in record["RollbackRequests"] or ()
+            if each["filesToBeDeleted"]
         }
-        return PlannedRollback(instant=undone["commitTime"], action=undone["action"], files=files)
-    except (KeyError, TypeError) as error:
+        commands = json.loads((record.get("extraMetadata") or {}).get(_COMMANDS, "{}"))
+        return PlannedRollback(
+            instant=undone["commitTime"], action=undone["action"], files=files, commands=commands
+        )
+    except (KeyError, TypeError, ValueError) as error:
         raise _corrupt(storage, path, error) from error
 
 

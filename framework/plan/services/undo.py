@@ -26,7 +26,8 @@ class SeenInstant:
         operation: Hudi's name of the write operation.
         files: paths that it wrote, relative to the table, by partition path.
         missing: groups whose slice before it is gone, so that their rows would be lost.
-        shared_logs: log files that also hold blocks of other instants.
+        commands: log files that take its blocks back, by path of a log file that stays because it
+            also holds blocks of other instants.
         inserted: rows that go; `updated` and `deleted` are rows that come back as they were.
         updated: rows that it changed.
         deleted: rows that it deleted.
@@ -36,7 +37,7 @@ class SeenInstant:
     operation: str
     files: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     missing: tuple[str, ...] = ()
-    shared_logs: tuple[str, ...] = ()
+    commands: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     inserted: int = 0
     updated: int = 0
     deleted: int = 0
@@ -87,7 +88,7 @@ def plan_undo(
             remedy="Look at the instants with `run-pipeline history`.",
         )
     for each in later:
-        _check(location, each, savepoints)
+        _check(location, each, savepoints, drops=to is None)
     return UndoPlan(
         location=location,
         instants=tuple(later),
@@ -96,7 +97,7 @@ def plan_undo(
     )
 
 
-def _check(location: str, seen: SeenInstant, savepoints: frozenset[str]) -> None:
+def _check(location: str, seen: SeenInstant, savepoints: frozenset[str], *, drops: bool) -> None:
     """Raise where an instant cannot be rolled back."""
     time = seen.instant.requested_time
     if time in savepoints:
@@ -111,13 +112,13 @@ def _check(location: str, seen: SeenInstant, savepoints: frozenset[str]) -> None
             "Earlier states were cleaned; they cannot be brought back. Restore to a later instant, "
             "or load the right rows.",
         )
-    if seen.shared_logs:
+    if seen.commands and drops:
         raise _refused(
             "shared-log",
-            f"other instants wrote to its log file {seen.shared_logs[0]} too",
+            f"instants that are not known wrote to its log file {next(iter(seen.commands))} too",
             location,
             time,
-            "Roll it back with Apache Hudi, which can take blocks of a log file back.",
+            "Write to the table first; then this instant is no longer the oldest.",
         )
 
 
