@@ -11,6 +11,7 @@ from typing import Final
 
 from framework.engine.fsck.findings import Check, Severity, TableFinding, of_error
 from framework.engine.fsck.listing import ListedFile
+from framework.engine.fsck.unknown_blocks import unknown_blocks
 from framework.engine.reading.slice_rows import SliceTable, stored_schema
 from framework.engine.reading.verified_files import verify_base_file, verify_source
 from framework.engine.shares import shared
@@ -84,6 +85,7 @@ def _read(
         parts = [LogPart(file.path, file.extents)]
         for _ in read_changes(storage, parts, stored_schema(slices), slices.timeline.is_completed):
             pass
+        findings += unknown_blocks(storage, slices.timeline, file.path, file.partition_path)
         return 0
     rows = _rows(storage, file.path)
     if file.rows is not None and rows != file.rows:
