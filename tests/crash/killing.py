@@ -9,9 +9,17 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Point", "kill_at", "mutating_calls", "run_once"]
+__all__ = [
+    "CALLS",
+    "Point",
+    "is_mutating",
+    "kill_at",
+    "mutating_calls",
+    "points_of",
+    "run_once",
+]
 
-_CALLS = (
+CALLS = (
     "openat,mkdir,mkdirat,link,linkat,unlink,unlinkat,rename,renameat,renameat2,rmdir,"
     "fsync,fdatasync,write,pwrite64,ftruncate,fallocate"
 )
@@ -41,15 +49,14 @@ def mutating_calls(root: Path, log: Path, program: Path, *words: Path) -> list[P
     """
     shutil.rmtree(log, ignore_errors=True)
     log.mkdir(parents=True)
-    options = ["-ff", "-qq", "-y", "-s", "4096", "-e", f"trace={_CALLS}", "-o", str(log / "t")]
+    options = ["-ff", "-qq", "-y", "-s", "4096", "-e", f"trace={CALLS}", "-o", str(log / "t")]
     done = subprocess.run(
         ["strace", *options, sys.executable, str(program), *map(str, words)],
         check=False,
         timeout=240,
     )
     assert done.returncode == 0
-    points = {point for thread in log.iterdir() for point in _of_thread(thread, root)}
-    return sorted(points)
+    return points_of(log, root)
 
 
 def kill_at(point: Point, program: Path, *words: Path) -> bool:
@@ -64,6 +71,18 @@ def kill_at(point: Point, program: Path, *words: Path) -> bool:
     return done.returncode == _KILLED or done.returncode == 128 - _KILLED
 
 
+def points_of(log: Path, root: Path) -> list[Point]:
+    """Return the calls in a folder of traces, one a thread, that change something below `root`."""
+    return sorted({point for thread in log.iterdir() for point in _of_thread(thread, root)})
+
+
+def is_mutating(line: str, root: Path) -> bool:
+    """Return whether a line of a trace touches something below `root` and may change it."""
+    match = _LINE.match(line)
+    reads = match is not None and match[1] == "openat" and "O_CREAT" not in line
+    return match is not None and str(root) in line and not reads
+
+
 def _of_thread(trace: Path, root: Path) -> list[Point]:
     """The calls of one thread's trace that touch something below `root` and may change it."""
     seen: dict[str, int] = {}
@@ -74,7 +93,6 @@ def _of_thread(trace: Path, root: Path) -> list[Point]:
             continue
         call = match[1]
         seen[call] = seen.get(call, 0) + 1
-        reads = call == "openat" and "O_CREAT" not in line
-        if str(root) in line and not reads:
+        if is_mutating(line, root):
             found.append(Point(call=call, ordinal=seen[call]))
     return found

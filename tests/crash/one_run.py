@@ -10,10 +10,11 @@ from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
 from framework.errors import FrameworkError
 
+__all__ = ["run_once"]
 
-def main() -> int:
-    """Prepare and run; 0 also where there is nothing to do."""
-    spec, scratch = Path(sys.argv[1]), Path(sys.argv[2])
+
+def run_once(spec: Path, scratch: Path) -> int:
+    """Prepare and run; return 0 also where there is nothing to do."""
     scratch.mkdir(parents=True, exist_ok=True)
     tasks = InProcessTasks(1)
     try:
@@ -27,4 +28,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_once(Path(sys.argv[1]), Path(sys.argv[2])))

@@ -1,0 +1,74 @@
+"""Runs commands in forks of a process that has imported everything: `python fork_server.py`.
+
+Each line of the input is a JSON list: the file for the output of the command, and its words; `load`
+runs a spec. A fork stops before the command, so that strace can attach; then the server writes its
+process id, and once it has ended its exit code, negative for a signal. What a fork has imported the
+server imports after it, for all later ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from framework.cli.app import main
+from tests.crash.one_run import run_once
+
+__all__: list[str] = []
+
+
+def serve() -> None:
+    """Answer every line of the input."""
+    for line in sys.stdin:
+        output, *words = json.loads(line)
+        pid = os.fork()
+        if pid == 0:
+            _run(Path(output), words)
+        os.waitpid(pid, os.WUNTRACED)
+        _say(pid)
+        _say(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        _import(Path(output).with_suffix(".modules"))
+
+
+def _say(number: int) -> None:
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
+
+
+def _import(found: Path) -> None:
+    """Import the modules that are named in a file, and delete the file."""
+    if found.exists():
+        for name in found.read_text().split():
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
+        found.unlink()
+        gc.freeze()
+
+
+def _run(output: Path, words: list[str]) -> NoReturn:
+    """Run a command in this fork and exit with its code."""
+    out = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    known = set(sys.modules)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    code = 99
+    try:
+        code = run_once(Path(words[1]), Path(words[2])) if words[0] == "load" else main(words)
+        if new := sorted(set(sys.modules) - known):
+            output.with_suffix(".modules").write_text("\n".join(new))
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    serve()
