@@ -277,6 +277,17 @@ def test_orphans_are_found_and_files_of_a_pending_instant_are_none(shop: Shop) -
     shutil.copy(first, first.parent / f"{'b' * 8}-0_0-0-0_{old}.parquet")
 
 
+@pytest.mark.parametrize("adopts", [False, True])
+def test_scheduled_compaction_is_no_finding(tmp_path: Path, *, adopts: bool) -> None:
+    """It is planned work; one that another writer has begun is a finding."""
+    shop = shop_with_logs(tmp_path, adopts=adopts)
+    instant = schedule(shop)
+    shop.lands("three", ("d1-1", "d1", 2))
+    assert conditions(shop.location) == []
+    (shop.location / f".hoodie/{instant}.compaction.inflight").touch()
+    assert conditions(shop.location) == ["table/foreign-pending"]
+
+
 def first_active(shop: Shop) -> str:
     """Return the second instant of the shop, after the bootstrap."""
     times = sorted(each.name.split(".")[0] for each in (shop.location / ".hoodie").glob("*commit"))
