@@ -6,12 +6,14 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 __all__ = [
     "CALLS",
     "Point",
+    "changes",
     "is_mutating",
     "kill_at",
     "mutating_calls",
@@ -71,9 +73,15 @@ def kill_at(point: Point, program: Path, *words: Path) -> bool:
     return done.returncode == _KILLED or done.returncode == 128 - _KILLED
 
 
-def points_of(log: Path, root: Path) -> list[Point]:
-    """Return the calls in a folder of traces, one a thread, that change something below `root`."""
-    return sorted({point for thread in log.iterdir() for point in _of_thread(thread, root)})
+def points_of(
+    log: Path, root: Path, counts: Callable[[str, Path], bool] | None = None
+) -> list[Point]:
+    """Return the calls in a folder of traces, one a thread, that change something below `root`.
+
+    `counts` says which lines of a trace count; None means `is_mutating`.
+    """
+    counts = counts or is_mutating
+    return sorted({point for thread in log.iterdir() for point in _of_thread(thread, root, counts)})
 
 
 def is_mutating(line: str, root: Path) -> bool:
@@ -83,8 +91,21 @@ def is_mutating(line: str, root: Path) -> bool:
     return match is not None and str(root) in line and not reads
 
 
-def _of_thread(trace: Path, root: Path) -> list[Point]:
-    """The calls of one thread's trace that touch something below `root` and may change it."""
+def changes(line: str, root: Path) -> bool:
+    """Return whether a line of a trace has changed what other processes find below `root`.
+
+    A call that fails changes nothing, and neither does an fsync: a kill before it leaves the same
+    files as a kill before the next call.
+    """
+    return (
+        is_mutating(line, root)
+        and not line.startswith(("fsync", "fdatasync"))
+        and ") = -1 " not in line
+    )
+
+
+def _of_thread(trace: Path, root: Path, counts: Callable[[str, Path], bool]) -> list[Point]:
+    """The calls of one thread's trace that count."""
     seen: dict[str, int] = {}
     found = []
     for line in trace.read_text(errors="replace").splitlines():
@@ -93,6 +114,6 @@ def _of_thread(trace: Path, root: Path) -> list[Point]:
             continue
         call = match[1]
         seen[call] = seen.get(call, 0) + 1
-        if is_mutating(line, root):
+        if counts(line, root):
             found.append(Point(call=call, ordinal=seen[call]))
     return found

@@ -54,6 +54,7 @@ class Service:
             service of several steps may be continued by its next run.
         recovery: `load` for a run of the table's spec, which has nothing new to load; `again` for
             the service itself.
+        rewrites: endings of files that it replaces; all others stay byte for byte, or go.
         makes_again: the service removes the table, and the recovering run makes it again.
     """
 
@@ -62,6 +63,7 @@ class Service:
     shapes: tuple[Shape, ...] = _SHAPES
     is_atomic: bool = True
     recovery: str = "load"
+    rewrites: tuple[str, ...] = ()
     makes_again: bool = False
 
     def __str__(self) -> str:
@@ -191,13 +193,14 @@ def _repair(shop: Shop) -> tuple[str, ...]:
     """Leave what writers that died have left: base and log files, markers, a lease, a folder."""
     place = _loaded(shop, 2)
     base = next(path for path in sorted(shop.location.glob("day=d1/*.parquet")))
+    dead = int(_commits(shop)[-2]) + 1
     for number in (1, 2):
-        name = f"{base.name.split('_')[0][:-3]}00{number}_0-7-7_20200101000000000.parquet"
+        name = f"{number:08}-0000-0000-0000-000000000000-0_0-7-7_{dead}.parquet"
         (base.parent / name).write_bytes(base.read_bytes())
-    markers = shop.location / ".hoodie/.temp/20200101000000000/day=d1"
+    markers = shop.location / f".hoodie/.temp/{dead}/day=d1"
     markers.mkdir(parents=True)
     for number in (1, 2):
-        (markers / f"gone-{number}_0-7-7_20200101000000000.parquet.marker.CREATE").touch()
+        (markers / f"gone-{number}_0-7-7_{dead}.parquet.marker.CREATE").touch()
     (shop.location / ".hoodie/.lakestrap" / new_write_id() / "attempts").mkdir(parents=True)
     wanted = ("orphans", "markers", "staging", "leases")
     return "fsck", *(word for each in wanted for word in ("--repair", each)), place
@@ -207,7 +210,14 @@ SERVICES: Final = (
     Service(name="compact", build=_compact, shapes=_MERGED),
     Service(name="schedule", build=_schedule, shapes=_MERGED),
     Service(name="execute", build=_execute, shapes=_MERGED),
-    Service(name="retry", build=_retry, shapes=_MERGED, is_atomic=False, recovery="again"),
+    Service(
+        name="retry",
+        build=_retry,
+        shapes=_MERGED,
+        is_atomic=False,
+        recovery="again",
+        rewrites=(".compaction.inflight",),
+    ),
     Service(name="clean", build=_clean),
     Service(name="cluster", build=_cluster),
     Service(name="rollback", build=_rollback),
