@@ -13,6 +13,7 @@ from framework.engine.run.context import RunContext
 from framework.engine.run.state import RunState
 from framework.errors import CommitConflictError, Where
 from framework.hudi.commit.intent import Intent
+from framework.hudi.table.properties import read_properties
 from framework.hudi.timeline.clock import next_instant
 from framework.hudi.timeline.instant import Action
 from framework.hudi.timeline.timeline import load_timeline
@@ -38,7 +39,7 @@ def begin_load(run: RunState, stage: BeginLoad) -> Opened:
     """Take the lease, open the current table, create the pending instant.
 
     Raises:
-        CommitConflictError: `load/published-meanwhile`.
+        CommitConflictError: `load/published-meanwhile`, `load/table-removed`.
     """
     ctx, plan = run.ctx, load_plan(run.ctx)
 
@@ -60,6 +61,7 @@ def begin_load(run: RunState, stage: BeginLoad) -> Opened:
             _refuse_published(ctx, plan, memory)
         if plan.creates:
             return None, memory
+        _refuse_removed(ctx)
         table = open_table(ctx.storage.location, timeline=timeline())
         table.require_meta_columns("a load")
         return table, memory
@@ -68,6 +70,21 @@ def begin_load(run: RunState, stage: BeginLoad) -> Opened:
         transaction, (table, memory) = run.begin(new_intent, prepare)
         report.summary = f"instant {transaction.intent.requested_time}"
     return Opened(transaction=transaction, table=table, memory=memory)
+
+
+def _refuse_removed(ctx: RunContext) -> None:
+    """Raise if there is no table any more: recovery may have finished a rollback of all of it.
+
+    Raises:
+        CommitConflictError: `load/table-removed`.
+    """
+    if read_properties(ctx.storage) is None:
+        raise CommitConflictError(
+            "load/table-removed",
+            "the table was removed after this load was planned, by a rollback of its only instant",
+            where=Where(table=ctx.storage.location),
+            remedy="Nothing was published. Run again: the load makes the table.",
+        )
 
 
 def _refuse_published(ctx: RunContext, plan: LoadPlan, memory: TableMemory) -> None:

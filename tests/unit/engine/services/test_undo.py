@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -288,6 +289,29 @@ def test_undo_killed_at_any_step_is_finished_or_never_began(
         shutil.rmtree(survivor.location)
     assert deaths > 20
     assert outcomes == {True, False}
+
+
+def test_run_that_finishes_the_rollback_of_the_only_load_is_to_be_repeated(tmp_path: Path) -> None:
+    """It was planned while there was a table; the run after it makes the table again."""
+    shop = Shop(tmp_path, "copy_on_write")
+    shop.lands("one", ("a", "d1", 1))
+    plan = plan_rollback(str(shop.location))
+
+    def undo(storage: Storage) -> None:
+        run_undo(replace(plan, location=storage.location), Action.ROLLBACK, storage=storage)
+
+    for step in range(1, 60):
+        other = shop.copied(tmp_path / f"copy-{step}")
+        other.dies_at(step, undo)
+        if not [*(other.location / ".hoodie").glob("*.commit")]:
+            break
+    assert shop.dies_at(step, undo)
+    assert not [*(shop.location / ".hoodie").glob("*.commit")]
+    shutil.rmtree(shop.location / ".hoodie/.lakestrap/lease")
+    error = refusal(shop.run)
+    assert (error.condition, error.exit_code) == ("load/table-removed", 4)
+    shop.run()
+    assert shop.rows() == [("a", "d1", 1)]
 
 
 def test_rollback_command_shows_its_plan_and_asks(
