@@ -28,7 +28,7 @@ from framework.hudi.commit.drop import (
 from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
-from framework.hudi.table.layout import TABLE_VERSION
+from framework.hudi.table.layout import HOODIE, LAKESTRAP, TABLE_VERSION
 from framework.hudi.table.properties import TableProperties, read_properties
 from framework.hudi.timeline.clock import Clock, SystemClock
 from framework.hudi.timeline.timeline import load_timeline
@@ -62,7 +62,7 @@ def observe_drop(location: str, storage: Storage | None = None) -> DropPlan:
         CorruptFileError: the properties are not readable.
     """
     storage = storage or open_storage(canonical(location))
-    is_half = is_half_dropped(storage)
+    is_half = is_half_dropped(storage) or _is_cleared(storage)
     properties = None if is_half else _properties(storage)
     timeline = load_timeline(storage)
     sources = tuple(sorted(sources_of(storage, properties, timeline)))
@@ -84,6 +84,16 @@ def observe_drop(location: str, storage: Storage | None = None) -> DropPlan:
         savepoints=savepoints(timeline),
         is_half=is_half,
     )
+
+
+def _is_cleared(storage: Storage) -> bool:
+    """Return whether all that is left in `.hoodie` is the folder of Lakestrap's runs, if that.
+
+    So it is where a drop died at its very end, or a run before it made its table.
+    """
+    if storage.stat(HOODIE) is None:
+        return False
+    return all(each.path == LAKESTRAP for each in storage.list(HOODIE))
 
 
 def run_drop(

@@ -219,7 +219,7 @@ def test_drop_killed_at_any_call_is_whole_or_gone_and_is_finished(
         elif finish == "recover":
             survivor.recover()
             assert survivor.tree() == {}, step
-        elif is_half_dropped(LocalStorage(str(survivor.location))):
+        elif (survivor.location / ".hoodie").exists():
             later = ManualClock(SystemClock().now_ms() + LATER_MS)
             run_drop(observe_drop(str(survivor.location)), Dropping(), later)
             assert not survivor.location.exists(), step
@@ -227,6 +227,19 @@ def test_drop_killed_at_any_call_is_whole_or_gone_and_is_finished(
     assert deaths > 20
     assert outcomes == {True, False}
     assert tree(LocalStorage(str(shop.folder / "source"))) == source
+
+
+def test_drop_that_died_while_it_released_its_lease_is_finished(shop: Shop) -> None:
+    """All files of the table are gone, so the same command deletes what runs left."""
+    drop(shop.location)
+    storage = LocalStorage(str(shop.location))
+    acquire(storage, Owner.here(new_write_id()), SystemClock())
+    plan = observe_drop(str(shop.location))
+    assert plan.is_half
+    assert refusal(lambda: run_drop(plan, Dropping())) == "commit/lease-held"
+    later = ManualClock(SystemClock().now_ms() + LATER_MS)
+    assert run_drop(plan, Dropping(), later) == ()
+    assert not shop.location.exists()
 
 
 def test_drop_command_shows_what_goes_and_what_stays(
