@@ -53,9 +53,11 @@ class Service:
         is_atomic: whether recovery leaves the table as it was or with all of the service done; a
             service of several steps may be continued by its next run.
         recovery: `load` for a run of the table's spec, which has nothing new to load; `again` for
-            the service itself.
+            the service itself. A service that has nothing left to do takes no lease, so it
+            recovers nothing: only those are run again that always take it.
         rewrites: endings of files that it replaces; all others stay byte for byte, or go.
         makes_again: the service removes the table, and the recovering run makes it again.
+        held: how many of the newest instants before the service stay readable.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Service:
     recovery: str = "load"
     rewrites: tuple[str, ...] = ()
     makes_again: bool = False
+    held: int = 2
 
     def __str__(self) -> str:
         """Return its name."""
@@ -215,17 +218,16 @@ SERVICES: Final = (
         build=_retry,
         shapes=_MERGED,
         is_atomic=False,
-        recovery="again",
         rewrites=(".compaction.inflight",),
     ),
-    Service(name="clean", build=_clean),
+    Service(name="clean", build=_clean, held=1),
     Service(name="cluster", build=_cluster),
     Service(name="rollback", build=_rollback),
     Service(name="rollback-all", build=_rollback_all, makes_again=True),
     Service(name="restore", build=_restore),
     Service(name="savepoint-create", build=_create_savepoint, shapes=_TWO),
     Service(name="savepoint-drop", build=_drop_savepoint, shapes=_TWO),
-    Service(name="archive", build=_archive, shapes=_TWO, is_atomic=False, recovery="again"),
+    Service(name="archive", build=_archive, shapes=_TWO, is_atomic=False),
     Service(name="materialize", build=_materialize, shapes=_ADOPTED, is_atomic=False),
     Service(name="drop", build=_drop, recovery="again"),
     Service(name="repair", build=_repair, shapes=_TWO, is_atomic=False, recovery="again"),
