@@ -23,6 +23,7 @@ from framework.hudi.commit.drop import (
     begin_drop,
     finish_drop,
     is_half_dropped,
+    is_in_both_places,
     own_folders,
 )
 from framework.hudi.commit.pending import PendingKind, find_pending
@@ -166,7 +167,7 @@ def _properties(storage: Storage) -> TableProperties:
         raise PlanError(
             "table/missing", "there is no table", where=where, remedy="Check the location."
         )
-    if storage.stat(DROPPED) is not None:
+    if storage.stat(DROPPED) is not None and not is_in_both_places(storage):
         raise CommitConflictError(
             "drop/made-again",
             "another writer has made a table while the one before was being dropped",

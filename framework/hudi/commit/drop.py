@@ -14,6 +14,7 @@ from typing import Final
 
 from framework.errors import StorageError
 from framework.hudi.commit.lease import Lease, require
+from framework.hudi.commit.placement import read_bytes
 from framework.hudi.filegroup.names import instant_of
 from framework.hudi.storage.locations import open_unlinked
 from framework.hudi.storage.port import Entry, Move, Storage
@@ -21,7 +22,15 @@ from framework.hudi.table import layout
 from framework.hudi.table.folders import Folder, folders
 from framework.hudi.timeline.timeline import Timeline, load_timeline
 
-__all__ = ["DROPPED", "OwnFolder", "begin_drop", "finish_drop", "is_half_dropped", "own_folders"]
+__all__ = [
+    "DROPPED",
+    "OwnFolder",
+    "begin_drop",
+    "finish_drop",
+    "is_half_dropped",
+    "is_in_both_places",
+    "own_folders",
+]
 
 DROPPED: Final = layout.join(layout.LAKESTRAP, "dropped.properties")
 _CRC: Final = ".crc"
@@ -52,6 +61,17 @@ def is_half_dropped(storage: Storage) -> bool:
     return not there and storage.stat(DROPPED) is not None
 
 
+def is_in_both_places(storage: Storage) -> bool:
+    """Return whether a removal died in the middle of its move, so that the table is still whole.
+
+    A move on a file system is a link and an unlink. A table that another writer made meanwhile has
+    properties with another time.
+    """
+    if storage.stat(DROPPED) is None or storage.stat(layout.PROPERTIES) is None:
+        return False
+    return read_bytes(storage, layout.PROPERTIES) == read_bytes(storage, DROPPED)
+
+
 def own_folders(location: str, timeline: Timeline) -> Iterator[OwnFolder]:
     """Yield the folders of a table outside `.hoodie` with their files; one listing each.
 
@@ -76,6 +96,8 @@ def begin_drop(storage: Storage, lease: Lease) -> None:
     require(storage, lease)
     storage.delete(layout.PROPERTIES_BACKUP, layout.crc_sidecar(layout.PROPERTIES_BACKUP))
     require(storage, lease)
+    if is_in_both_places(storage):
+        storage.delete(DROPPED)
     storage.move([Move(source=layout.PROPERTIES, target=DROPPED)])
 
 

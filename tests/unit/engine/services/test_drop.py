@@ -242,6 +242,15 @@ def test_drop_that_died_while_it_released_its_lease_is_finished(shop: Shop) -> N
     assert not shop.location.exists()
 
 
+def test_drop_that_died_in_the_middle_of_its_move_is_done_again(shop: Shop) -> None:
+    """The properties are at both places, so readers find the whole table."""
+    rows, hoodie = shop.rows(), shop.location / ".hoodie"
+    (hoodie / ".lakestrap/dropped.properties").hardlink_to(hoodie / "hoodie.properties")
+    assert shop.rows() == rows
+    assert drop(shop.location) == ()
+    assert not shop.location.exists()
+
+
 def test_drop_command_shows_what_goes_and_what_stays(
     shop: Shop, capsys: pytest.CaptureFixture[str]
 ) -> None:
