@@ -83,6 +83,7 @@ class Scene:
         times = self._instants()
         held = {time: rows_at(self.table, time) for time in times}
         assert self.forks.run(*self.words) == 0, self.forks.output
+        assert contents(self.table) != self.before, "the service had nothing to do"
         if self.service.makes_again:
             assert not contents(self.table)
             assert self.forks.run(*self.recovery) == 0, self.forks.output

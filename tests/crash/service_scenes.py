@@ -185,7 +185,11 @@ def _archive(shop: Shop) -> tuple[str, ...]:
 
 
 def _materialize(shop: Shop) -> tuple[str, ...]:
-    return "materialize", "--batch-bytes", "1", _loaded(shop, 1)
+    shop.document["write"]["small_file_limit"] = 0
+    shop.run()
+    changed = [("d1-1", "d1", 1)] if shop.document["table"]["type"] == "merge_on_read" else []
+    shop.lands("1", ("new", "d1", 1), *changed)
+    return "materialize", "--batch-bytes", "1", str(shop.location)
 
 
 def _drop(shop: Shop) -> tuple[str, ...]:
