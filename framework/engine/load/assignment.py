@@ -2,7 +2,9 @@
 
 Groups that are rewritten anyway take new rows first, then other small ones, the smallest first; the
 rest becomes new groups of the target size. A skeleton is never rewritten just to take new rows, and
-log files take none: Apache Hudi looks up keys only in base files.
+log files take none: Apache Hudi looks up keys only in base files. For the same reason a group is
+rewritten if its base file has a new key that its log files delete: Apache Hudi would find the key
+there and in its new group, and write its next version into both.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ class SliceFacts:
         hits: its rows that change.
         is_skeleton: whether its base file is a skeleton.
         has_logs: whether it has log files.
+        hides: whether its base file has keys of incoming rows that its log files delete.
     """
 
     number: int
@@ -43,6 +46,7 @@ class SliceFacts:
     hits: int
     is_skeleton: bool
     has_logs: bool
+    hides: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +68,15 @@ class Sizing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupShare:
-    """The new rows of one file group; `slice` None is a new group."""
+    """The new rows of one file group; `slice` None is a new group.
+
+    `appends` means that its changes go to a log file.
+    """
 
     partition_path: str
     slice: int | None
     inserts: tuple[Stretch, ...] = ()
+    appends: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -126,15 +134,21 @@ def _of_partition(
     rows = _Rows(stretches=stretches)
     row_bytes = _row_bytes(slices, sizing)
     taken: dict[int, tuple[Stretch, ...]] = {}
-    for each in sorted(_takers(slices, sizing), key=lambda s: (not s.hits, s.bytes, s.number)):
+    takers = sorted(
+        _takers(slices, sizing), key=lambda s: (not _is_rewritten(s, sizing), s.bytes, s.number)
+    )
+    for each in takers:
         if rows.count:
             room = int((sizing.target_bytes - each.bytes) / row_bytes)
             room = min(room, _MOST_ROWS - (each.rows or 0))
             taken[each.number] = rows.take(room)
     for each in slices:
         inserts = taken.get(each.number, ())
-        if each.hits or inserts:
-            yield GroupShare(partition_path=path, slice=each.number, inserts=inserts)
+        if each.hits or inserts or each.hides:
+            appends = not inserts and not _is_rewritten(each, sizing)
+            yield GroupShare(
+                partition_path=path, slice=each.number, inserts=inserts, appends=appends
+            )
     files = math.ceil(max(rows.count * row_bytes / sizing.target_bytes, rows.count / _MOST_ROWS))
     for left in range(files, 0, -1):
         share = rows.take(math.ceil(rows.count / left))
@@ -144,10 +158,15 @@ def _of_partition(
 def _takers(slices: Sequence[SliceFacts], sizing: Sizing) -> Iterator[SliceFacts]:
     """Yield the slices that may take new rows."""
     for each in slices:
-        rewritten = bool(each.hits) and not sizing.appends
-        usable = rewritten or not (each.is_skeleton or each.has_logs or each.hits)
+        other = each.is_skeleton or each.has_logs or each.hits
+        usable = _is_rewritten(each, sizing) or not other
         if usable and 0 < each.bytes < sizing.small_bytes:
             yield each
+
+
+def _is_rewritten(each: SliceFacts, sizing: Sizing) -> bool:
+    """Return whether a slice gets a new base file, also without new rows."""
+    return each.hides or (bool(each.hits) and not sizing.appends)
 
 
 def _row_bytes(slices: Sequence[SliceFacts], sizing: Sizing) -> float:

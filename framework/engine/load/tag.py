@@ -316,6 +316,7 @@ def _facts(found: FileSlice, tagged: TaggedSlice) -> SliceFacts:
         hits=tagged.hits,
         is_skeleton=found.bootstrap is not None,
         has_logs=bool(found.logs),
+        hides=tagged.hides,
     )
 
 

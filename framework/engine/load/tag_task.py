@@ -58,6 +58,7 @@ class TaggedSlice:
         hits: its hits that change it.
         looked: whether its keys were read.
         found: all its hits, None without any.
+        hides: whether its base file has keys of rows to insert that its log files delete.
     """
 
     number: int
@@ -65,6 +66,7 @@ class TaggedSlice:
     hits: int = 0
     looked: bool = False
     found: SliceHits | None = None
+    hides: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +142,27 @@ class _Tagger:
             hits = self._compared(hits, found)
         counting = pc.or_(pc.invert(hits["moves"]), hits["wins"])
         count = pc.sum(counting).as_py() or 0
-        return hits, TaggedSlice(number=number, rows=len(keys), hits=count, looked=True)
+        hides = bool(found.logs) and self._hides(found, asked, hits)
+        return hits, TaggedSlice(
+            number=number, rows=len(keys), hits=count, looked=True, hides=hides
+        )
+
+    def _hides(
+        self, found: SliceFiles, asked: Sequence[tuple[int, IncomingKeys]], hits: pa.Table
+    ) -> bool:
+        """Return whether the base file of a slice with log files has incoming keys without a hit.
+
+        Its log files delete them. Reads its keys only if its footer does not rule them out.
+        """
+        if found.base is None or self._job.operation is WriteOperation.DELETE:
+            return False
+        footer = read_key_footer(self._storage, found.base)
+        missed = (keys.without(_rows_of(hits, bucket)) for bucket, keys in asked)
+        may = [near for each in missed if each is not None and (near := each.within(footer))]
+        if not may:
+            return False
+        keys = slice_columns(self._slices, replace(found, logs=()), [KEY])[KEY]
+        return any(each.matches(keys)[1].size for each in may)
 
     @property
     def _compares(self) -> bool:
@@ -214,3 +236,9 @@ class _Tagger:
                 values = taken[name].combine_chunks()
                 found = pc.replace_with_mask(found, pa.array(mine), values)
         return found
+
+
+def _rows_of(hits: pa.Table, bucket: int) -> np.ndarray:
+    """Return the rows of a bucket that have a hit."""
+    found: np.ndarray = hits["row"].filter(pc.equal(hits["bucket"], bucket)).to_numpy()
+    return found

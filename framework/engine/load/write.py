@@ -127,7 +127,7 @@ def group_works(
         if share.slice is not None:
             found = compared.tagged.slices[share.slice]
             start = max(planned.get(found.group, ""), found.base_instant)
-            yield _existing(job, compared, share, sizing, number=number, start=start)
+            yield _existing(job, compared, share, number=number, start=start)
             continue
         path = share.partition_path
         new[path] += 1
@@ -142,14 +142,8 @@ def group_works(
         )
 
 
-def _existing(  # noqa: PLR0913  the results of earlier steps
-    job: LoadJob,
-    compared: Compared,
-    share: GroupShare,
-    sizing: Sizing,
-    *,
-    number: int,
-    start: str,
+def _existing(
+    job: LoadJob, compared: Compared, share: GroupShare, *, number: int, start: str
 ) -> GroupWork:
     """Return the work on an existing group: a new base file, or a log file.
 
@@ -157,7 +151,7 @@ def _existing(  # noqa: PLR0913  the results of earlier steps
     """
     tagged = share.slice or 0
     found = compared.tagged.slices[tagged]
-    appends = sizing.appends and not share.inserts
+    appends = share.appends
     file_id = found.group.file_id
     return GroupWork(
         number=number,

@@ -93,6 +93,15 @@ def test_assign_appended_slice_takes_none() -> None:
     assert shares([a_slice(0, has_logs=True)], 10, appends=True) == [(None, 10)]
 
 
+def test_assign_slice_that_hides_new_keys_is_rewritten() -> None:
+    """Whatever its logs and its size; it takes new rows first if it is small."""
+    hides = a_slice(0, has_logs=True, hides=True)
+    assert shares([hides, a_slice(1, bytes=500, rows=50)], 30, appends=True) == [(0, 30)]
+    large = a_slice(0, has_logs=True, hides=True, bytes=3_000)
+    found = assign([large], {"p": [(0, 0, 5)]}, a_sizing(appends=True))
+    assert [(each.slice, each.appends) for each in found] == [(0, False), (None, False)]
+
+
 def test_assign_many_new_rows_are_spread_evenly() -> None:
     """New groups have about the same size, none above the target."""
     assert shares([], 500) == [(None, 167), (None, 167), (None, 166)]

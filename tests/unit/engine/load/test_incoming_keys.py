@@ -90,10 +90,19 @@ def test_incoming_keys_match_the_same_texts(
             return
         held = found.within(None)
         assert held is not None
-        positions, rows = held.matches(pa.chunked_array([pa.array(keys, pa.string())]))
+        positions, rows = held.matches(texts(keys))
         assert positions.tolist() == sorted(positions.tolist())
         assert {*zip(positions.tolist(), rows.tolist(), strict=True)} == wanted
         assert len(positions) == len(wanted)
+        others = held.without(rows[:2])
+        left = {pair for pair in wanted if pair[1] not in rows[:2]}
+        found_rows = set() if others is None else {*others.matches(texts(keys))[1].tolist()}
+        assert found_rows == {row for _, row in left}
+
+
+def texts(keys: Sequence[str]) -> pa.ChunkedArray:
+    """Return a slice's keys."""
+    return pa.chunked_array([pa.array(keys, pa.string())])
 
 
 def weak_hashes(keys: Any) -> np.ndarray:
