@@ -10,7 +10,7 @@ from framework.hudi.table.properties import read_properties
 from tests.interop.judge import KEEP_VERSION_6, Judge
 from tests.interop.printed import printed_options
 
-__all__ = ["call", "call_printed"]
+__all__ = ["call", "call_printed", "declare"]
 
 
 def call(
@@ -31,6 +31,18 @@ def call_printed(
     return _called(judge, location, procedure, arguments, conf)
 
 
+def declare(location: Path) -> tuple[str, list[str]]:
+    """Return the table's name, and the statements after which procedures know it by that name."""
+    properties = read_properties(open_storage(str(location)))
+    assert properties is not None
+    name = ".".join(filter(None, (properties.database, properties.name)))
+    return name, [
+        *([f"create database if not exists {properties.database}"] if properties.database else []),
+        f"drop table if exists {name}",
+        f"create table {name} using hudi location '{location}'",
+    ]
+
+
 def _called(
     judge: Judge,
     location: Path,
@@ -38,18 +50,11 @@ def _called(
     arguments: Mapping[str, str | int],
     conf: Mapping[str, str],
 ) -> list[list[object]]:
-    properties = read_properties(open_storage(str(location)))
-    assert properties is not None
-    name = ".".join(filter(None, (properties.database, properties.name)))
+    name, statements = declare(location)
     words = [
         f"{key} => {value}" if isinstance(value, int) else f"{key} => '{value}'"
         for key, value in {"table": name, **arguments}.items()
     ]
-    statements = [
-        *([f"create database if not exists {properties.database}"] if properties.database else []),
-        f"drop table if exists {name}",
-        f"create table {name} using hudi location '{location}'",
-        f"call {procedure}({', '.join(words)})",
-    ]
+    statements.append(f"call {procedure}({', '.join(words)})")
     rows: list[list[object]] = judge.ask("sql", statements=statements, conf=dict(conf))["rows"]
     return rows

@@ -15,6 +15,8 @@ __all__ = ["OPERATIONS"]
 
 Pairs = Mapping[str, str]
 
+STATES = ("REQUESTED", "INFLIGHT", "COMPLETED")
+
 
 def read(
     spark: SparkSession,
@@ -75,6 +77,42 @@ def sql(
     finally:
         for name in conf or {}:
             spark.conf.unset(name)
+
+
+def timeline(spark: SparkSession, location: str) -> list[list[str]]:
+    """Return (time, action, state) of each active instant, in its furthest state."""
+    instants = _meta_client(spark, location).getActiveTimeline().getInstants()
+    return [_parsed(each.toString()) for each in instants]
+
+
+def _parsed(instant: str) -> list[str]:
+    """Return (time, action, state) of an instant's text; its methods have other names in 1.x.
+
+    It is `[==>TIME__ACTION__STATE]`, where 1.x adds the time of completion before the action, and
+    0.15.0 after the state.
+    """
+    parts = instant.strip("[]=>").split("__")
+    place = next(at for at, part in enumerate(parts) if part in STATES)
+    return [parts[0], parts[place - 1], parts[place]]
+
+
+def roll_back(spark: SparkSession, location: str, instant: str, options: Pairs) -> bool:
+    """Roll back a completed instant with a write client.
+
+    The procedure `rollback_to_instant` of 1.2.0 fails on tables at version 6.
+    """
+    jvm, context = _jvm(spark), spark.sparkContext
+    properties = jvm.java.util.Properties()
+    for name, value in options.items():
+        properties.setProperty(name, value)
+    config = jvm.org.apache.hudi.config.HoodieWriteConfig.newBuilder()
+    config = config.withPath(location).withProperties(properties).build()
+    engine = jvm.org.apache.hudi.client.common.HoodieSparkEngineContext
+    client = jvm.org.apache.hudi.client.SparkRDDWriteClient(engine(context._jsc), config)  # noqa: SLF001 - see _jvm
+    try:
+        return bool(client.rollback(instant))
+    finally:
+        client.close()
 
 
 def lookup(
@@ -172,7 +210,7 @@ def _array(spark: SparkSession, *items: object) -> object:
     return array
 
 
-def _meta_client(spark: SparkSession, location: str) -> object:
+def _meta_client(spark: SparkSession, location: str) -> Any:
     """Open a table in the JVM; both releases take a storage configuration."""
     jvm = _jvm(spark)
     context: Any = spark.sparkContext
@@ -191,6 +229,8 @@ OPERATIONS: Mapping[str, Callable[..., object]] = {
         write,
         bootstrap,
         sql,
+        timeline,
+        roll_back,
         lookup,
         lookup_partitions,
         bloom_holds,

@@ -15,7 +15,7 @@ from framework.vocabulary import KeyScope, WriteOperation
 from tests.interop.canonical import canonical_rows
 from tests.interop.judge import Judge
 from tests.interop.printed import printed_options
-from tests.support.writing import Lake, load
+from tests.support.writing import Lake, load, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,11 +38,14 @@ Row = dict[str, Any]
 
 @dataclass
 class Turns:
-    """A table and what it is to hold, by key; every row that comes is later than those before."""
+    """A table and what it is to hold, by key; every row that comes is later than those before.
+
+    Without `spark` we read the table with the engine alone.
+    """
 
     lake: Lake
     judge: Judge
-    spark: SparkSession
+    spark: SparkSession | None
     rows: dict[Any, Row] = field(default_factory=dict)
     turn: int = 0
     schema: pa.Schema = SCHEMA
@@ -64,33 +67,46 @@ class Turns:
 
     def ours(self, operation: WriteOperation, rows: list[Row]) -> None:
         """Load rows ourselves; then the judge reads the table, and so do we."""
+        self.load(operation, rows)
+        self.compare()
+
+    def load(self, operation: WriteOperation, rows: list[Row]) -> None:
+        """Load rows ourselves, without reading."""
         load(self.lake, operation, pa.Table.from_pylist(rows, self.schema))
         if operation is WriteOperation.INSERT_OVERWRITE:
             days = {row["day"] for row in rows}
             self.rows = {key: row for key, row in self.rows.items() if row["day"] not in days}
-        for row in rows:
-            if operation is WriteOperation.DELETE:
-                self.rows.pop(self._key(row), None)
-            else:
-                self.rows[self._key(row)] = row
-        self.compare()
+        self._remember(operation, rows)
 
     def theirs(self, rows: list[Row], **options: str) -> None:
         """Let the judge upsert rows under the options that we print; then both read the table."""
         self.under({**printed_options(self.location), **options}, rows)
         self.compare()
 
-    def under(self, options: Mapping[str, str], rows: list[Row]) -> None:
-        """Let the judge upsert rows with its own options, without reading."""
+    def under(
+        self,
+        options: Mapping[str, str],
+        rows: list[Row],
+        operation: WriteOperation = WriteOperation.UPSERT,
+    ) -> None:
+        """Let the judge upsert or delete rows with its own options, without reading."""
         batch = self.lake.folder / f"theirs-{self.turn}.parquet"
         pq.write_table(pa.Table.from_pylist(rows, self.schema), batch)
-        self.judge.upsert(self.location, batch, options)
-        self.rows |= {self._key(row): row for row in rows}
+        kind = {"hoodie.datasource.write.operation": operation.value}
+        self.judge.upsert(self.location, batch, {**options, **kind})
+        self._remember(operation, rows)
 
     @property
     def location(self) -> Path:
         """The table's."""
         return self.lake.folder / "table"
+
+    def _remember(self, operation: WriteOperation, rows: list[Row]) -> None:
+        for row in rows:
+            if operation is WriteOperation.DELETE:
+                self.rows.pop(self._key(row), None)
+            else:
+                self.rows[self._key(row)] = row
 
     def _key(self, row: Row) -> Any:
         whole = self.lake.scope is KeyScope.TABLE
@@ -100,6 +116,11 @@ class Turns:
         """Read the table, let the judge read it, and compare both with what it is to hold."""
         table = pa.Table.from_pylist(list(self.rows.values()), self.schema)
         expected = canonical_rows([tuple(row.values()) for row in table.to_pylist()])
-        found = read(self.spark, self.location).select(*self.schema.names).collect()
-        assert canonical_rows([tuple(row) for row in found]) == expected
+        assert canonical_rows(self._read()) == expected
         assert self.judge.rows(self.location, self.schema.names) == expected
+
+    def _read(self) -> list[tuple[Any, ...]]:
+        names = self.schema.names
+        if self.spark is None:
+            return [tuple(row[name] for name in names) for row in rows_of(str(self.location))]
+        return [tuple(row) for row in read(self.spark, self.location).select(*names).collect()]
