@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum, unique
 
 __all__ = [
+    "AuditDepth",
     "BloomKind",
     "BootstrapMode",
     "CheckKind",
@@ -253,6 +254,14 @@ class RowOrder(StrEnum):
 
     LINEAR = "linear"
     Z_ORDER = "z_order"
+
+
+@unique
+class AuditDepth(StrEnum):
+    """Which stored files the gate opens again and compares with what the tasks reported."""
+
+    SAMPLE = "sample"
+    DEEP = "deep"
 
 
 @unique

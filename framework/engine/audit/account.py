@@ -57,10 +57,17 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """The totals of all files' statuses; `checksum` is over number and checksum of each file."""
+    """The totals of all files' statuses.
+
+    Attributes:
+        rows: of all files.
+        checksum: over number and checksum of each file.
+        null_keys: rows without a key that were written.
+    """
 
     rows: int
     checksum: str
+    null_keys: int
 
 
 def check_account(storage: Storage, written: WrittenFiles, account: Account) -> Survey:
@@ -70,10 +77,11 @@ def check_account(storage: Storage, written: WrittenFiles, account: Account) -> 
         CorruptFileError: `audit/rows-differ`; rows were lost or duplicated.
     """
     digest = hashlib.sha256()
-    rows = inserts = 0
+    rows = inserts = nulls = 0
     for batch in merge_segments(storage, written.segments):
         rows += pc.sum(batch["rows"]).as_py() or 0
         inserts += pc.sum(batch["inserts"]).as_py() or 0
+        nulls += pc.sum(batch["null_keys"]).as_py() or 0
         for status in batch.select(_FOLLOWED).to_pylist():
             digest.update(f"{status['number']}:{status['crc32c']};".encode())
             _check_group(status, account.before)
@@ -81,7 +89,9 @@ def check_account(storage: Storage, written: WrittenFiles, account: Account) -> 
         raise _differs(f"{account.inserted:,} rows should be inserted, {inserts:,} were written")
     if account.accounted != account.input:
         raise _differs(f"of {account.input:,} input rows {account.accounted:,} are accounted for")
-    return Survey(rows=rows, checksum=digest.hexdigest()[:16])
+    if nulls:
+        raise _differs(f"{nulls:,} rows were written without a key")
+    return Survey(rows=rows, checksum=digest.hexdigest()[:16], null_keys=nulls)
 
 
 _FOLLOWED = ["number", "name", "partition_path", "rows", "inserts", "deletes", "crc32c"]

@@ -25,6 +25,7 @@ from framework.engine.audit.candidates import (
 )
 from framework.engine.audit.keys import KeySource, source_null_rows
 from framework.engine.audit.ranges import Survey, survey
+from framework.engine.audit.stored import ReadBack, read_back
 from framework.engine.audit.verdicts import UNCHECKED, Inspection
 from framework.engine.events import Events, Note, silent
 from framework.engine.tasks import Tasks
@@ -33,9 +34,18 @@ from framework.hudi.commit.segments import merge_segments
 from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
 from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.storage.locations import open_storage
-from framework.vocabulary import KeyScope
+from framework.vocabulary import AuditDepth, KeyScope
 
-__all__ = ["AuditPlace", "LoadPlace", "audit", "audit_load", "compare", "proof_of", "surveyed"]
+__all__ = [
+    "AuditPlace",
+    "Comparison",
+    "LoadPlace",
+    "audit",
+    "audit_load",
+    "compare",
+    "proof_of",
+    "surveyed",
+]
 
 _REMEMBERED: Final = 10_000
 """Equal hashes that a task keeps: 80 kB. Unique keys have few or none, and among others this many
@@ -55,12 +65,14 @@ class AuditPlace:
         folder: path in it for the audit's own files.
         keys: how keys are computed, and from what.
         by_value: whether the spilled hashes are of typed values; else they are of texts.
+        depth: which stored files are opened again.
     """
 
     table: str
     folder: str
     keys: KeySource
     by_value: bool = False
+    depth: AuditDepth = AuditDepth.SAMPLE
 
 
 def audit(
@@ -76,24 +88,27 @@ def audit(
     Raises:
         AuditFailedError: `audit/duplicate-keys`, `audit/null-keys`, `audit/checks-failed`; `report`
             has the places.
+        CorruptFileError: see `read_back`.
     """
     with inspection.beside():
         found = surveyed(written, place)
         events(Note(level="info", message=f"audit: {found.rows:,} keys by {_method(found)}"))
         spills = [f"{segment.path}.spill" for segment in written.segments]
-        collisions = 0 if found.disjoint else compare(tasks, written, place, spills)
-        proof = proof_of(place, found, collisions=collisions)
+        compared = None if found.disjoint else compare(tasks, written, place, spills)
+        stored = read_back(tasks, written, place.table, place.depth)
+        proof = proof_of(place, found, compared, stored)
         inspection.require()
     return AuditedFiles(written=written, proof={**proof, **inspection.committed})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadPlace:
-    """The locations of a load's audit: table and folder as in `AuditPlace`, and the key rule."""
+    """The locations of a load's audit; others as in `AuditPlace`, and the key rule."""
 
     table: str
     folder: str
     rule: KeyRule
+    depth: AuditDepth = AuditDepth.SAMPLE
 
 
 def audit_load(
@@ -111,37 +126,36 @@ def audit_load(
 
     Raises:
         AuditFailedError: `audit/duplicate-keys`, `audit/checks-failed`.
-        CorruptFileError: `audit/rows-differ`.
+        CorruptFileError: `audit/rows-differ`, or see `read_back`.
     """
     storage = open_storage(place.table)
     with inspection.beside():
         found = check_account(storage, written, account)
         spills = [f"{segment.path}.spill" for segment in written.segments]
         candidates = compare_buckets(tasks, place.table, spills, place.folder, _REMEMBERED)
-        if candidates.groups:
-            _refuse_new(tasks, written, place, candidates)
+        repeated = _repeated(tasks, written, place, candidates) if candidates.groups else 0
+        stored = read_back(tasks, written, place.table, place.depth)
         inspection.require()
     proof: dict[str, object] = {
         "version": PROOF_VERSION,
         "columns": list(place.rule.record_key),
         "scope": place.rule.scope.value,
-        "unique": True,
-        "not_null": True,
+        "unique": repeated + stored.repeated_keys == 0,
+        "not_null": found.null_keys + stored.null_keys == 0,
         "method": "matched-and-hash-buckets",
         "files": written.files,
         "rows": found.rows,
         "checksum": found.checksum,
         "equal_hashes_compared": candidates.groups,
+        "read_back": stored.as_json(),
         "account": account.as_json(),
         **inspection.committed,
     }
     return AuditedFiles(written=written, proof=proof)
 
 
-def _refuse_new(
-    tasks: Tasks, written: WrittenFiles, place: LoadPlace, candidates: Candidates
-) -> None:
-    """Raise if new keys with equal hashes are equal.
+def _repeated(tasks: Tasks, written: WrittenFiles, place: LoadPlace, candidates: Candidates) -> int:
+    """Return how many new keys with equal hashes are equal, which is none.
 
     Raises:
         AuditFailedError: `audit/duplicate-keys`.
@@ -159,6 +173,7 @@ def _refuse_new(
     complete = candidates.hashes.size == candidates.groups
     if duplicates or not complete:
         raise report.new_duplicates_error(place.rule, place.table, duplicates, candidates.rows)
+    return len(duplicates)
 
 
 def surveyed(written: WrittenFiles, place: AuditPlace) -> Survey:
@@ -174,24 +189,46 @@ def surveyed(written: WrittenFiles, place: AuditPlace) -> Survey:
     return found
 
 
-def proof_of(place: AuditPlace, found: Survey, *, collisions: int) -> dict[str, object]:
-    """Return the proof of keys that the survey, or the comparison after it, found unique.
+def proof_of(
+    place: AuditPlace, found: Survey, compared: Comparison | None, stored: ReadBack | None
+) -> dict[str, object]:
+    """Return the proof of keys.
 
-    `collisions` is the number of equal hashes that belonged to different keys.
+    Args:
+        place: as of `audit`.
+        found: the survey of the statuses.
+        compared: of the hashes; None if the survey proves that no key occurs twice.
+        stored: of the files; None if nothing was written.
     """
     rule = place.keys.rule
+    repeated = sum(each.repeated_keys for each in (compared, stored) if each)
+    nulls = found.null_keys + (stored.null_keys if stored else 0)
     return {
         "version": PROOF_VERSION,
         "columns": list(rule.record_key),
         "scope": rule.scope.value,
-        "unique": True,
-        "not_null": True,
+        "unique": (found.disjoint or compared is not None) and repeated == 0,
+        "not_null": nulls == 0,
         "method": _method(found),
         "files": found.files,
         "rows": found.rows,
         "checksum": found.checksum,
-        "equal_hashes_compared": collisions,
+        "equal_hashes_compared": compared.groups if compared else 0,
+        **({"read_back": stored.as_json()} if stored else {}),
     }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Equal hashes.
+
+    Attributes:
+        groups: those of more than one row.
+        repeated_keys: keys that occurred more than once among them.
+    """
+
+    groups: int = 0
+    repeated_keys: int = 0
 
 
 def compare(
@@ -199,8 +236,8 @@ def compare(
     written: WrittenFiles,
     place: AuditPlace,
     spills: Sequence[str],
-) -> int:
-    """Compare all hashes of some spills; return how many equal ones belonged to different keys.
+) -> Comparison:
+    """Compare all hashes of some spills; return the equal ones, which belonged to different keys.
 
     Raises:
         AuditFailedError: `audit/duplicate-keys`.
@@ -209,14 +246,14 @@ def compare(
     while True:
         candidates = compare_buckets(tasks, place.table, spills, place.folder, most)
         if not candidates.groups:
-            return 0
+            return Comparison()
         duplicates = _exactly(tasks, written, place, candidates)
         complete = candidates.hashes.size == candidates.groups
         if duplicates:
             counted = None if complete else (candidates.groups, candidates.rows)
             raise report.duplicates_error(place.keys, duplicates, counted=counted)
         if complete:
-            return candidates.groups
+            return Comparison(groups=candidates.groups, repeated_keys=len(duplicates))
         most *= _GROWTH
 
 

@@ -13,11 +13,13 @@ from typing import Final
 import pyarrow as pa
 
 from framework.engine.audit.rewritten import KEPT_COLUMNS, differ, stored_rows
+from framework.engine.audit.stored import read_back
 from framework.engine.reading.slice_rows import SliceFiles, SliceTable, slice_columns
 from framework.engine.tasks import Tasks, decode, encode
 from framework.hudi.commit.segments import merge_segments
 from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
 from framework.hudi.storage.locations import open_storage
+from framework.vocabulary import AuditDepth
 
 __all__ = ["Regrouped", "audit_regrouped", "regrouped_task"]
 
@@ -68,7 +70,7 @@ def audit_regrouped(
         groups: all of them.
 
     Raises:
-        CorruptFileError: `audit/records-differ`; nothing is published.
+        CorruptFileError: `audit/records-differ`, or see `read_back`; nothing is published.
     """
     staged = _staged(slices.location, written)
     descriptors = []
@@ -81,6 +83,7 @@ def audit_regrouped(
     rows = sum(decode(Compared, each).rows for each in tasks.run(regrouped_task, descriptors))
     if rows != written.rows or staged:
         raise differ(slices.location, f"{rows:,} of {written.rows:,} records were compared")
+    stored = read_back(tasks, written, slices.location, AuditDepth.SAMPLE)
     proof = {
         "version": _PROOF_VERSION,
         "method": "records kept, in another order",
@@ -88,6 +91,7 @@ def audit_regrouped(
         "rows": rows,
         "partitions": len({each.partition_path for each in groups}),
         "columns": list(KEPT_COLUMNS),
+        "read_back": stored.as_json(),
     }
     return AuditedFiles(written=written, proof=proof)
 

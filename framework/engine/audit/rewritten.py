@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from framework.engine.audit.stored import read_back
 from framework.engine.reading.slice_rows import SliceFiles, SliceTable, slice_columns
 from framework.engine.tasks import Tasks, decode, encode
 from framework.errors import CorruptFileError, Where
@@ -21,6 +22,7 @@ from framework.hudi.commit.segments import merge_segments
 from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import MetaField
+from framework.vocabulary import AuditDepth
 
 __all__ = [
     "KEPT_COLUMNS",
@@ -75,7 +77,7 @@ def audit_rewritten(
         files: of the slices, by the name of the file that was written of each.
 
     Raises:
-        CorruptFileError: `audit/records-differ`; nothing is published.
+        CorruptFileError: `audit/records-differ`, or see `read_back`; nothing is published.
     """
     storage = open_storage(slices.location)
     compared = [
@@ -90,12 +92,14 @@ def audit_rewritten(
     rows = sum(decode(Compared, each).rows for each in tasks.run(rewritten_task, descriptors))
     if rows != written.rows or len(compared) != written.files:
         raise differ(slices.location, f"{rows:,} of {written.rows:,} records were compared")
+    stored = read_back(tasks, written, slices.location, AuditDepth.SAMPLE)
     proof = {
         "version": _PROOF_VERSION,
         "method": "records kept",
         "files": written.files,
         "rows": rows,
         "columns": list(KEPT_COLUMNS),
+        "read_back": stored.as_json(),
     }
     return AuditedFiles(written=written, proof=proof)
 

@@ -25,7 +25,8 @@ def audit_bootstrap(
 
     Raises:
         AuditFailedError: keys are null or occur twice, or a check fails.
-        CorruptFileError: `bootstrap/file-count`, `audit/rows-differ`.
+        CorruptFileError: `bootstrap/file-count`, `audit/rows-differ`, or see
+            `read_back`.
     """
     ctx = run.ctx
     with run.stage(stage) as report:
@@ -35,6 +36,7 @@ def audit_bootstrap(
             table=ctx.storage.location,
             folder=join(begun.intent.staging.spill, "audit"),
             keys=begun.job.keys,
+            depth=stage.quality.depth,
         )
         inspection = inspect_rows(
             run, stage.quality, intake, _subject(ctx, begun, screened, written, stage)

@@ -118,7 +118,7 @@ def prove_keys(
     looked = proving.look(job, ranges)
     place = AuditPlace(table=work, folder="audit", keys=keys, by_value=job.by_value)
     found = surveyed(looked.written, place)
-    collisions = 0
+    compared = None
     if not found.disjoint:
         if looked.left and not looked.ambiguous:
             looked = looked.with_more(proving.look(replace(job, hash_ordered=True), looked.left))
@@ -126,8 +126,8 @@ def prove_keys(
             place = replace(place, by_value=False)
             looked = proving.look(replace(job, hash_ordered=True, by_value=False), ranges)
         events(Note(level="info", message=f"audit: {found.rows:,} keys by hash-buckets"))
-        collisions = compare(tasks, looked.written, place, looked.spills)
-    return proof_of(place, found, collisions=collisions)
+        compared = compare(tasks, looked.written, place, looked.spills)
+    return proof_of(place, found, compared, None)
 
 
 def hash_texts(

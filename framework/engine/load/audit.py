@@ -36,7 +36,7 @@ def audit_rows(
 
     Raises:
         AuditFailedError: keys occur twice, or a check fails.
-        CorruptFileError: `audit/rows-differ`.
+        CorruptFileError: `audit/rows-differ`, or see `read_back`.
         PlanError: see `replaced_groups`.
     """
     ctx, intake, account = run.ctx, written.intake, written.account
@@ -48,6 +48,7 @@ def audit_rows(
             table=ctx.storage.location,
             folder=join(opened.intent.staging.spill, "audit"),
             rule=stage.rule,
+            depth=stage.quality.depth,
         )
         subject = _subject(ctx, opened, written, replaced, stage)
         inspection = inspect_rows(run, stage.quality, intake, subject)

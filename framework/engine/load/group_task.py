@@ -123,6 +123,11 @@ class _Written:
     bounds: tuple[str | None, str | None]
     patched: bool | None = None
 
+    @property
+    def null_keys(self) -> int:
+        """Rows that this load adds without a key."""
+        return int(self.fresh.null_count)
+
 
 def group_task(descriptor: str) -> str:
     """Write the groups of a `GroupTask`; return the `GroupsWritten` as JSON.
@@ -380,4 +385,5 @@ def _status(work: GroupWork, staged: str, made: _Written) -> FileStatus:
         updates=made.updates,
         deletes=made.deletes,
         base_name=work.base_name,
+        null_keys=made.null_keys,
     )

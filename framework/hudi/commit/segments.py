@@ -66,9 +66,10 @@ linked, `size` its bytes, `crc32c` the checksum of all of them. `min_key` and `m
 files without rows.
 
 A file written from one source file has a `mode`, a value of `BootstrapMode`: whether it is a
-skeleton or holds all rows; its `source_path` is relative to the source root. `null_keys`,
-`increasing`, `injective` and the `order_*` bounds are as in `KeyFacts`. All of these are null for a
-file that a load writes.
+skeleton or holds all rows; its `source_path` is relative to the source root. `increasing`,
+`injective` and the `order_*` bounds are as in `KeyFacts`. All of these are null for a file that a
+load writes. `null_keys` counts the rows without a key that this write adds or changes, which is
+refused; null if a service wrote the file.
 
 `previous` is the instant of the previous slice, for a log file that of its own slice, null in a new
 file group. `rows` counts all rows of the file; `inserts`, `updates` and `deletes` count the records

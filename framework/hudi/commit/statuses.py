@@ -86,6 +86,7 @@ class FileStatus:
     updates: int = 0
     deletes: int = 0
     base_name: str | None = None
+    null_keys: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

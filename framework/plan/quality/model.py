@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from framework.vocabulary import CheckedRows, CheckKind, OnFail
+from framework.vocabulary import AuditDepth, CheckedRows, CheckKind, OnFail
 
 __all__ = ["MAX_SPLITTING", "Budget", "Check", "ColumnContract", "Quality"]
 
@@ -102,6 +102,7 @@ class Quality:
         samples: bad rows that are shown per check.
         redacted: columns whose values are never shown.
         columns: the column contract; its rules on values are among the checks too.
+        depth: which stored files are opened again before anything is published.
     """
 
     checks: tuple[Check, ...] = ()
@@ -110,6 +111,7 @@ class Quality:
     samples: int = 5
     redacted: tuple[str, ...] = ()
     columns: tuple[ColumnContract, ...] = ()
+    depth: AuditDepth = AuditDepth.SAMPLE
 
     @property
     def splitting(self) -> tuple[Check, ...]:

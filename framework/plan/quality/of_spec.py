@@ -36,6 +36,7 @@ def quality_of(spec: PipelineSpec) -> Quality:
         max_ratio=section.quarantine.max_ratio if section.quarantine else 1.0,
         samples=section.samples,
         redacted=section.redact,
+        depth=section.audit,
         columns=tuple(_contract(name, column) for name, column in contract.items()),
     )
 

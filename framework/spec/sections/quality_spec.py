@@ -32,7 +32,7 @@ from framework.spec.sections.fields import (
 from framework.spec.sections.free_values import FreeValue, ScalarField
 from framework.spec.sections.locations import Location
 from framework.spec.sql.spark_types import TypeTextError, normal_type
-from framework.vocabulary import CheckedRows, CheckKind, OnFail
+from framework.vocabulary import AuditDepth, CheckedRows, CheckKind, OnFail
 
 __all__ = [
     "COLUMNS_SUFFIX",
@@ -281,3 +281,8 @@ class QualitySpec(SpecModel):
     )
     samples: Samples = Field(default=5, description="Bad rows shown for each check.")
     redact: Redacted = Field(default=(), description="Columns whose values are never shown.")
+    audit: AuditDepth = Field(
+        default=AuditDepth.SAMPLE,
+        description="Which stored files are opened again and compared with what was written, "
+        "before a run publishes: a sample of files, or all (`deep`).",
+    )

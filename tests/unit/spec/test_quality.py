@@ -10,7 +10,7 @@ import pytest
 from framework.cli.app import main
 from framework.errors import Finding, SpecError
 from framework.spec.loader import load_spec
-from framework.vocabulary import CheckedRows, CheckKind, OnFail
+from framework.vocabulary import AuditDepth, CheckedRows, CheckKind, OnFail
 
 Write = Callable[..., Path]
 
@@ -76,6 +76,7 @@ def test_check_has_its_values_and_defaults(write_spec: Write) -> None:
     assert [check.key_path for check in spec.checks] == [f"quality.checks[{i}]" for i in range(3)]
     assert spec.quality is not None
     assert (spec.quality.samples, spec.quality.redact) == (5, ())
+    assert spec.quality.audit is AuditDepth.SAMPLE
 
 
 def test_profiles_come_before_the_specs_own_checks(write_spec: Write) -> None:
@@ -341,6 +342,7 @@ def test_stored_spec_holds_checks_of_profiles_and_columns_of_files(
         "quarantine": {"max_ratio": 0.1},
         "samples": 5,
         "redact": [],
+        "audit": "sample",
         "checks": [
             {"name": "amount_positive", "expect": "amount > 10"},
             {

@@ -1,0 +1,197 @@
+"""The read-back: stored files have the bytes, rows and keys that the writing tasks reported.
+
+Tasks report what they had in memory. A storage that loses or alters bytes after a successful write,
+and a status of an attempt whose files are not those in the table, are visible only in the files
+themselves. So before the gate passes them, tasks open them again through the storage: a sample, or
+all. The sample depends only on the statuses, so a run that is resumed reads the same files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from framework.engine.audit.stored_keys import StoredFacts, StoredFile, facts_of
+from framework.engine.shares import shared
+from framework.engine.tasks import Tasks, decode, encode
+from framework.hudi.commit.segments import SegmentRef, read_segment
+from framework.hudi.commit.statuses import WrittenFiles
+from framework.hudi.storage.locations import open_storage
+from framework.vocabulary import AuditDepth
+
+__all__ = ["ReadBack", "read_back", "read_back_task", "sample"]
+
+_SAMPLE_FILES: Final = 64
+_SAMPLE_BYTES: Final = 64 << 20
+_SAMPLE_ROWS: Final = 1_000_000
+"""Bounds of a sample: a fraction of a second of one core. At least one file is read."""
+_LEAST_BYTES: Final = 4 << 20
+_GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
+_FIELDS: Final = [
+    *("number", "staged", "partition_path", "name", "size", "crc32c", "rows", "deletes"),
+    *("min_key", "max_key", "previous", "null_keys"),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """Files of one segment: those with some numbers, or all; `bytes` is their size."""
+
+    segment: SegmentRef
+    numbers: tuple[int, ...] | None
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadBackTask:
+    """Some files to open again, and the location of their table."""
+
+    table: str
+    stretches: tuple[Stretch, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadBack:
+    """The stored files that were opened again, all of which are as reported.
+
+    Attributes:
+        depth: whether these are a sample or all.
+        files: their number.
+        rows: rows or records in them.
+        bytes: their size; every byte was read.
+        null_keys: rows in them without a key.
+        repeated_keys: rows in files of new rows whose key an earlier row of the same file has.
+    """
+
+    depth: AuditDepth
+    files: int = 0
+    rows: int = 0
+    bytes: int = 0
+    null_keys: int = 0
+    repeated_keys: int = 0
+
+    def as_json(self) -> dict[str, object]:
+        """Return what the proof records."""
+        return {
+            "depth": self.depth.value,
+            "files": self.files,
+            "rows": self.rows,
+            "bytes": self.bytes,
+        }
+
+
+def read_back(tasks: Tasks, written: WrittenFiles, table: str, depth: AuditDepth) -> ReadBack:
+    """Open stored files again and compare them with their statuses; return what they contain.
+
+    Compares size and CRC-32C of the whole file, the footer with its seal, rows, and of the key
+    column: nulls, least and greatest key, and that no key repeats in a file of new rows.
+
+    Args:
+        tasks: read the files; each reads one whole file at a time.
+        written: the files; they are staged, or already have their names.
+        table: location of their table.
+        depth: which files.
+
+    Raises:
+        CorruptFileError: `audit/stored-differs`, `audit/unreadable-file`.
+    """
+    chosen = _stretches(written, table, depth)
+    parts = shared(chosen, lambda each: each.bytes, tasks.parallelism, least=_LEAST_BYTES)
+    descriptors = [encode(ReadBackTask(table=table, stretches=tuple(part))) for part in parts]
+    found = StoredFacts()
+    for status in tasks.run(read_back_task, descriptors) if chosen else ():
+        found += decode(StoredFacts, status)
+    return ReadBack(
+        depth=depth,
+        files=found.files,
+        rows=found.rows,
+        bytes=found.bytes,
+        null_keys=found.null_keys,
+        repeated_keys=found.repeated_keys,
+    )
+
+
+def read_back_task(descriptor: str) -> str:
+    """Read the files of a `ReadBackTask`; return their `StoredFacts` as JSON.
+
+    Raises:
+        CorruptFileError: as of `read_back`.
+    """
+    task = decode(ReadBackTask, descriptor)
+    storage = open_storage(task.table)
+    found = StoredFacts()
+    for stretch in task.stretches:
+        for batch in read_segment(storage, stretch.segment):
+            for status in _chosen(batch, stretch.numbers).select(_FIELDS).to_pylist():
+                found += facts_of(storage, StoredFile(**status))
+    return encode(found)
+
+
+def sample(written: WrittenFiles, table: str) -> dict[str, tuple[int, ...]]:
+    """Return the numbers of the files that a sample reads, by the path of their segment.
+
+    Every writing task has about the same number of files in it, as far as the bounds allow.
+    """
+    each = -(-_SAMPLE_FILES // max(1, sum(1 for s in written.segments if s.files)))
+    picked = [_least(segment, table, each) for segment in written.segments if segment.files]
+    if not picked:
+        return {}
+    found = pa.concat_tables(picked).sort_by([("turn", "ascending"), ("mixed", "ascending")])
+    kept: dict[str, tuple[int, ...]] = {}
+    files = size = rows = 0
+    for row in found.to_pylist():
+        over = size + row["size"] > _SAMPLE_BYTES or rows + row["rows"] > _SAMPLE_ROWS
+        if files and (over or files == _SAMPLE_FILES):
+            continue
+        files, size, rows = files + 1, size + row["size"], rows + row["rows"]
+        kept[row["segment"]] = (*kept.get(row["segment"], ()), row["number"])
+    return kept
+
+
+def _stretches(written: WrittenFiles, table: str, depth: AuditDepth) -> Sequence[Stretch]:
+    """Return the files to read."""
+    if depth is AuditDepth.DEEP:
+        return [
+            Stretch(segment=each, numbers=None, bytes=each.bytes)
+            for each in written.segments
+            if each.files
+        ]
+    chosen = sample(written, table)
+    return [
+        Stretch(
+            segment=each,
+            numbers=chosen[each.path],
+            bytes=each.bytes * len(chosen[each.path]) // each.files,
+        )
+        for each in written.segments
+        if each.path in chosen
+    ]
+
+
+def _chosen(batch: Any, numbers: tuple[int, ...] | None) -> Any:
+    """Return the statuses with these numbers, all if None."""
+    if numbers is None:
+        return batch
+    return batch.filter(pc.is_in(batch["number"], pa.array(numbers, pa.int64())))
+
+
+def _least(segment: SegmentRef, table: str, most: int) -> pa.Table:
+    """Return the few files of a segment whose mixed numbers are least, with their order."""
+    kept = pa.concat_tables(_mixed(open_storage(table), segment)).sort_by("mixed").slice(0, most)
+    turns = pa.array(range(kept.num_rows), pa.int64())
+    names = pa.array([segment.path] * kept.num_rows, pa.string())
+    return kept.append_column("turn", turns).append_column("segment", names)
+
+
+def _mixed(storage: Any, segment: SegmentRef) -> Iterator[pa.Table]:
+    """Yield number, size and rows of the files, with a number that scatters them."""
+    for batch in read_segment(storage, segment):
+        found = pa.Table.from_batches([batch.select(["number", "size", "rows"])])
+        with np.errstate(over="ignore"):
+            mixed = batch["number"].to_numpy().astype(np.uint64) * _GOLDEN
+        yield found.append_column("mixed", pa.array(mixed))
