@@ -75,7 +75,7 @@ class ReadBack:
     null_keys: int = 0
     repeated_keys: int = 0
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, str | int]:
         """Return what the proof records."""
         return {
             "depth": self.depth.value,

@@ -102,11 +102,12 @@ def _path(storage: Storage, file: StoredFile) -> str:
     Raises:
         CorruptFileError: `audit/stored-differs`; it is nowhere.
     """
-    placed = join(file.partition_path, file.name)
-    for path in (file.staged, placed):
-        if storage.stat(path) is not None:
-            return path
-    _refuse(Where(file=f"{storage.location}/{file.staged}"), "a task wrote it, and it is not there")
+    paths = (file.staged, join(file.partition_path, file.name))
+    found = next((path for path in paths if storage.stat(path) is not None), None)
+    if found is None:
+        where = Where(file=f"{storage.location}/{file.staged}")
+        _refuse(where, "a task wrote it, and it is not there")
+    return found
 
 
 def _keys(data: pa.Buffer, file: StoredFile, where: Where) -> pa.ChunkedArray:
