@@ -1,14 +1,17 @@
 """Discovery of a source's files: folders first, then partition by partition.
 
 Names are hidden by the rule of Spark's own file index, so that we see the same files as a query on
-the folder. Partition folders are found without listing them; then each is listed once, in order.
-At most one partition's names are held at a time (all names if there are no partitions).
+the folder. Partition folders are found without listing them; then each is listed once, several at
+a time, since a listing on a mount waits for its answer. The names of a few partitions are held at a
+time (all names if there are no partitions).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
@@ -22,6 +25,8 @@ from framework.hudi.table.partition_path import PartitionValue
 __all__ = ["Ignored", "SourceFile", "check_folder_values", "discover", "is_hidden"]
 
 _SAMPLES: Final = 10
+_THREADS: Final = 8
+_WINDOW: Final = 4 * _THREADS
 _DEEPEST: Final = 32  # a system follows at most 40 links
 
 
@@ -58,6 +63,11 @@ class Ignored:
         if len(self.samples) < _SAMPLES:
             self.samples.append(path)
 
+    def add_all(self, other: Ignored) -> None:
+        """Count what another counter has counted."""
+        self.count += other.count
+        self.samples += other.samples[: _SAMPLES - len(self.samples)]
+
 
 def is_hidden(name: str) -> bool:
     """Return whether Spark reads no data from a file or folder of this name.
@@ -72,7 +82,7 @@ def is_hidden(name: str) -> bool:
 def discover(storage: Storage, levels: int, ignored: Ignored) -> Iterator[SourceFile]:
     """Yield the source's files by partition path, then by path, both as UTF-8 bytes.
 
-    Costs one listing per folder.
+    Costs one listing per folder; those of partitions run on a few threads.
 
     Args:
         storage: opened at the source root; links to files and folders are followed.
@@ -95,8 +105,19 @@ def discover(storage: Storage, levels: int, ignored: Ignored) -> Iterator[Source
         for entry in sorted(_files_below(storage, "", ignored), key=lambda each: each.path):
             yield _file("", entry)
         return
-    for partition in sorted(_partitions(storage, "", levels, ignored)):
-        yield from _partition_files(storage, partition, levels, ignored)
+    partitions = sorted(_partitions(storage, "", levels, ignored))
+    listed = partial(_listed, storage, levels)
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for start in range(0, len(partitions), _WINDOW):
+            for files, hidden in pool.map(listed, partitions[start : start + _WINDOW]):
+                ignored.add_all(hidden)
+                yield from files
+
+
+def _listed(storage: Storage, levels: int, partition: str) -> tuple[list[SourceFile], Ignored]:
+    """Return the files of one partition folder, and what is ignored in it."""
+    ignored = Ignored()
+    return list(_partition_files(storage, partition, levels, ignored)), ignored
 
 
 def _partitions(storage: Storage, folder: str, levels: int, ignored: Ignored) -> Iterator[str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
 from framework.errors import PlanError
 from framework.hudi.bootstrap.discovery import Ignored, discover, is_hidden
 from framework.hudi.storage.local import LocalStorage
+from framework.hudi.storage.port import Entry
 
 
 def touch(root: Path, *paths: str) -> LocalStorage:
@@ -55,6 +58,31 @@ def test_discover_partitions_sorts_by_partition_then_path(tmp_path: Path) -> Non
     ]
     assert ignored.count == 2
     assert ignored.samples == ["_SUCCESS", "p=1/.a.crc"]
+
+
+def test_discover_lists_partitions_at_the_same_time(tmp_path: Path) -> None:
+    """Several listings are under way at once; none waits for the one before."""
+    inner = touch(tmp_path, *(f"p={n}/a" for n in range(40)))
+    storage = MeetingStorage(inner)
+    found = [file.path for file in discover(storage, 1, Ignored())]
+    assert found == sorted(f"p={n}/a" for n in range(40))
+    assert storage.met >= 4
+
+
+class MeetingStorage(LocalStorage):
+    """Its listings of partitions wait until four of them are under way."""
+
+    def __init__(self, inner: LocalStorage) -> None:
+        super().__init__(inner.location)
+        self._barrier = Barrier(4, timeout=30)
+        self.met = 0
+
+    def list(self, folder: str) -> Iterator[Entry]:
+        """List, once others do too."""
+        if folder:
+            self._barrier.wait()
+            self.met += 1
+        return super().list(folder)
 
 
 def test_discover_without_partitions_takes_nested_files_by_whole_path(tmp_path: Path) -> None:
