@@ -149,7 +149,7 @@ def test_read_back_with_a_storage_that_describes_files_falsely_refuses(
     written = wrote(context)
     inner = open_storage(context.table)
     if deleted:
-        lossy = Remembering(inner=inner)
+        lossy: LossyStorage = Remembering(inner=inner)
         inner.delete(staged_folder(context, written))
     else:
         lossy = LossyStorage(inner=inner, lie=lambda _: None)
