@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from framework.errors import PlanError, Where
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["nondeterministic", "open_input", "reading_source", "running_sql", "taking_schema"]
+__all__ = ["open_input", "reading_source", "running_sql", "taking_schema"]
 
 _FORMAT_UNKNOWN: Final = ("DATA_SOURCE_NOT_FOUND", "is built-in but external data source")
 
@@ -224,45 +224,3 @@ def _transformed(session: SparkSession, frame: DataFrame, request: InputRequest)
             frame.createTempView(quote_name(transform.name))
         views = [*views, transform.name]
     return frame
-
-
-def nondeterministic(frame: DataFrame) -> tuple[str, ...]:
-    """Return the names of a frame's nondeterministic expressions, sorted and unique.
-
-    Such are `rand`, `uuid`, `monotonically_increasing_id`, `shuffle`, and user functions declared
-    nondeterministic, by their registered names. This relies on Spark: a function that is secretly
-    random is not found, nor is one that depends on an undefined order of rows, such as LIMIT and,
-    depending on the release, `first` and `collect_list`. `current_timestamp` is one value for a
-    whole query. Of nested expressions the innermost is named.
-
-    Starts no job; costs a few calls to Java, and some for each nondeterministic branch of the plan.
-    """
-    jvm = Jvm(frame.sparkSession)
-    with typed():
-        return tuple(sorted(set(_in_plan(jvm, jvm.analysed(frame)))))
-
-
-def _in_plan(jvm: Jvm, plan: Any) -> Iterator[str]:
-    """Yield names of a logical plan; below a deterministic node everything is deterministic."""
-    if plan.deterministic():
-        return
-    for expression in jvm.listed(plan.expressions()):
-        yield from _in_expression(jvm, expression)
-    for child in jvm.listed(plan.children()):
-        yield from _in_plan(jvm, child)
-
-
-def _in_expression(jvm: Jvm, expression: Any) -> Iterator[str]:
-    """Yield names of an expression and of plans inside it."""
-    if expression.deterministic():
-        return
-    inner = [n for child in jvm.listed(expression.children()) for n in _in_expression(jvm, child)]
-    if jvm.is_expression(expression, "PlanExpression"):
-        inner += _in_plan(jvm, expression.plan())
-    yield from inner or [_name(jvm, expression)]
-
-
-def _name(jvm: Jvm, expression: Any) -> str:
-    """Return a function's name as used in SQL."""
-    by_user = jvm.is_expression(expression, "UserDefinedExpression")
-    return str(expression.name() if by_user else expression.prettyName())

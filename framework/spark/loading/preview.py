@@ -9,7 +9,8 @@ from framework.engine.events import Events, Note, silent
 from framework.engine.run.context import PinnedInput
 from framework.plan.load import InputRequest
 from framework.spark.loading.column_types import refuse_columns
-from framework.spark.loading.frames import nondeterministic, open_input
+from framework.spark.loading.determinism import refuse_indeterminate
+from framework.spark.loading.frames import open_input
 from framework.spark.loading.staging import stage_input
 from framework.spark.reading.jvm import Jvm
 from framework.spark.sql_query import answer_of
@@ -78,8 +79,8 @@ def preview_rows(spark: SparkSession, request: InputRequest, limit: int = _ROWS)
     No setting of `spark` is changed.
 
     Raises:
-        PlanError: as of `open_input`, and `input/unsupported-type`, `schema/duplicate-name`,
-            `schema/same-but-case`.
+        PlanError: as of `open_input`, and `input/unsupported-type`, `input/indeterminate`,
+            `schema/duplicate-name`, `schema/same-but-case`.
         TaskError: `task/failed`; rows could not be read or computed.
         EngineError: `spark/gone`.
     """
@@ -88,11 +89,13 @@ def preview_rows(spark: SparkSession, request: InputRequest, limit: int = _ROWS)
     with typed():
         refuse_columns(jvm.schema_json(frame))
         types = jvm.type_texts(frame)
+    uncertain = refuse_indeterminate(frame, request)
+    with typed():
         answer = answer_of(frame, limit=limit)
     pairs = zip(answer.columns, types, strict=True)
     return Preview(
         columns=tuple(PreviewColumn(name=name, type=kind) for name, kind in pairs),
         rows=answer.rows,
         has_more=answer.has_more,
-        nondeterministic=nondeterministic(frame),
+        nondeterministic=uncertain,
     )

@@ -21,7 +21,8 @@ from framework.hudi.storage.port import exists_error, storage_error
 from framework.plan.load import InputRequest
 from framework.spark.jobs import run_job
 from framework.spark.loading.column_types import refuse_columns
-from framework.spark.loading.frames import nondeterministic, open_input
+from framework.spark.loading.determinism import refuse_indeterminate
+from framework.spark.loading.frames import open_input
 from framework.spark.reading.jvm import Jvm
 from framework.spark.task_faults import first_line, typed
 
@@ -37,6 +38,11 @@ WRITING: Final = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.writeLegacyFormat": "false",
+    # Spark 4.1 then compares what a map task writes again with what it wrote before, and computes
+    # the whole stage again, or fails, if it differs (SPARK-53575). Others ignore this.
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
+    "spark.sql.execution.sortBeforeRepartition": "true",
     # Whatever the cluster's settings, only committed files may reach the folder: the second
     # algorithm moves files one by one, and a task that dies while moving leaves some behind.
     f"{_COMMITTER}.algorithm.version": "1",
@@ -162,8 +168,8 @@ def stage_input(spark: SparkSession, request: InputRequest, folder: str) -> Stag
         folder: absolute, local to this process and to every executor; absent or empty.
 
     Raises:
-        PlanError: as of `open_input`, and `input/unsupported-type`, `schema/duplicate-name`,
-            `schema/same-but-case`.
+        PlanError: as of `open_input`, and `input/unsupported-type`, `input/indeterminate`,
+            `schema/duplicate-name`, `schema/same-but-case`.
         StorageError: `storage/exists` if the folder is not empty; or a failure of the disk.
         TaskError: `task/failed`; rows could not be read, computed or written.
         EngineError: `input/rows-differ`; `spark/gone`.
@@ -175,7 +181,7 @@ def stage_input(spark: SparkSession, request: InputRequest, folder: str) -> Stag
     jvm = Jvm(frame.sparkSession)
     with typed():
         refuse_columns(jvm.schema_json(frame))
-    uncertain = nondeterministic(frame)
+    uncertain = refuse_indeterminate(frame, request)
     written = run_job(spark.sparkContext, "stage the input", partial(_write, frame, folder))
     with _storing(folder):
         schema, files = name_staged_files(place, rows=written)

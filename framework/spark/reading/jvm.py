@@ -116,6 +116,26 @@ class Jvm:
         """Return the plan of a frame before optimization."""
         return frame._jdf.queryExecution().analyzed()  # noqa: SLF001 - see the module's docstring
 
+    def planned(self, frame: DataFrame) -> Any:
+        """Return the physical plan of a frame with its shuffles, without adaptive execution."""
+        clone = self.private_session({"spark.sql.adaptive.enabled": "false"})
+        mode = self.module(self.root.org.apache.spark.sql.execution, "CommandExecutionMode")
+        return clone.sessionState().executePlan(self.analysed(frame), mode.ALL()).executedPlan()
+
+    def no_attributes(self) -> Any:
+        """Return an empty set of Catalyst's attributes."""
+        return self.module(
+            self.root.org.apache.spark.sql.catalyst.expressions, "AttributeSet"
+        ).empty()
+
+    def union(self, one: Any, other: Any) -> Any:
+        """Return the union of two sets of attributes."""
+        return getattr(one, "$plus$plus")(other)
+
+    def difference(self, one: Any, other: Any) -> Any:
+        """Return the attributes of one set that another does not have."""
+        return getattr(one, "$minus$minus")(other)
+
     def schema_json(self, frame: DataFrame) -> str:
         """Return the schema of a frame, including types that PySpark has no class for."""
         return str(frame._jdf.schema().json())  # noqa: SLF001 - see the module's docstring
@@ -140,8 +160,12 @@ class Jvm:
 
     def is_expression(self, value: Any, kind: str) -> bool:
         """Return whether a Java object is of a class or trait of Catalyst's expressions."""
+        return self.is_a(value, f"{_CATALYST}.expressions.{kind}")
+
+    def is_a(self, value: Any, name: str) -> bool:
+        """Return whether a Java object is of a class or trait by its full name."""
         gateway = self.spark.sparkContext._gateway  # noqa: SLF001 - see the module's docstring
-        return bool(is_instance_of(gateway, value, f"{_CATALYST}.expressions.{kind}"))
+        return bool(is_instance_of(gateway, value, name))
 
     def paths(self, texts: Sequence[str]) -> Any:
         """Return plain paths as a Scala list of Hadoop paths, without interpreting escapes."""
