@@ -1,9 +1,10 @@
 """Two loads on a cluster of two executors, one of which is killed in the middle of each.
 
-`python executor_loss.py FOLDER TYPE` prints one JSON object: `accounts` of the loads, `lost`
+`python executor_loss.py FOLDER TYPE KEYS` prints one JSON object: `accounts` of the loads, `lost`
 executors, `recomputed` stages, and the functions of ours whose executor was killed. The table is in
 FOLDER/table. The first load's input is computed by a shuffle, and the executor dies while its
-output is fetched; in the second, executors die with work done but not reported.
+output is fetched; in the second, executors die with work done but not reported. `KEYS` is one of
+`Keys`: upserts by a column, or inserts whose keys are automatic or computed by a transform.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -35,20 +37,52 @@ from framework.spark.loading.preview import SparkInput
 from framework.spark.tasks import SparkTasks
 from tests.spark.faults.unreported import LosingTasks, execute
 
-__all__ = ["DAYS", "IDS", "executors", "history", "main", "session_on_executors"]
+__all__ = ["DAYS", "IDS", "Keys", "executors", "history", "main", "session_on_executors"]
 
 SHUFFLED = 30
 """Tasks of the stage that fetches; no other stage has so many."""
 IDS, DAYS = 6_000, 3
 
 
-def main(folder: Path, kind: str) -> None:
+class Keys(StrEnum):
+    """Where record keys come from.
+
+    `RANDOM` and `INCREASING` are what users of Spark do without automatic keys: a time with a
+    random number, and `monotonically_increasing_id`.
+    """
+
+    COLUMN = "column"
+    AUTOMATIC = "automatic"
+    RANDOM = "random"
+    INCREASING = "increasing"
+
+
+_SQL: Final = (
+    "SELECT id, day, max(n) AS n, max_by(v, n) AS v{computed} FROM source GROUP BY id, day"
+)
+_COMPUTED: Final = {
+    Keys.RANDOM: ", concat('20260101_', cast(rand() * 1e17 AS bigint)) AS k",
+    Keys.INCREASING: ", concat('20260101_', max(n), '_', monotonically_increasing_id()) AS k",
+}
+_BY_K: Final = {"record_key": {"columns": ["k"], "unique_within": "table"}}
+_KEYED: Final[dict[Keys, dict[str, Any]]] = {
+    Keys.COLUMN: {
+        "record_key": {"columns": ["id"], "unique_within": "table"},
+        "ordering": {"columns": ["n"]},
+    },
+    Keys.AUTOMATIC: {"record_key": "auto"},
+    Keys.RANDOM: _BY_K,
+    Keys.INCREASING: _BY_K,
+}
+
+
+def main(folder: Path, kind: str, keys: str) -> None:
     """Load twice and print the outcome."""
     setattr(tag, "_NEAR_ROWS", 0)  # noqa: B010 - tasks of Spark even for so few rows
     with session_on_executors(folder / "events") as spark:
         land(folder / "landing", "a", range(IDS), version=1)
         with _killing_while_fetching(spark) as killed:
-            accounts = [_load(spark, folder, kind, SparkTasks(spark))]
+            accounts = [_load(spark, folder, kind, keys, SparkTasks(spark))]
         land(folder / "landing", "b", range(IDS - 1_000, IDS + 500), version=2)
         witness = folder / "witness"
         witness.mkdir()
@@ -57,6 +91,7 @@ def main(folder: Path, kind: str) -> None:
                 spark,
                 folder,
                 kind,
+                keys,
                 LosingTasks(SparkTasks(spark), witness, work_and_lose_the_executor),
             )
         )
@@ -118,7 +153,7 @@ def session_on_executors(events: Path) -> Iterator[SparkSession]:
         shutil.rmtree(Path(pyspark.__file__).parent / "work" / application, ignore_errors=True)
 
 
-def _load(spark: SparkSession, folder: Path, kind: str, tasks: Tasks) -> Any:
+def _load(spark: SparkSession, folder: Path, kind: str, keys: str, tasks: Tasks) -> Any:
     """Load what is new and return the account of its rows."""
     spec = folder / "orders.pipeline.yml"
     spec.write_text(
@@ -130,18 +165,16 @@ def _load(spark: SparkSession, folder: Path, kind: str, tasks: Tasks) -> Any:
                     "location": str(folder / "table"),
                     "type": kind,
                     "partition_by": {"day": "string"},
-                    "record_key": {"columns": ["id"], "unique_within": "table"},
-                    "ordering": {"columns": ["n"]},
+                    **_KEYED[Keys(keys)],
                 },
                 "source": {"path": str(folder / "landing")},
                 "transforms": [
                     {
                         "name": "latest",
-                        "sql": "SELECT id, day, max(n) AS n, max_by(v, n) AS v"
-                        " FROM source GROUP BY id, day",
+                        "sql": _SQL.format(computed=_COMPUTED.get(Keys(keys), "")),
                     }
                 ],
-                "write": {"operation": "upsert"},
+                "write": {"operation": "upsert" if keys == Keys.COLUMN else "insert"},
             }
         )
     )
@@ -237,4 +270,4 @@ if __name__ == "__main__":
     # Tasks find their function by the name of its module, which is not `__main__`.
     sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
     program = importlib.import_module("tests.spark.faults.executor_loss")
-    program.main(Path(sys.argv[1]), sys.argv[2])
+    program.main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
