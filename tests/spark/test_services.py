@@ -92,8 +92,9 @@ def test_rewriting_command_with_a_master_writes_all_rows(
     """The session is started and stopped; rows are as before."""
     before = all_rows(shop)
     done = run_pipeline(
-        *(*options, shop.location, "--format", "json"),
-        *("--master", "local[2]", "--conf", "spark.ui.enabled=false"),
+        *options,
+        shop.location,
+        *("--format", "json", "--master", "local[2]", "--conf", "spark.ui.enabled=false"),
     )
     assert done.code == 0, done.err
     document = json.loads(done.out.splitlines()[-1])

@@ -112,7 +112,7 @@ class GroupsWritten:
 class _Written:
     """A file's bytes, its rows, and the hashes of keys in it that are new to the table.
 
-    `patched` is None without a previous base file.
+    `null_keys` counts added rows without a key. `patched` is None without a previous base file.
     """
 
     data: bytes
@@ -121,12 +121,8 @@ class _Written:
     updates: int
     deletes: int
     bounds: tuple[str | None, str | None]
+    null_keys: int = 0
     patched: bool | None = None
-
-    @property
-    def null_keys(self) -> int:
-        """Rows that this load adds without a key."""
-        return int(self.fresh.null_count)
 
 
 def group_task(descriptor: str) -> str:
@@ -216,6 +212,7 @@ class _Worker:
             updates=found.updated,
             deletes=changes.gone.size,
             bounds=found.bounds,
+            null_keys=found.fresh.null_count,
             patched=True,
         )
 
@@ -233,13 +230,14 @@ class _Worker:
     def _new(self, work: GroupWork, file: NewFile) -> _Written:
         """Return the file of a new group, made a row group at a time."""
         made = GrowingFile(self._job, file.name, count_rows(work.inserts))
-        hashes, rows = [], 0
+        hashes, rows, nulls = [], 0, 0
         for piece in pieces(work.inserts, GROUP_ROWS):
             changes = Changes.of_new(pa.concat_tables([self._fresh(each) for each in piece]))
             found = combined(None, changes, replace(file, first=rows), ordering=None)
             made.add(found)
             hashes.append(key_hashes(found.keys))
             rows += found.rows
+            nulls += found.keys.null_count
         data, bounds = made.finish()
         return _Written(
             data=data,
@@ -248,6 +246,7 @@ class _Worker:
             updates=0,
             deletes=0,
             bounds=bounds,
+            null_keys=nulls,
         )
 
     def _whole(self, old: SliceFiles, changes: Changes, file: NewFile) -> _Written:
@@ -264,6 +263,7 @@ class _Worker:
             updates=found.updated,
             deletes=changes.gone.size,
             bounds=bounds,
+            null_keys=found.fresh.null_count,
             patched=False,
         )
 

@@ -18,7 +18,7 @@ from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant, InstantState
 from framework.hudi.timeline.timeline import Timeline, load_timeline
 
-__all__ = ["Pending", "PendingKind", "find_pending", "is_planned"]
+__all__ = ["Pending", "PendingKind", "find_pending"]
 
 _LOOKS: Final = 8
 
@@ -116,17 +116,6 @@ def _look(storage: Storage, own: str | None) -> Pending | None:
         or _with_leftovers(storage, timeline, folders)
         or _orphans(folders)
     )
-
-
-def is_planned(storage: Storage, instant: Instant) -> bool:
-    """Return whether a pending instant is planned work that nobody has begun: a compaction.
-
-    Costs a read of the instant's file and, if that names a run, a listing.
-    """
-    if (instant.action, instant.state) != (Action.COMPACTION, InstantState.REQUESTED):
-        return False
-    write_id = read_commit_head(storage, instant.path).extra.get(WRITE_ID_KEY)
-    return write_id is None or write_id not in staging_folders(storage)
 
 
 def _is_plan(instant: Instant, write_id: str | None, folders: Folders) -> bool:

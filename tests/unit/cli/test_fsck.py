@@ -6,7 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from framework.cli.fsck import command

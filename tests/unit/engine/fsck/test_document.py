@@ -6,7 +6,7 @@ import json
 from dataclasses import fields
 from pathlib import Path
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from framework.engine.fsck.document import FsckDocument, fsck_members, fsck_schema

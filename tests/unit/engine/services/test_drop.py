@@ -159,7 +159,8 @@ def test_drop_beside_other_writers_is_refused(shop: Shop) -> None:
 def test_drop_over_a_table_that_was_made_meanwhile_is_refused(shop: Shop) -> None:
     """Its files would be deleted for those of the old one."""
     path = shop.location / ".hoodie" / "hoodie.properties"
-    shutil.copy(path, shop.location / ".hoodie" / ".lakestrap" / "dropped.properties")
+    dropped = shop.location / ".hoodie" / ".lakestrap" / "dropped.properties"
+    dropped.write_bytes(path.read_bytes() + b"# of the old table")
     before = shop.tree()
     assert refusal(lambda: drop(shop.location)) == "drop/made-again"
     assert shop.tree() == before
