@@ -109,7 +109,7 @@ def _inflight(table: Path) -> None:
 
 
 CLEANERS: list[tuple[Callable[[Path], None], int]] = [
-    (_staged_files, 4),
+    (_staged_files, 5),
     (_staged_statuses, 5),
     (_staging, 4),  # the lease went with it
     (shutil.rmtree, 4),

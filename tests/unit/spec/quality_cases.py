@@ -45,7 +45,7 @@ QUALITY_CASES = [
     Case("out-of-range", BOOTSTRAP, quality("samples: ➜-1")),
     Case("out-of-range", BOOTSTRAP, quality("samples: ➜1001")),
     Case("wrong-type", BOOTSTRAP, quality("samples: ➜'5'"), "5"),
-    Case("unknown-value", BOOTSTRAP, quality("audit: ➜all"), "all"),
+    Case("unknown-value", BOOTSTRAP, quality("audit: ➜dep"), "deep"),
     Case("wrong-type", BOOTSTRAP, quality("redact: ➜email"), "[email]"),
     Case("duplicate-column", BOOTSTRAP, quality("redact: ➜[email, Email]")),
     # Quarantining rows.

@@ -11,14 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framework.engine.load import group_task
+from framework.engine.load import group_task, old_chunks
 from framework.engine.load.old_chunks import OldChunks
 from framework.engine.load.patch import patched
 from framework.hudi.table.layout import META_COLUMNS
 from tests.support.writing import rows_of, run_spec
 
-_ROWS = 40_000
-_GROUP = 20_000
+_ROWS = 400
+_GROUP = 200
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),
@@ -108,6 +108,12 @@ class Lake:
         return max((self.folder / "table" / "day=d1").glob("*.parquet"), key=lambda p: p.name[-25:])
 
 
+@pytest.fixture(autouse=True)
+def small_row_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let row groups of few rows be taken."""
+    monkeypatch.setattr(old_chunks, "_LEAST_GROUP_ROWS", 1)
+
+
 @pytest.fixture(name="made")
 def made_files(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Return a list to which each base file with a previous one adds whether it was patched."""
@@ -190,10 +196,11 @@ def test_load_into_a_source_of_other_types_gives_the_same_rows(
 
 
 def test_load_into_tiny_adopted_row_groups_writes_larger_ones(
-    tmp_path: Path, made: list[bool]
+    tmp_path: Path, made: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each chunk that stays costs a page, a checksum and a place in the footer."""
-    lake = Lake(tmp_path, row_group_size=500)
+    monkeypatch.setattr(old_chunks, "_LEAST_GROUP_ROWS", 100)
+    lake = Lake(tmp_path, row_group_size=50)
     lake.load("a", record(3, 1))
     assert made == [False]
     assert pq.read_metadata(lake.newest()).num_row_groups == 1

@@ -134,6 +134,7 @@ def test_compaction_over_a_damaged_log_file_is_refused(shop: Shop) -> None:
     assert shop.tree() == before
 
 
+@pytest.mark.long
 def test_compaction_killed_at_any_call_is_whole_or_absent(shop: Shop, tmp_path: Path) -> None:
     """The next run finds the logs or the base files; rows and meta columns are the same."""
     rows, meta = shop.rows(), meta_of(shop)

@@ -255,6 +255,7 @@ def test_rollback_of_a_stale_plan_is_refused(shop: Shop) -> None:
     assert len(shop.rows()) == 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("action", [Action.ROLLBACK, Action.RESTORE])
 @pytest.mark.parametrize("kind", KINDS)
 def test_undo_killed_at_any_step_is_finished_or_never_began(
