@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from framework.engine.audit.stored_keys import StoredFacts, StoredFile, facts_of
 from framework.engine.shares import shared
-from framework.engine.tasks import Tasks, decode, encode
+from framework.engine.tasks import InProcessTasks, Tasks, decode, encode
 from framework.hudi.commit.segments import SegmentRef, read_segment
 from framework.hudi.commit.statuses import WrittenFiles
 from framework.hudi.storage.locations import open_storage
@@ -92,7 +92,7 @@ def read_back(tasks: Tasks, written: WrittenFiles, table: str, depth: AuditDepth
     column: nulls, least and greatest key, and that no key repeats in a file of new rows.
 
     Args:
-        tasks: read the files; each reads one whole file at a time.
+        tasks: read the files, each one whole file at a time; few bytes are read in this process.
         written: the files; they are staged, or already have their names.
         table: location of their table.
         depth: which files.
@@ -103,8 +103,9 @@ def read_back(tasks: Tasks, written: WrittenFiles, table: str, depth: AuditDepth
     chosen = _stretches(written, table, depth)
     parts = shared(chosen, lambda each: each.bytes, tasks.parallelism, least=_LEAST_BYTES)
     descriptors = [encode(ReadBackTask(table=table, stretches=tuple(part))) for part in parts]
+    nearby = tasks if len(descriptors) > 1 else InProcessTasks(1)
     found = StoredFacts()
-    for status in tasks.run(read_back_task, descriptors) if chosen else ():
+    for status in nearby.run(read_back_task, descriptors) if chosen else ():
         found += decode(StoredFacts, status)
     return ReadBack(
         depth=depth,
