@@ -120,6 +120,8 @@ def taken_keys(storage: Storage, compared: Compared) -> list[TakenKey]:
     found: list[TakenKey] = []
     batches = (each for path in compared.tagged.files for each in hit_batches(storage, path))
     for batch in batches:
+        if len(found) == _SHOWN:
+            break
         for hit in batch.slice(0, _SHOWN - len(found)).to_pylist():
             rows, _ = bucket_rows(storage, compared.buckets[hit["bucket"]], None, [KEY])
             if rows is None:

@@ -236,11 +236,17 @@ def decode_partition(value: bytes, place: Where) -> dict[str, FileMapping]:
         datum = _PARTITION.unseal(value)
         if datum is not None:
             return _own_files(datum)
+    _, files = _partition_record(value, place)
+    return {file_id: _mapping(file_id, status, place) for file_id, status in files.items()}
+
+
+def _partition_record(value: bytes, place: Where) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a partition's record, and its statuses by file id."""
     record = read_container(value, where=place)
     files = record.get("fileIdToBootstrapFile")
     if not isinstance(files, dict):
         raise _corrupt("a partition's value has no files", place)
-    return {file_id: _mapping(file_id, status, place) for file_id, status in files.items()}
+    return record, files
 
 
 def partition_without(value: bytes, gone: frozenset[str], place: Where) -> bytes | None:
@@ -249,10 +255,7 @@ def partition_without(value: bytes, gone: frozenset[str], place: Where) -> bytes
     Raises:
         CorruptFileError: as of `decode_partition`.
     """
-    record = read_container(value, where=place)
-    files = record.get("fileIdToBootstrapFile")
-    if not isinstance(files, dict):
-        raise _corrupt("a partition's value has no files", place)
+    record, files = _partition_record(value, place)
     left = {file_id: status for file_id, status in files.items() if file_id not in gone}
     return _PARTITION.write({**record, "fileIdToBootstrapFile": left}) if left else None
 
@@ -263,10 +266,7 @@ def moved_partition(value: bytes, move: Callable[[str], str], place: Where) -> b
     Raises:
         CorruptFileError: as of `decode_partition`.
     """
-    record = read_container(value, where=place)
-    files = record.get("fileIdToBootstrapFile")
-    if not isinstance(files, dict):
-        raise _corrupt("a partition's value has no files", place)
+    record, files = _partition_record(value, place)
     moved = {file_id: _moved(file_id, each, move, place) for file_id, each in files.items()}
     return _PARTITION.write({**record, "fileIdToBootstrapFile": moved})
 
