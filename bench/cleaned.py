@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from contest import ROOT
 from side_process import Measured, Side
+from specs import keyed_table
 
 sys.path.insert(0, str(ROOT))
 
@@ -136,17 +137,8 @@ def _commit(target: Path, place: int, groups: Sequence[tuple[str, str]], previou
 
 
 def _document(target: Path, landing: Path) -> dict[str, object]:
-    return {
-        "version": 1,
-        "table": {
-            "name": "bench",
-            "location": str(target),
-            "type": "copy_on_write",
-            "partition_by": {"day": "string"},
-            "record_key": {"columns": ["id"], "unique_within": "partition"},
-            "ordering": "commit_time",
-        },
-        "source": {"path": str(landing)},
-        "write": {"operation": "upsert"},
-        "maintenance": {"enabled": False},
-    }
+    table = keyed_table(
+        target, "copy_on_write", keys=["id"], partition="day", partition_type="string"
+    )
+    load = {"source": {"path": str(landing)}, "write": {"operation": "upsert"}}
+    return {**table, **load, "maintenance": {"enabled": False}}

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from contest import read_options, start_side
 from report import HUGE_TARGETS, finish
+from specs import keyed_table
 
 __all__ = ["main"]
 
@@ -71,20 +72,9 @@ def _other_ids(places: np.ndarray, rows: int) -> np.ndarray:
 
 
 def _table(target: Path, source: Path, operation: str) -> dict[str, Any]:
-    return {
-        "version": 1,
-        "table": {
-            "name": "bench",
-            "location": str(target),
-            "type": "copy_on_write",
-            "partition_by": {"day": "int"},
-            "record_key": {"columns": ["id"], "unique_within": "partition"},
-            "ordering": "commit_time",
-        },
-        "source": {"path": str(source)},
-        "write": {"operation": operation},
-        "maintenance": {"enabled": False},
-    }
+    table = keyed_table(target, "copy_on_write", keys=["id"], partition="day", partition_type="int")
+    load = {"source": {"path": str(source)}, "write": {"operation": operation}}
+    return {**table, **load, "maintenance": {"enabled": False}}
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from changes import daily_changes, flat_copy
 from datasets import DataSet
 from side_process import Side
+from specs import keyed_table
 
 __all__ = ["KeptCost", "daily", "flat"]
 
@@ -143,17 +144,13 @@ def _files(target: Path) -> int:
 
 
 def _lineitem(source: DataSet, target: Path, kind: str) -> dict[str, Any]:
-    return {
-        "version": 1,
-        "table": {
-            "name": "bench",
-            "location": str(target),
-            "type": kind,
-            "partition_by": {source.partition: source.partition_type},
-            "record_key": {"columns": list(source.keys), "unique_within": "partition"},
-            "ordering": "commit_time",
-        },
-    }
+    return keyed_table(
+        target,
+        kind,
+        keys=source.keys,
+        partition=source.partition,
+        partition_type=source.partition_type,
+    )
 
 
 def _small_table(target: Path) -> dict[str, Any]:
@@ -161,19 +158,11 @@ def _small_table(target: Path) -> dict[str, Any]:
     landing = target.with_name(f"{target.name}-landing")
     for folder in (target, landing):
         shutil.rmtree(folder, ignore_errors=True)
-    document = {
-        "version": 1,
-        "table": {
-            "name": "bench",
-            "location": str(target),
-            "type": "copy_on_write",
-            "partition_by": {"day": "string"},
-            "record_key": {"columns": ["id"], "unique_within": "partition"},
-            "ordering": "commit_time",
-        },
-        "source": {"path": str(landing)},
-        "write": {"operation": "upsert"},
-    }
+    table = keyed_table(
+        target, "copy_on_write", keys=["id"], partition="day", partition_type="string"
+    )
+    load = {"source": {"path": str(landing)}, "write": {"operation": "upsert"}}
+    document = {**table, **load}
     _land(document, "first")
     return document
 

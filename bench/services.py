@@ -28,6 +28,7 @@ from datasets import DataSet, prepare
 from kept import KeptCost, daily, flat
 from report import SERVICE_TARGETS, finish
 from side_process import Measured, Side
+from specs import keyed_table
 
 __all__ = ["main"]
 
@@ -147,18 +148,14 @@ def _loaded(ours: Side, source: DataSet, options: argparse.Namespace, kind: str)
 
 
 def _table(source: DataSet, target: Path, kind: str) -> dict[str, Any]:
-    return {
-        "version": 1,
-        "table": {
-            "name": "bench",
-            "location": str(target),
-            "type": kind,
-            "partition_by": {source.partition: source.partition_type},
-            "record_key": {"columns": list(source.keys), "unique_within": "partition"},
-            "ordering": "commit_time",
-        },
-        "maintenance": {"enabled": False},
-    }
+    table = keyed_table(
+        target,
+        kind,
+        keys=source.keys,
+        partition=source.partition,
+        partition_type=source.partition_type,
+    )
+    return {**table, "maintenance": {"enabled": False}}
 
 
 def _median(measured: list[Measured]) -> ServiceCost:
