@@ -17,6 +17,7 @@ import numpy as np
 
 from framework.engine.audit.spill import SpillReader
 from framework.engine.tasks import Tasks, decode, encode
+from framework.hudi.codecs.hash_sort import distinct, sort_hashes
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import join
 
@@ -107,8 +108,8 @@ def compare_buckets(
     return Candidates(
         groups=groups,
         rows=rows,
-        hashes=np.sort(np.concatenate(hashes)),
-        numbers=np.unique(np.concatenate(numbers)),
+        hashes=distinct(np.concatenate(hashes)),
+        numbers=distinct(np.concatenate(numbers)),
     )
 
 
@@ -134,7 +135,7 @@ def compare_task(descriptor: str) -> str:
         path = join(task.folder, f"{uuid4().hex}.candidates")
         with storage.create(path) as out:
             out.write(np.concatenate(kept).tobytes())
-            out.write(np.unique(np.concatenate(numbers)).tobytes())
+            out.write(distinct(np.concatenate(numbers)).tobytes())
     hashes = sum(map(len, kept))
     return encode(BucketFindings(groups=groups, rows=rows, path=path, hashes=hashes))
 
@@ -178,11 +179,11 @@ def _of_pass(hashes: np.ndarray, bits: int, turn: int, passes: int) -> np.ndarra
 def _neighbours(arrays: Iterable[np.ndarray]) -> tuple[np.ndarray, int]:
     """Sort hashes; return those that occur more than once, and their total occurrences."""
     hashes = np.concatenate([np.empty(0, np.uint64), *arrays])
-    hashes.sort()
+    sort_hashes(hashes)
     same = hashes[1:] == hashes[:-1]
     if not same.any():
         return np.empty(0, np.uint64), 0
-    repeated = np.unique(hashes[1:][same])
+    repeated = distinct(hashes[1:][same])
     return repeated, int(np.count_nonzero(same)) + repeated.size
 
 

@@ -5,8 +5,8 @@ comparing a bucket reads one block per flush of each spill:
 
     magic | flush 0: bucket 0, bucket 1, … | flush 0: files | flush 1: … | index | trailer
 
-Inside a bucket the hashes are grouped by file, ascending within each; a large file comes in several
-parts, each like a separate file. The counts per file and bucket lead from a hash back to the
+Inside a bucket the hashes are grouped by file; a large file comes in several parts, each like a
+separate file. The counts per file and bucket lead from a hash back to the
 files that contain it. The index is JSON. The trailer has the index's length and checksum, and the
 magic again; the index has checksums of all blocks.
 """
@@ -34,6 +34,7 @@ _MOST_BITS: Final = 12
 _LEAST_FLUSH: Final = 2 << 20
 _MOST_FLUSH: Final = 8 << 20
 _ROWS_PER_BLOCK: Final = 8 << 10
+_NARROW: Final = 8
 _TRAILER: Final = struct.Struct("<QI8s")
 
 
@@ -67,7 +68,7 @@ class Block:
     """One bucket of one flush.
 
     Attributes:
-        hashes: uint64, ascending within each file.
+        hashes: uint64, grouped by file.
         numbers: files of the flush, by their place in the inventory.
         counts: number of hashes of each file, in the same order.
     """
@@ -107,14 +108,13 @@ class SpillWriter:
         self._bits = bits
         self._flush_rows = min(_MOST_FLUSH, max(_LEAST_FLUSH, _ROWS_PER_BLOCK << bits))
         self._at = out.write(_MAGIC)
-        self._files: list[tuple[int, np.ndarray]] = []
+        self._files: list[tuple[int, np.ndarray, np.ndarray]] = []
         self._rows = 0
         self._flushes: list[Flush] = []
 
     def add(self, number: int, hashes: np.ndarray) -> None:
-        """Add hashes of a file, which may come in several parts; sorts them in place."""
-        hashes.sort()
-        self._files.append((number, hashes))
+        """Add hashes of a file, which may come in several parts."""
+        self._files.append((number, *self._by_bucket(hashes)))
         self._rows += hashes.size
         if self._rows >= self._flush_rows:
             self._flush()
@@ -130,12 +130,12 @@ class SpillWriter:
         """Write the held files, bucket by bucket, then their counts."""
         if not self._files:
             return
-        numbers = np.array([number for number, _ in self._files], np.int64)
-        cuts = np.stack([self._cuts(hashes) for _, hashes in self._files])
+        numbers = np.array([number for number, _, _ in self._files], np.int64)
+        cuts = np.stack([starts for _, _, starts in self._files])
         blocks = [
             self._write(
                 np.concatenate(
-                    [h[a:b] for (_, h), a, b in zip(self._files, first, last, strict=True)]
+                    [h[a:b] for (_, h, _), a, b in zip(self._files, first, last, strict=True)]
                 )
             )
             for first, last in zip(cuts.T[:-1].tolist(), cuts.T[1:].tolist(), strict=True)
@@ -147,13 +147,15 @@ class SpillWriter:
         self._flushes.append(Flush(blocks=blocks, files=files, count=len(numbers)))
         self._files, self._rows = [], 0
 
-    def _cuts(self, hashes: np.ndarray) -> np.ndarray:
-        """Return where each bucket starts in the sorted hashes, and their number at the end."""
-        starts = np.arange(1, 1 << self._bits, dtype=np.uint64)
-        if self._bits:
-            starts <<= np.uint64(64 - self._bits)
-        inner = np.searchsorted(hashes, starts)
-        return np.concatenate([[0], inner, [hashes.size]])
+    def _by_bucket(self, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return hashes by bucket, and where each bucket starts, with their number at the end."""
+        if not self._bits:
+            return hashes, np.array([0, hashes.size])
+        narrow = np.uint8 if self._bits <= _NARROW else np.uint16  # numpy sorts both by radix
+        buckets = (hashes >> np.uint64(64 - self._bits)).astype(narrow)
+        sizes = np.bincount(buckets, minlength=1 << self._bits)
+        order = np.argsort(buckets, kind="stable")
+        return hashes[order], np.concatenate([[0], np.cumsum(sizes)])
 
     def _write(self, data: np.ndarray) -> Stretch:
         place = Stretch(self._at, data.nbytes, zlib.crc32(data.data))

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.errors import CorruptFileError, FrameworkError, StorageError, Where
+from framework.hudi.codecs.hash_sort import sort_hashes
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter
 from framework.hudi.filegroup.log_changes import every_change
@@ -156,7 +157,8 @@ def _checked(file: StoredFile, keys: pa.ChunkedArray, where: Where, size: int) -
 def _repeated(keys: pa.ChunkedArray) -> int:
     """Return how many keys are equal to an earlier one; texts are compared only if hashes are."""
     hashes = np.concatenate([np.empty(0, np.uint64), *_hashes(keys)])
-    if np.unique(hashes).size == hashes.size:
+    sort_hashes(hashes)
+    if not (hashes[1:] == hashes[:-1]).any():
         return 0
     return len(keys) - int(pc.count_distinct(keys).as_py())
 

@@ -21,6 +21,7 @@ from framework.engine.audit.spill import partition_mix
 from framework.engine.load.job import LoadJob
 from framework.engine.load.key_input import FILE, KEY, PATH, ROW, Part, incoming_schema
 from framework.engine.tasks import decode, encode
+from framework.hudi.codecs.hash_sort import distinct, sort_hashes
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.filegroup.merge import ranks
 from framework.hudi.storage.port import Storage
@@ -131,7 +132,7 @@ def _once(job: LoadJob, storage: Storage, share: Sequence[Part], found: Bucket) 
     places, codes = _repeated(job, storage, share)
     if not places.size:
         return share
-    found.repeated += np.unique(codes).size
+    found.repeated += distinct(codes).size
     if job.operation not in _KEEPS_ONE:
         _note_duplicates(_rows_at(storage, share, [KEY, FILE, ROW], places), codes, found)
         return share
@@ -151,8 +152,8 @@ def _repeated(
     hashes = np.empty(sum(part.rows for part in share), np.uint64)
     for start, some in _share_hashes(job, storage, share):
         hashes[start : start + some.size] = some
-    hashes.sort()
-    twice = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+    sort_hashes(hashes)
+    twice = distinct(hashes[1:][hashes[1:] == hashes[:-1]])
     del hashes
     if not twice.size:
         return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -274,7 +275,7 @@ def _encoded(column: pa.ChunkedArray) -> np.ndarray:
 
 def _note_duplicates(rows: pa.Table, codes: np.ndarray, found: Bucket) -> None:
     """Record some keys that occur more than once, with some of their rows."""
-    shown = np.unique(codes)[: max(0, _SAMPLES - len(found.duplicates))]
+    shown = distinct(codes)[: max(0, _SAMPLES - len(found.duplicates))]
     samples: Mapping[int, list[int]] = defaultdict(list)
     for place in np.flatnonzero(np.isin(codes, shown)).tolist():
         samples[int(codes[place])].append(place)

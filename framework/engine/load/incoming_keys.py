@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from framework.engine.load.bucket_rows import bucket_rows, taken_rows
 from framework.engine.load.dedup import Bucket, read_batches
 from framework.engine.load.key_input import KEY, Part
+from framework.hudi.codecs.hash_sort import distinct
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.filegroup.key_footer import KeyFooter
 from framework.hudi.storage.port import Storage
@@ -150,7 +151,7 @@ class _Hashed:
 
     def without(self, rows: np.ndarray) -> IncomingKeys | None:
         """Return the others, which may be none."""
-        return replace(self, left=np.union1d(self.left, rows))
+        return replace(self, left=distinct(np.concatenate([self.left, rows])))
 
     def matches(self, keys: pa.ChunkedArray) -> KeyMatches:
         """Find equal hashes and compare the texts, for a million of the slice's keys at a time."""

@@ -21,6 +21,7 @@ import numpy as np
 
 from framework.engine.tasks import decode, encode
 from framework.errors import CorruptFileError, UnsupportedTableError, Where
+from framework.hudi.codecs.hash_sort import distinct
 from framework.hudi.commit.intent import Intent
 from framework.hudi.commit.placement import read_bytes
 from framework.hudi.commit.state_files import STATE_KEY, StateRef, find_state, place_state
@@ -97,17 +98,21 @@ class HashSet:
             CorruptFileError: `state/lost`, `state/damaged`; a segment to merge cannot be read.
             CommitConflictError: as of `place_state`.
         """
-        recent = np.union1d(self._recent(), np.fromiter(hashes, _HASHES))
+        recent = _united(self._recent(), np.fromiter(hashes, _HASHES))
         if recent.size <= _MOST_INLINE:
             return replace(self, recent=base64.b64encode(recent.tobytes()).decode())
         segments = list(self.segments)
         while segments and segments[-1].size < _LIKE * recent.nbytes:
-            recent = np.union1d(_numbers(segments.pop().read(storage)), recent)
+            recent = _united(_numbers(segments.pop().read(storage)), recent)
         stored = place_state(storage, intent, f"{name}.hashes", recent.astype(_HASHES).tobytes())
         return HashSet(segments=(*segments, stored))
 
     def _recent(self) -> np.ndarray:
         return _numbers(base64.b64decode(self.recent))
+
+
+def _united(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return distinct(np.concatenate([one, other]))
 
 
 def _numbers(data: bytes) -> np.ndarray:

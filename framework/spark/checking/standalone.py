@@ -235,7 +235,13 @@ def _grouped_keys(frame: DataFrame, target: Target, columns: Sequence[str]) -> M
             where=Where(table=target.location),
             remedy="Correct these rows.",
         )
-    return {**common, "unique": True, "not_null": True, "method": "grouped", "rows": rows}
+    return {
+        **common,
+        "unique": groups == 0,
+        "not_null": nulls == 0,
+        "method": "grouped",
+        "rows": rows,
+    }
 
 
 def _key_text(row: Row, columns: Sequence[str]) -> str:
