@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from framework.hudi.bootstrap.file_list import FileList
 from framework.vocabulary import MissingColumns, SchemaEvolution, WriteOperation
 
 __all__ = ["InputListing", "InputRequest", "LoadPlan", "LoadRequest", "Transform"]
@@ -28,7 +29,8 @@ class InputRequest:
         path: canonical location of the data; None for formats without one.
         options: passed to Spark as written.
         schema: Spark DDL of the columns; None if the files define them.
-        files: absolute paths of the files to load; None means all files in `path`.
+        files: absolute paths of the files to load, or a handle of their list; None means all files
+            in `path`.
         has_folders: whether some of the files are in folders named `column=value`, which Spark
             reads as columns.
         transforms: in order; the rows of the last one are loaded, or without any, the source's.
@@ -41,7 +43,7 @@ class InputRequest:
     path: str | None = None
     options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     schema: str | None = None
-    files: tuple[str, ...] | None = None
+    files: FileList | tuple[str, ...] | None = None
     transforms: tuple[Transform, ...] = ()
     has_folders: bool = False
     hidden: tuple[str, ...] = ()
@@ -83,19 +85,18 @@ class InputListing:
     """The current source of a load, compared with the table's commits.
 
     Attributes:
-        files: absolute paths of the files to load, in order; None if the source has no files.
+        files: handle of the list of files to load, or absolute paths that the request names; None
+            if the source has no files.
         bytes: their total size.
         earlier_files: number of files that are already loaded.
-        fresh: hashes of the files that no earlier run loaded, ascending.
         sha256: over names, sizes and times of the files to load.
         has_folders: whether some of them are in folders named `column=value`.
         is_done: whether a run with the caller's id has been published.
     """
 
-    files: tuple[str, ...] | None = None
+    files: FileList | tuple[str, ...] | None = None
     bytes: int = 0
     earlier_files: int = 0
-    fresh: tuple[int, ...] = ()
     sha256: str = ""
     has_folders: bool = False
     is_done: bool = False
@@ -112,7 +113,6 @@ class LoadPlan:
         files: files to load; 0 for formats without files.
         bytes: their total size.
         earlier_files: files of the source that are already loaded.
-        fresh: hashes of the files that no earlier run loaded, ascending.
         listing_sha256: over the files to load; "" for formats without files.
         creates: whether the run creates the table.
         evolution: how far the table's schema follows the input's.
@@ -131,7 +131,6 @@ class LoadPlan:
     files: int
     bytes: int
     earlier_files: int
-    fresh: tuple[int, ...]
     listing_sha256: str
     creates: bool
     evolution: SchemaEvolution

@@ -76,7 +76,7 @@ def plan_load(
     shut_out = tuple(reader_faults(target.readers, readers))
     if shut_out and load.creates:
         refuse(shut_out, spec.positions)
-    idle = listing.is_done or listing.files == ()
+    idle = listing.is_done or (listing.files is not None and not len(listing.files))
     work = None if idle else load_stages(target, load)
     maintenance = maintenance_of(spec)
     return Plan(
@@ -240,7 +240,6 @@ def _load(
         files=len(listing.files or ()),
         bytes=listing.bytes,
         earlier_files=listing.earlier_files,
-        fresh=listing.fresh,
         listing_sha256=listing.sha256,
         creates=creates,
         evolution=write.schema_evolution,

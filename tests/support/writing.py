@@ -127,7 +127,6 @@ def a_load_plan(
         files=len(files),
         bytes=sum(sizes),
         earlier_files=0,
-        fresh=(),
         listing_sha256="",
         creates=creates,
         evolution=SchemaEvolution.FREEZE,

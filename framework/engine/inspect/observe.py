@@ -7,11 +7,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
 
-from framework.engine.bootstrap.source import sampled_key_bytes, take_inventory
+from framework.engine.bootstrap.source import sample_source, take_inventory
 from framework.engine.events import Events, StageFinished, StageStarted, silent
 from framework.engine.inspect.adopted_groups import AdoptedGroups
 from framework.engine.inspect.drift import Adoption, find_drift, needed
-from framework.engine.load.input_footers import list_input
+from framework.engine.load.input_listing import list_input
 from framework.engine.places import canonical, obstacle
 from framework.engine.reading.table_memory import TableMemory, read_memory
 from framework.engine.run.context import lean_arrow
@@ -53,7 +53,7 @@ def observe(
     """Return table, source and earlier run as they are now.
 
     If no table exists yet, the source of a bootstrap is inventoried (one read of each footer, in
-    tasks) and the keys of a few files are sampled; else it is listed and compared with the index.
+    tasks) and rows of a few files are sampled; else it is listed and compared with the index.
     The source of a load is listed and compared with the table's commits. The run is a load if
     there is a request for one and no bootstrap comes before it.
 
@@ -69,7 +69,7 @@ def observe(
             table=table,
             pending=_pending_run(storage, pending),
             request=request,
-            input=list_input(storage, request, memory),
+            input=list_input(storage, request, memory, scratch),
         )
     source = None
     if target.source is not None and not table.exists:
@@ -78,7 +78,7 @@ def observe(
         table=table,
         source=source,
         pending=_pending_run(storage, pending),
-        key_bytes=None if source is None else sampled_key_bytes(source, target.key_rule),
+        sample=None if source is None else sample_source(source, target.key_rule, target.bloom),
     )
 
 

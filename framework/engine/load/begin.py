@@ -12,6 +12,7 @@ from framework.engine.reading.table_memory import TableMemory, read_memory
 from framework.engine.run.context import RunContext
 from framework.engine.run.state import RunState
 from framework.errors import CommitConflictError, Where
+from framework.hudi.bootstrap.file_list import FileList
 from framework.hudi.commit.intent import Intent
 from framework.hudi.table.properties import read_properties
 from framework.hudi.timeline.clock import next_instant
@@ -21,7 +22,7 @@ from framework.plan.facts import SPEC_FACT
 from framework.plan.load import LoadPlan
 from framework.plan.stages import BeginLoad
 
-__all__ = ["begin_load", "load_plan"]
+__all__ = ["begin_load", "load_plan", "new_files"]
 
 
 def load_plan(ctx: RunContext) -> LoadPlan:
@@ -33,6 +34,12 @@ def load_plan(ctx: RunContext) -> LoadPlan:
     if ctx.plan.load is None:
         raise ValueError("the plan has no load")
     return ctx.plan.load
+
+
+def new_files(plan: LoadPlan) -> np.ndarray:
+    """Return the hashes of the files that no earlier run loaded, ascending; reads their list."""
+    files = plan.request.files if plan.request else None
+    return files.new_hashes() if isinstance(files, FileList) else np.empty(0, np.uint64)
 
 
 def begin_load(run: RunState, stage: BeginLoad) -> Opened:
@@ -94,7 +101,7 @@ def _refuse_published(ctx: RunContext, plan: LoadPlan, memory: TableMemory) -> N
         CommitConflictError: `load/published-meanwhile`.
     """
     known = memory.loaded.get(plan.source_id)
-    fresh = np.array(plan.fresh, np.uint64)
+    fresh = new_files(plan)
     if plan.run_id is not None and memory.has_run(ctx.storage, plan.run_id):
         what = f"a run with the id {plan.run_id} was"
     elif known is not None and known.holds(ctx.storage, fresh).any():

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from framework.engine.load.begin import load_plan
+from framework.engine.load.begin import load_plan, new_files
 from framework.engine.load.job import AuditedLoad, Opened
 from framework.engine.quarantine.record import PLACE
 from framework.engine.reading.load_history import load_facts
@@ -51,7 +51,7 @@ def _remembered(ctx: RunContext, opened: Opened, files: AuditedFiles) -> TableMe
     begun = dict(target.immutable) if plan.creates else {}
     memory = opened.memory or TableMemory(key_rule=target.key_rule, immutable=begun)
     known = memory.loaded.get(plan.source_id, HashSet())
-    loaded = known.with_added(ctx.storage, intent, "loaded", plan.fresh)
+    loaded = known.with_added(ctx.storage, intent, "loaded", new_files(plan))
     new_ids = [] if plan.run_id is None else [text_hash(plan.run_id)]
     released = {} if plan.releases is None else {plan.releases: intent.requested_time}
     place = files.proof.get(PLACE)

@@ -18,6 +18,7 @@ from framework.engine.audit.subject import Checker
 from framework.engine.events import Events
 from framework.engine.reading.views import LISTED, Views
 from framework.engine.tasks import Tasks
+from framework.hudi.bootstrap.file_list import FileList
 from framework.hudi.commit.statuses import AuditedFiles
 from framework.hudi.storage.port import Storage
 from framework.hudi.timeline.clock import Clock
@@ -39,7 +40,7 @@ class PinnedInput:
         schema: the columns; None if the files define them.
     """
 
-    paths: tuple[str, ...]
+    paths: FileList | tuple[str, ...]
     schema: pa.Schema | None = None
 
 

@@ -33,7 +33,7 @@ source: {path: /lake/landing}
 write: {operation: upsert}
 """
 LISTING = InputListing(
-    files=("/lake/landing/b.parquet",), bytes=5_000, earlier_files=2, sha256="ab", fresh=(1,)
+    files=("/lake/landing/b.parquet",), bytes=5_000, earlier_files=2, sha256="ab"
 )
 
 
