@@ -32,6 +32,7 @@ CONTENDERS = {
     "hudi-none": ("hudi", "no-bloom"),
     "hudi-none-zstd": ("hudi", "no-bloom-zstd"),
     "ours-default": ("ours", "default"),
+    "ours-full": ("ours", "full"),
     "hudi-default": ("hudi", "defaults"),
     "plain": ("plain", "rewrite"),
     "floor": ("floor", "floor"),
@@ -47,8 +48,13 @@ Sample: TypeAlias = "tuple[Measured, int, int]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """Medians of one contender on one set."""
+    """Medians of one contender on one set.
 
+    `misjudged` is by how many times the plan's core-seconds are above or below the CPU time; 0 for
+    others than us.
+    """
+
+    misjudged: float
     wall_s: float
     cpu_s: float
     peak_mb: float
@@ -155,12 +161,21 @@ def _target(row: str, options: argparse.Namespace) -> Path:
 
 def _median(measured: list[Sample]) -> Cost:
     return Cost(
+        misjudged=statistics.median(_misjudged(sample) for sample, _, _ in measured),
         wall_s=statistics.median(sample.wall_s for sample, _, _ in measured),
         cpu_s=statistics.median(sample.cpu_s for sample, _, _ in measured),
         peak_mb=max(sample.peak_mb for sample, _, _ in measured),
         parquet_bytes=measured[-1][1],
         bytes_written=measured[-1][2],
     )
+
+
+def _misjudged(run: Measured) -> float:
+    """Return by how many times the plan's estimate is above or below the CPU time."""
+    if not isinstance(run.value, dict):
+        return 0.0
+    estimated = float(run.value["estimated_cpu_s"])
+    return max(run.cpu_s / estimated, estimated / run.cpu_s)
 
 
 if __name__ == "__main__":

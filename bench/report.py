@@ -81,6 +81,22 @@ BOOTSTRAP_TARGETS: Sequence[Target] = (
     _pair("wide, plain rewrite", "wide", "ours-default/plain", 8.0),
     _pair("many files, CPU", "many", "ours-bloom/hudi-bloom", 4.0),
     _pair("many files, wall", "many", "ours-bloom/hudi-bloom", 8.0, measure="wall_s"),
+    *(
+        Target(
+            name=f"{data}, {row}: estimated core-seconds, times above or below",
+            set=data,
+            ours=f"ours-{row}",
+            measure="misjudged",
+            most=2.0,
+        )
+        for data, row in (
+            ("lineitem", "bloom"),
+            ("lineitem", "none"),
+            ("lineitem", "full"),
+            ("wide", "none"),
+            ("many", "bloom"),
+        )
+    ),
     Target(
         name="lineitem SF1, bytes per record without bloom",
         set="lineitem",

@@ -35,8 +35,9 @@ BLOOMS: Mapping[str, Mapping[str, Any]] = {
     },
     "none": {"kind": "none"},
     "default": {},
+    "full": {"kind": "none"},
 }
-"""`bloom` has Apache Hudi's default rate; small files get smaller filters."""
+"""By variant of a run; `bloom` has Apache Hudi's default rate, small files get smaller filters."""
 
 
 def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
@@ -44,11 +45,11 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
     spark = session(settings)
 
     def bootstrap(target: str, variant: str, **facts: Any) -> dict[str, float]:
-        """Run a spec like `run-pipeline run`; return the seconds of the run."""
+        """Run a spec like `run-pipeline run`; return its seconds, and the plan's estimate."""
         return execute_spec(_spec(target, variant, facts))
 
     def execute_spec(document: dict[str, Any]) -> dict[str, float]:
-        """Run a spec, given as a document; return the seconds of the run."""
+        """Run a spec, given as a document; return its seconds, and the plan's estimate."""
         with tempfile.TemporaryDirectory() as folder:
             scratch = Path(folder) / "scratch"
             scratch.mkdir()
@@ -57,7 +58,10 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
             tasks = InProcessTasks(int(settings["cores"]))
             prepared = prepare(Request(path=spec), PlanningContext(tasks=tasks, scratch=scratch))
             result = run(prepared.plan, SparkTasks(spark), checker=SparkChecker(spark))
-        return {"run_s": result.seconds}
+        return {
+            "run_s": result.seconds,
+            "estimated_cpu_s": prepared.plan.estimate.core_seconds,
+        }
 
     def compaction(target: str, by: list[str]) -> int:
         """Compact all log files, in this process as the command does; return the files."""
@@ -86,6 +90,7 @@ def start(settings: Mapping[str, str]) -> Mapping[str, Callable[..., object]]:
 def _spec(target: str, variant: str, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the pipeline spec as a document; JSON is YAML."""
     bloom = BLOOMS[variant]
+    mode = "full_record" if variant == "full" else "metadata_only"
     table: dict[str, Any] = {
         "name": "bench",
         "location": target,
@@ -96,5 +101,5 @@ def _spec(target: str, variant: str, facts: Mapping[str, Any]) -> dict[str, Any]
     return {
         "version": 1,
         "table": {**table, **({"bloom": dict(bloom)} if bloom else {})},
-        "bootstrap": {"path": facts["source"], "layout": "hive", "mode": "metadata_only"},
+        "bootstrap": {"path": facts["source"], "layout": "hive", "mode": mode},
     }

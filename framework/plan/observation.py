@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from framework.hudi.bootstrap.inventory import InventoryHandle
+from framework.hudi.bootstrap.sample import Sample
 from framework.hudi.table.properties import TableProperties
 from framework.plan.facts import BootstrapFacts
 from framework.plan.load import InputListing, LoadRequest
@@ -171,13 +172,13 @@ class Observation:
     """Everything a plan is made from besides the spec.
 
     `source` may be None only if the table exists: then `table.drift` has the changes.
-    `key_bytes` is the size of a row's key and sequence number in a sample; None without one.
+    `sample` is of the source's rows; None without any.
     `request` and `input` are set together, if the run is a load.
     """
 
     table: TableState
     source: SourceInventory | None = None
     pending: PendingRun | None = None
-    key_bytes: float | None = None
+    sample: Sample | None = None
     request: LoadRequest | None = None
     input: InputListing | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,52 +16,78 @@ from framework.engine.bootstrap.packing import footer_shares
 from framework.engine.events import Events, Progress, silent
 from framework.engine.tasks import Tasks, decode, encode
 from framework.errors import FrameworkError
+from framework.hudi.bootstrap import skeleton
 from framework.hudi.bootstrap.discovery import Ignored, discover
 from framework.hudi.bootstrap.inventory import InventoryHandle, InventoryWriter, read_files
-from framework.hudi.bootstrap.key_pass import key_columns, sample_keys
+from framework.hudi.bootstrap.key_pass import BloomChoice, key_columns
+from framework.hudi.bootstrap.sample import Sample, fastest, sample_file
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.bootstrap.source_schema import decode_schema
 from framework.hudi.keygen.rule import KeyRule, key_faults
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
+from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.hudi.table.partition_path import partition_values
 from framework.hudi.table.schema import unify
 from framework.plan import observation
 from framework.vocabulary import SourceTrait
 
-__all__ = ["sampled_key_bytes", "take_inventory"]
+__all__ = ["sample_source", "take_inventory"]
 
 
+_TURNS: Final = 3
+"""Each file is sampled several times: the first time, caches are cold and modules not loaded."""
 _PLACES: Final = (1 / 6, 3 / 6, 5 / 6)
 
 _LISTING = "listing.arrow"
 _INVENTORY = "inventory.arrow"
 
 
-def sampled_key_bytes(source: observation.SourceInventory, rule: KeyRule) -> float | None:
-    """Return the bytes of key and sequence number per row; None if they are not known.
+def sample_source(
+    source: observation.SourceInventory, rule: KeyRule, bloom: BloomChoice
+) -> Sample | None:
+    """Return the sample of a source; None if it has no rows or the rule does not fit it.
 
-    Costs reading the key columns of at most three files, of each its first row group. Only an
-    estimate depends on it, so errors in a file or the rule are left to the steps that report
-    them.
+    Costs reading at most `SAMPLE_ROWS` rows of at most three files: their key columns, of one file
+    all columns. Only estimates depend on it, so errors in a file or the rule are left to the steps
+    that report them.
     """
     files = source.handle.files
     if source.schema is None or key_faults(rule, source.schema):
         return None
-    rows = size = 0
-    for number in dict.fromkeys(int(files * place) for place in _PLACES):
-        with suppress(FrameworkError):
-            more_rows, more_size = _sample(source, rule, number)
-            rows, size = rows + more_rows, size + more_size
-    return size / rows if rows else None
+    found = Sample()
+    for at, number in enumerate(dict.fromkeys(int(files * place) for place in _PLACES)):
+        with suppress(FrameworkError, pa.ArrowException):
+            found += _sample(source, rule, bloom, (number, at == 0))
+    return found if found.rows else None
 
 
-def _sample(source: observation.SourceInventory, rule: KeyRule, number: int) -> tuple[int, int]:
-    """Return rows and bytes of the sample of one file."""
+def _sample(
+    source: observation.SourceInventory, rule: KeyRule, bloom: BloomChoice, chosen: tuple[int, bool]
+) -> Sample:
+    """Return the sample of the file with a number; with all columns or only those of the key."""
+    number, rewrites = chosen
     (file,) = read_files(source.handle, number, number + 1)
-    values = partition_values(file.partition_path, rule.partition, rule.layout)
-    with open_source(open_storage(source.location), file.fingerprint) as reader:
-        return sample_keys(reader, rule, values, key_columns(source.schema, rule))
+    target = skeleton.BaseFileTarget(
+        instant=BOOTSTRAP_INSTANT,
+        number=number,
+        partition_path=file.partition_path,
+        file_id="",
+        name="",
+        rule=rule,
+        values=partition_values(file.partition_path, rule.partition, rule.layout),
+        key_schema=key_columns(source.schema, rule),
+        bloom=bloom,
+    )
+    storage = open_storage(source.location)
+    turns = []
+    for turn in range(_TURNS):
+        begun = time.thread_time_ns()
+        with open_source(storage, file.fingerprint) as reader:
+            opened = Sample(file_ns=time.thread_time_ns() - begun)
+            made = sample_file(reader, target, source.schema, rewrites=rewrites and turn > 0)
+        turns.append(opened + made if made.files else made)
+    return fastest(turns)
 
 
 def take_inventory(

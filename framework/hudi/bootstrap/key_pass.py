@@ -9,23 +9,18 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from framework.errors import CorruptFileError
 from framework.hudi.bootstrap.seqno_pages import RowNumbers
-from framework.hudi.bootstrap.skeleton_bytes import SkeletonBytes
-from framework.hudi.bootstrap.source_file import SourceReader
 from framework.hudi.codecs.bloom import BloomBuilder, BloomSpec
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.keygen.ordering import FollowedOrder, is_injective
 from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.keygen.text import null_rows, record_keys
-from framework.hudi.table.layout import BOOTSTRAP_INSTANT, MetaField
 from framework.hudi.table.partition_path import PartitionValue
 from framework.vocabulary import BloomKind
 
 __all__ = [
-    "SAMPLE_ROWS",
     "BloomChoice",
     "KeyFacts",
     "KeyPass",
@@ -33,44 +28,11 @@ __all__ = [
     "check_text",
     "key_columns",
     "key_facts",
-    "sample_keys",
 ]
 
 
-SAMPLE_ROWS: Final = 1 << 15
-"""Rows in the sample; keys compress no better with more of them in a page."""
-
-_SAMPLED: Final = frozenset({MetaField.RECORD_KEY.value, MetaField.COMMIT_SEQNO.value})
-
 _NULL_TEXT: Final = "__null__"
 _WINDOW: Final = 8
-
-
-def sample_keys(
-    source: SourceReader, rule: KeyRule, values: Mapping[str, PartitionValue], key_schema: Any
-) -> tuple[int, int]:
-    """Return the sampled rows, and the bytes of their keys and sequence numbers.
-
-    Reads the key columns of the first row group that has rows; (0, 0) for a file without rows.
-
-    Raises:
-        CorruptFileError: as in `SourceReader.batches`.
-    """
-    group = next(source.row_groups(), None)
-    if group is None:
-        return 0, 0
-    schema = source.schema_for_keys(key_schema, values)
-    batch = next(source.batches(group, schema)).slice(0, SAMPLE_ROWS)
-    numbers = RowNumbers(instant=BOOTSTRAP_INSTANT, number=0)
-    out = SkeletonBytes(
-        numbers=numbers, partition_path="", name="", numbers_are_keys=rule.is_automatic
-    )
-    out.add_row_group([KeyPass(rule, values, None, numbers).add(batch)])
-    columns = pq.read_metadata(pa.BufferReader(out.finish({}))).row_group(0)
-    chunks = (columns.column(at) for at in range(columns.num_columns))
-    return batch.num_rows, sum(
-        c.total_compressed_size for c in chunks if c.path_in_schema in _SAMPLED
-    )
 
 
 class KeyScan:

@@ -46,6 +46,12 @@ class SourceReader:
         """Yield the numbers of the row groups that have rows, in file order."""
         return (at for at, rows in enumerate(self.fingerprint.row_groups) if rows)
 
+    def stored_bytes(self, group: int) -> int:
+        """Return the compressed bytes of a row group, from the footer."""
+        metadata = self._parquet.metadata.row_group(group)
+        chunks = map(metadata.column, range(metadata.num_columns))
+        return sum(chunk.total_compressed_size for chunk in chunks)
+
     def schema_for_keys(self, schema: Any, values: Mapping[str, object]) -> Any:
         """Return `schema` without the columns that this file takes from its folder's `values`."""
         return pa.schema([f for f in schema if f.name in self._names or f.name not in values])
@@ -72,8 +78,8 @@ class SourceReader:
             return None, None
         return min(low for low, _ in known), max(high for _, high in known)
 
-    def batches(self, group: int, schema: Any) -> Iterator[Any]:
-        """Yield one row group's rows as record batches of `schema`.
+    def batches(self, group: int, schema: Any, *, most: int = _BATCH_ROWS) -> Iterator[Any]:
+        """Yield one row group's rows as record batches of `schema`, of at most `most` rows.
 
         Columns that the file lacks are null. Each batch has at least one row; with an empty schema,
         only the number of rows is meaningful. Days of Spark's old calendar become Gregorian ones.
@@ -89,7 +95,7 @@ class SourceReader:
                 yield self._conform(pa.record_batch({"": pa.nulls(expected)}), schema)
                 return
             with naming_bad_chunks(self._parquet, [group], present):
-                for batch in self._decoded(group, present):
+                for batch in self._decoded(group, present, most):
                     days = batch if self._calendar is None else self._calendar.gregorian(batch)
                     yield self._conform(days, schema)
         except UNREADABLE as error:
@@ -107,7 +113,7 @@ class SourceReader:
             for _ in self.batches(group, self._parquet.schema_arrow):
                 pass
 
-    def _decoded(self, group: int, names: list[str]) -> Iterator[Any]:
+    def _decoded(self, group: int, names: list[str], most: int) -> Iterator[Any]:
         """Yield some columns of one row group.
 
         Raises:
@@ -116,7 +122,7 @@ class SourceReader:
         """
         expected, found = self.fingerprint.row_groups[group], 0
         for batch in self._parquet.iter_batches(
-            _BATCH_ROWS, row_groups=[group], columns=names, use_threads=False
+            most, row_groups=[group], columns=names, use_threads=False
         ):
             found += batch.num_rows
             yield batch

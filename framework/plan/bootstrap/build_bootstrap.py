@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from framework.hudi.bootstrap.sample import Sample
 from framework.hudi.bootstrap.source_schema import with_partition_columns
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.plan import checks, estimate, stages
@@ -158,7 +159,7 @@ def _assemble(
 ) -> Plan:
     """Return the plan, once the spec is known to fit."""
     partitions, schema, source = draft.partitions, draft.schema, _source_of(observation)
-    size = _estimate(target, partitions, observation.key_bytes)
+    size = _estimate(target, partitions, observation.sample)
     work = _stages(target, partitions, recover, size)
     return Plan(
         case=_case(work, recover),
@@ -237,15 +238,12 @@ def _screen(target: Target) -> stages.Screen | None:
 
 
 def _estimate(
-    target: Target, partitions: tuple[PartitionPlan, ...], key_bytes: float | None
+    target: Target, partitions: tuple[PartitionPlan, ...], sample: Sample | None
 ) -> estimate.Estimate:
     """Return bytes to write and cost of the adopted partitions."""
     skeletons = tuple(p for p in partitions if p.mode is BootstrapMode.METADATA_ONLY)
     full = tuple(p for p in partitions if p.mode is BootstrapMode.FULL_RECORD)
-    cost = estimate.RowCost(
-        bloom=target.bloom,
-        key_bytes=estimate.KEY_BYTES_PER_ROW if key_bytes is None else key_bytes,
-    )
+    cost = estimate.RowCost.of(target.bloom, sample)
     files = totals(skeletons).files
     return estimate.Estimate(
         skeleton_bytes=estimate.skeleton_bytes(skeletons, cost),

@@ -128,7 +128,7 @@ def _stages(plan: Plan) -> Iterator[Line]:
         yield _stage_line(f"{number} {stage_words(stage)}", stage_text(stage))
     if plan.taken.files:
         cost = seconds_text(plan.estimate.core_seconds)
-        yield _stage_line("cost", f"~{cost}, an estimate from the footers' row counts")
+        yield _stage_line("cost", f"~{cost}, an estimate from footers and sampled rows")
 
 
 def _stage_line(name: str, text: str) -> Line:

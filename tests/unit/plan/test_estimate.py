@@ -11,8 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framework.hudi.bootstrap.key_pass import BloomChoice
+from framework.hudi.bootstrap.sample import Sample
 from framework.hudi.codecs.bloom import bloom_footer
 from framework.plan.estimate import (
+    BYTE_FACTOR,
+    FILE_FACTOR,
+    ROW_FACTOR,
     Estimate,
     RowCost,
     bloom_bytes,
@@ -90,11 +94,27 @@ def test_core_seconds_of_rewritten_bytes_costs_more_than_skeletons() -> None:
     assert core_seconds([], [a_partition()], SMALL) > core_seconds([a_partition()], [], SMALL)
 
 
-def test_core_seconds_of_thirty_million_rows_is_near_what_was_measured() -> None:
-    """30 million rows at 10 rounds took a prototype about 13 core-seconds with the audit."""
-    cost = RowCost(bloom=BloomChoice(fpp=0.001))
-    big = a_partition(files=70, rows=30_000_000, bytes=1_030_000_000, stop=70)
-    assert 5 < core_seconds([big], [], cost) < 20
+def test_core_seconds_follow_the_sampled_rates() -> None:
+    """Rows, files and rewritten bytes each count with what the sample took for one of them."""
+    sample = Sample(files=2, rows=100, key_bytes=250, key_ns=100_000, file_ns=600_000) + Sample(
+        stored_bytes=1_000, rewritten_bytes=500, rewrite_ns=40_000
+    )
+    cost = RowCost.of(BLOOM, sample)
+    assert (cost.key_bytes, cost.key_ns, cost.file_ns) == (2.5, 1_000, 300_000)
+    assert (cost.full_share, cost.byte_ns) == (0.5, 40)
+    part = a_partition()
+    skeletons = core_seconds([part], [], cost)
+    ns = 1_000 * 1_000 * ROW_FACTOR + 2 * 300_000 * FILE_FACTOR
+    assert skeletons == pytest.approx(ns / 1e9)
+    full = core_seconds([], [part], cost)
+    assert full - skeletons == pytest.approx(100_000 * 40 * BYTE_FACTOR / 1e9)
+
+
+def test_row_cost_without_a_sample_has_usual_rates() -> None:
+    """A source without rows, or whose rows cannot be read yet, has an estimate too."""
+    assert RowCost.of(BLOOM, None) == RowCost(bloom=BLOOM)
+    keys_alone = Sample(files=1, rows=10, key_bytes=5, key_ns=50, file_ns=60)
+    assert RowCost.of(BLOOM, keys_alone).byte_ns == RowCost(bloom=BLOOM).byte_ns
 
 
 def test_estimate_bytes_to_write_is_the_sum_of_its_kinds() -> None:

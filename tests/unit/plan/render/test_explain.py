@@ -45,7 +45,7 @@ nyc.flights  copy_on_write  12 partitions, 12 files, 336,776 rows, 6.1 MB
    2 audit       key (year, month, day, carrier, flight, origin) unique in table, not null
    3 index       12 partitions, 12 files
    4 commit      00000000000001, atomic
-   cost          ~0.2 core-seconds, an estimate from the footers' row counts
+   cost          ~0.1 core-seconds, an estimate from footers and sampled rows
   readers
    read and write on  Spark with Apache Hudi 1.2.0, 1.1.x
    read only          Spark with Apache Hudi 1.0.x, 0.15.0
@@ -74,7 +74,7 @@ nyc.flights  copy_on_write  11 partitions, 11 files, 309,772 rows, 5.6 MB
    3 audit       key (year, month, day, carrier, flight, origin) unique in table, not null
    4 index       8 partitions, 8 files
    5 commit      00000000000001, atomic
-   cost          ~0.2 core-seconds, an estimate from the footers' row counts
+   cost          ~0.2 core-seconds, an estimate from footers and sampled rows
   partitions
    full_record   3 partitions, 3 files, 84,292 rows, 1.5 MB (rules[0], still being corrected): \
 month=10, month=11, month=12
