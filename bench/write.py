@@ -27,6 +27,7 @@ from datasets import DataSet, prepare
 from merging import merger
 from report import WRITE_TARGETS, finish
 from side_process import Measured, Side, SideError
+from specs import keyed_table
 
 __all__ = ["main"]
 
@@ -225,17 +226,13 @@ def _hudi_write(
 
 
 def _table(source: DataSet, target: Path, kind: str) -> dict[str, Any]:
-    return {
-        "version": 1,
-        "table": {
-            "name": "bench",
-            "location": str(target),
-            "type": kind,
-            "partition_by": {source.partition: source.partition_type},
-            "record_key": {"columns": list(source.keys), "unique_within": "partition"},
-            "ordering": "commit_time",
-        },
-    }
+    return keyed_table(
+        target,
+        kind,
+        keys=source.keys,
+        partition=source.partition,
+        partition_type=source.partition_type,
+    )
 
 
 def _loading(folder: Path, operation: str) -> dict[str, Any]:
