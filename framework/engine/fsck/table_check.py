@@ -21,7 +21,7 @@ from framework.engine.fsck.leftovers import check_leftovers
 from framework.engine.fsck.listing import Listed, check_listing
 from framework.engine.fsck.opened import OpenedTable
 from framework.engine.fsck.unique_keys import prove_keys
-from framework.engine.inspect.sources import folders_apart, sources_of
+from framework.engine.inspect.adoption import folders_apart, sources_of
 from framework.engine.reading.slice_rows import SliceTable
 from framework.engine.reading.table import open_table
 from framework.engine.reading.table_memory import read_memory

@@ -9,8 +9,7 @@ from typing import Final
 
 from framework.engine.bootstrap.source import sample_source, take_inventory
 from framework.engine.events import Events, StageFinished, StageStarted, silent
-from framework.engine.inspect.adopted_groups import AdoptedGroups
-from framework.engine.inspect.drift import Adoption, find_drift, needed
+from framework.engine.inspect.adoption import AdoptedGroups, Adoption, find_drift, needed
 from framework.engine.load.input_listing import list_input
 from framework.engine.places import canonical, obstacle
 from framework.engine.reading.table_memory import TableMemory, read_memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from framework.engine.inspect.sources import sources_of
+from framework.engine.inspect.adoption import sources_of
 from framework.engine.places import canonical
 from framework.engine.quarantine.datasets import remove
 from framework.engine.quarantine.quarantined_batch import QuarantinedBatch

@@ -1,26 +1,123 @@
-"""How a source differs from the one that a table adopted, by names, sizes and times.
+"""What a table adopted: its sources, the groups of its bootstrap, and how a source differs now.
 
-Only the bootstrap index is opened; the fingerprints in skeletons are for deeper checks.
+The difference is by names, sizes and times: only the bootstrap index is opened; the fingerprints in
+skeletons are for deeper checks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from typing import Final
 
+from framework.engine.places import canonical
+from framework.engine.reading.table_memory import read_memory
+from framework.errors import FrameworkError
 from framework.hudi.bootstrap.discovery import Ignored, SourceFile, discover
 from framework.hudi.bootstrap.index import BootstrapIndex, FileMapping
 from framework.hudi.bootstrap.skeleton import file_id
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
-from framework.hudi.table.layout import BOOTSTRAP_INSTANT
+from framework.hudi.table.layout import BOOTSTRAP_INSTANT, join
+from framework.hudi.table.properties import TableProperties, read_properties
+from framework.hudi.timeline.archive import archived_file_ids
+from framework.hudi.timeline.archive_writer import newest_first
+from framework.hudi.timeline.commit_body import read_commit_body
+from framework.hudi.timeline.timeline import Timeline
 from framework.hudi.view.listing_view import ListingView
 from framework.plan.observation import SourceDrift
 from framework.vocabulary import BootstrapMode
 
-__all__ = ["Adoption", "find_drift", "needed"]
+__all__ = [
+    "AdoptedGroups",
+    "Adoption",
+    "find_drift",
+    "folders_apart",
+    "is_within",
+    "needed",
+    "sources_of",
+]
+
+
+def sources_of(
+    storage: Storage, properties: TableProperties | None, timeline: Timeline
+) -> frozenset[str]:
+    """Return the canonical locations of the sources that a table was bootstrapped from.
+
+    Of the properties, the bootstrap index and the table's memory, those that can be read.
+    """
+    found = {properties.bootstrap_base_path if properties else None}
+    with suppress(FrameworkError):
+        memory = read_memory(storage, timeline)
+        found.add(memory.facts.source if memory and memory.facts else None)
+    with suppress(FrameworkError):
+        index = BootstrapIndex.open(storage)
+        if index is not None:
+            with index:
+                found.add(index.base_uri)
+    return frozenset(_location(each) for each in found if each)
+
+
+def folders_apart(storage: Storage, sources: frozenset[str]) -> frozenset[str]:
+    """Return the paths, relative to a table, of the sources inside it."""
+    root = canonical(storage.location)
+    inside = (each for each in sources if is_within(each, root) and each != root)
+    return frozenset(join(each.removeprefix(root).strip("/")) for each in inside)
+
+
+def is_within(location: str, root: str) -> bool:
+    """Return whether a canonical location is another one or inside it."""
+    return f"{location}/".startswith(f"{root.rstrip('/')}/")
+
+
+def _location(uri: str) -> str:
+    """Return a location as a storage names it; a scheme that is not built stays as it is."""
+    try:
+        return canonical(open_storage(uri).location)
+    except FrameworkError:
+        return uri
+
+
+class AdoptedGroups:
+    """The file groups of a bootstrap; its commit is read at the first question.
+
+    Args:
+        storage: the table.
+        timeline: of the table.
+        instant: of the bootstrap.
+    """
+
+    def __init__(self, storage: Storage, timeline: Timeline, instant: str) -> None:
+        self._storage = storage
+        self._timeline = timeline
+        self._instant = instant
+        self._ids: Callable[[str], frozenset[str]] | None = None
+
+    def of(self, partition_path: str) -> frozenset[str]:
+        """Return the ids of a partition's groups; empty if the bootstrap did not write to it.
+
+        Costs a read of the bootstrap's commit once, or of the whole archive if that is archived.
+
+        Raises:
+            CorruptFileError, UnsupportedTableError: commit or archive is not readable.
+        """
+        if self._ids is None:
+            self._ids = self._read()
+        return self._ids(partition_path)
+
+    def _read(self) -> Callable[[str], frozenset[str]]:
+        active = next((e for e in self._timeline.find(self._instant) if e.is_completed), None)
+        if active is not None:
+            body = read_commit_body(self._storage, active.path)
+            return lambda path: frozenset(each.file_id for each in body.stats(path))
+        properties = read_properties(self._storage)
+        paths = newest_first(self._storage, properties.raw if properties else {})
+        found = archived_file_ids(self._storage, [*paths][::-1], self._instant) or {}
+        return lambda path: found.get(path, frozenset())
+
 
 _SAMPLES: Final = 5
 _NS_PER_MS: Final = 1_000_000
