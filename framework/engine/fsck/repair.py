@@ -1,35 +1,58 @@
 """Repairs of what a check found, under the table's lease; each may be killed and run again.
 
 Only what no reader sees and no instant names is deleted. Rows that readers count are never changed.
+
+A stale metadata table is deleted as Apache Hudi deletes it when it is disabled: all of it is
+derived from the table, and Apache Hudi makes it again. One that knows every completed instant is
+left to Apache Hudi, since a writer may rely on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any, BinaryIO
 
 from framework.engine.fsck.description import state_segments
 from framework.engine.fsck.findings import Repair, TableFinding
 from framework.engine.fsck.leftovers import hoodie_sidecars, is_plan, orphan_states
 from framework.engine.fsck.listing import Listed, check_listing
-from framework.engine.fsck.metadata_table import delete_metadata_table
-from framework.engine.fsck.noted import NotedStorage, files_below
 from framework.engine.fsck.table_check import opened, table_properties
 from framework.engine.reading.table_memory import read_memory
 from framework.engine.services.service_run import ServiceRun, service_run
-from framework.errors import CommitConflictError, Where
+from framework.errors import CommitConflictError, UnsupportedTableError, Where
 from framework.hudi.commit.lease import require
 from framework.hudi.commit.markers import parse_marker, read_markers
 from framework.hudi.commit.placement import log_instants
+from framework.hudi.commit.properties_update import replace_properties
+from framework.hudi.commit.staging import Staging
 from framework.hudi.commit.state_files import STATE, find_state
 from framework.hudi.filegroup.names import LogFileName
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.storage.port import Entry, Storage
+from framework.hudi.storage.port import Entry, Move, Storage
 from framework.hudi.table import layout
+from framework.hudi.table.layout import (
+    HOODIE,
+    METADATA_TABLE,
+    PROPERTIES,
+    PROPERTIES_BACKUP,
+    crc_sidecar,
+    join,
+)
+from framework.hudi.table.properties import read_properties_file
 from framework.hudi.timeline.clock import Clock, SystemClock
-from framework.hudi.timeline.timeline import Timeline, load_timeline
+from framework.hudi.timeline.instant import DATA_ACTIONS
+from framework.hudi.timeline.timeline import Timeline, load_timeline, timeline_of
 
-__all__ = ["Outcome", "repair_table"]
+__all__ = [
+    "NotedStorage",
+    "Outcome",
+    "delete_metadata_table",
+    "files_below",
+    "repair_table",
+    "unknown_instants",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,3 +261,111 @@ def _metadata_table(run: ServiceRun, noted: NotedStorage) -> Iterator[Outcome]:
     for each in _deleted(Repair.METADATA_TABLE, noted, start):
         if each.file.startswith(f"{layout.METADATA_TABLE}/"):
             yield each
+
+
+def delete_metadata_table(run: ServiceRun) -> tuple[str, ...]:
+    """Remove the metadata table from the properties, then delete its folder.
+
+    Returns:
+        The files that were rewritten.
+
+    Raises:
+        UnsupportedTableError: `fsck/metadata-table-in-use`; nothing was changed.
+        LeaseHeldError: the lease was lost.
+    """
+    storage = run.storage
+    properties = table_properties(storage)
+    named = properties.metadata_partitions
+    if not named:
+        _delete_stale_backup(storage)
+    if storage.stat(METADATA_TABLE) is None and not named:
+        return ()
+    if named and not unknown_instants(storage):
+        raise UnsupportedTableError(
+            "fsck/metadata-table-in-use",
+            "the metadata table knows every completed instant, so a writer may rely on it",
+            where=Where(table=storage.location),
+            remedy="Disable it in Apache Hudi: write once with hoodie.metadata.enable=false, or "
+            "`CALL delete_metadata_table(table => 'name')` in Spark SQL.",
+        )
+    require(storage, run.lease)
+    if named:
+        staging = Staging(write_id=run.lease.owner.write_id)
+        replace_properties(storage, staging, properties.without_metadata_table())
+    require(storage, run.lease)
+    storage.delete(METADATA_TABLE)
+    return (PROPERTIES,) if named else ()
+
+
+def _delete_stale_backup(storage: Storage) -> None:
+    """Delete the backup that an interrupted removal left, with the entries that it removed."""
+    backup = read_properties_file(storage, PROPERTIES_BACKUP)
+    if backup and backup.metadata_partitions and storage.stat(PROPERTIES) is not None:
+        storage.delete(PROPERTIES_BACKUP, crc_sidecar(PROPERTIES_BACKUP))
+
+
+def unknown_instants(storage: Storage) -> tuple[str, ...]:
+    """Return the completed instants of data that the metadata table does not know.
+
+    Their files are invisible to readers that use it.
+    """
+    folder = join(METADATA_TABLE, HOODIE)
+    known = timeline_of(each.name for each in storage.list(folder) if not each.is_folder)
+    done = (e for e in load_timeline(storage).completed if e.action in DATA_ACTIONS)
+    times = (each.requested_time for each in done)
+    return tuple(each for each in times if not known.is_completed(each))
+
+
+class NotedStorage:
+    """Passes every call on; `deleted` has the paths of the files that were deleted, in order."""
+
+    def __init__(self, inner: Storage) -> None:
+        self._inner = inner
+        self.deleted: list[str] = []
+
+    @property
+    def location(self) -> str:
+        """As of the storage behind."""
+        return self._inner.location
+
+    def list(self, folder: str) -> Iterator[Entry]:
+        """List."""
+        return self._inner.list(folder)
+
+    def stat(self, path: str) -> Entry | None:
+        """Look."""
+        return self._inner.stat(path)
+
+    def open_input(self, path: str) -> Any:
+        """Open."""
+        return self._inner.open_input(path)
+
+    def create(self, path: str, *, durable: bool = True) -> AbstractContextManager[BinaryIO]:
+        """Create."""
+        return self._inner.create(path, durable=durable)
+
+    def move(self, moves: Sequence[Move]) -> None:
+        """Move."""
+        self._inner.move(moves)
+
+    def replace(self, move: Move) -> None:
+        """Replace."""
+        self._inner.replace(move)
+
+    def delete(self, *paths: str, only_empty: bool = False) -> None:
+        """Delete, and note the files that were there."""
+        there = [] if only_empty else [f for path in paths for f in files_below(self._inner, path)]
+        self._inner.delete(*paths, only_empty=only_empty)
+        self.deleted += there
+
+
+def files_below(storage: Storage, path: str) -> Iterator[str]:
+    """Yield the file at a path, or all files below the folder there."""
+    entry = storage.stat(path)
+    if entry is None:
+        return
+    if not entry.is_folder:
+        yield path
+        return
+    for each in storage.list(path):
+        yield from files_below(storage, each.path)
