@@ -10,8 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from framework.engine.services.clean import observe_clean, run_clean
-from framework.engine.services.clean_audit import audit_names
+from framework.engine.services.clean import audit_names, observe_clean, run_clean
 from framework.errors import CorruptFileError
 from framework.hudi.filegroup.group import FileGroup
 from framework.hudi.filegroup.slices import FileGroupId, FileSlice
