@@ -1,6 +1,7 @@
 """Clustering: slices are replaced by new file groups, as one replacecommit in Apache Hudi's form.
 
-Rows stay in their partition and keep their keys, commit times and sequence numbers.
+Tasks write the slices of a partition with their rows merged or sorted. Rows stay in their partition
+and keep their keys, commit times and sequence numbers.
 """
 
 from __future__ import annotations
@@ -8,12 +9,27 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
+from uuid import NAMESPACE_URL, uuid5
 
-from framework.engine.audit.regrouped import audit_regrouped
+import numpy as np
+import pyarrow as pa
+
+from framework.engine.audit.regrouped import Regrouped, audit_regrouped
+from framework.engine.reading.slice_rows import SliceFiles
 from framework.engine.reading.table import Table
-from framework.engine.services.cluster_task import cluster_slices, cluster_works
+from framework.engine.run.durable_files import FileStore
+from framework.engine.services.rewrite import (
+    LEAST_BYTES,
+    OutputFile,
+    RewriteJob,
+    SlicesWritten,
+    put_rows,
+    rows_to_keep,
+    stored_files,
+)
 from framework.engine.services.rewriting import (
     Rewritten,
     are_latest,
@@ -23,20 +39,34 @@ from framework.engine.services.rewriting import (
     rewriting,
     slices_of,
 )
-from framework.engine.services.row_order import is_sortable
+from framework.engine.services.row_order import is_sortable, sorted_places
 from framework.engine.services.service_run import ServiceRun
 from framework.engine.services.slice_sources import check_sources
-from framework.engine.tasks import Tasks
+from framework.engine.shares import shared
+from framework.engine.tasks import Tasks, decode, encode
 from framework.errors import CommitConflictError, PlanError, UnsupportedTableError, Where
+from framework.hudi.commit.statuses import FileStatus, WrittenFiles, written_files
+from framework.hudi.filegroup.names import BaseFileName
 from framework.hudi.filegroup.slices import FileSlice
 from framework.hudi.storage.port import Storage
+from framework.hudi.table.layout import join
 from framework.hudi.timeline.clock import Clock
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import Action
-from framework.hudi.timeline.replace_plan import clustering_plan_bytes
+from framework.hudi.timeline.replace_plan import ClusteredGroup, clustering_plan_bytes
 from framework.plan.services.clustering import ClusteringPlan, ClusterRequest, plan_clustering
+from framework.vocabulary import RowOrder
 
-__all__ = ["CLUSTERING_KEY", "observe_clustering", "run_clustering"]
+__all__ = [
+    "CLUSTERING_KEY",
+    "ClusterWork",
+    "cluster_slices",
+    "cluster_task",
+    "cluster_works",
+    "observe_clustering",
+    "run_clustering",
+]
+
 
 CLUSTERING_KEY: Final = "lakestrap.clustering"
 """Key of a commit's `extraMetadata` with the order in which it sorted the rows of its files."""
@@ -192,3 +222,117 @@ def _check_file_ids(table: Table, slices: Collection[FileSlice]) -> None:
             where=Where(table=table.storage.location),
             remedy="Such a table cannot be clustered here; use Apache Hudi.",
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterWork:
+    """Slices of one partition that are written together.
+
+    Attributes:
+        partition_path: the partition.
+        files: of the slices.
+        outputs: the files that may be written, numbered; fewer if there are fewer rows.
+        bytes: what it costs to read.
+    """
+
+    partition_path: str
+    files: tuple[SliceFiles, ...]
+    outputs: tuple[OutputFile, ...]
+    bytes: int
+
+    @property
+    def audited(self) -> Regrouped:
+        """The same for the audit."""
+        return Regrouped(
+            partition_path=self.partition_path,
+            files=self.files,
+            names=tuple(each.name for each in self.outputs),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterTask:
+    """Some groups to write; `by` and `order` as in `ClusterRequest`."""
+
+    job: RewriteJob
+    by: tuple[str, ...]
+    order: RowOrder
+    works: tuple[ClusterWork, ...]
+
+
+def cluster_works(groups: Sequence[ClusteredGroup], instant: str) -> tuple[ClusterWork, ...]:
+    """Return the work on each group; file ids follow from the instant and the file's number."""
+    works = []
+    number = 0
+    for group in groups:
+        path = group.slices[0].group.partition_path
+        numbers = range(number, number + group.outputs)
+        number += group.outputs
+        works.append(
+            ClusterWork(
+                partition_path=path,
+                files=tuple(SliceFiles.of(each) for each in group.slices),
+                outputs=tuple(_output(instant, path, each) for each in numbers),
+                bytes=sum(each.bytes_to_read for each in group.slices),
+            )
+        )
+    return tuple(works)
+
+
+def _output(instant: str, path: str, number: int) -> OutputFile:
+    """Return a file of a new file group."""
+    file_id = f"{uuid5(NAMESPACE_URL, f'lakestrap:{instant}:{path}:{number}')}-0"
+    name = BaseFileName(file_id=file_id, write_token=f"{number}-0-0", instant=instant)
+    return OutputFile(number=number, partition_path=path, file_id=file_id, name=str(name))
+
+
+def cluster_slices(
+    tasks: Tasks,
+    job: RewriteJob,
+    works: Sequence[ClusterWork],
+    by: tuple[str, ...],
+    order: RowOrder,
+) -> WrittenFiles:
+    """Write the new file groups, shared among tasks by bytes; one round of tasks.
+
+    Raises:
+        SourceDriftError, CorruptFileError, UnsupportedTableError: see `cluster_task`.
+    """
+    parts = shared(works, lambda work: work.bytes, tasks.parallelism, least=LEAST_BYTES)
+    descriptors = [
+        encode(ClusterTask(job=job, by=by, order=order, works=tuple(part))) for part in parts
+    ]
+    found = [decode(SlicesWritten, each) for each in tasks.run(cluster_task, descriptors)]
+    return written_files(each.segment for each in found)
+
+
+def cluster_task(descriptor: str) -> str:
+    """Write the groups of a `ClusterTask`; return the `SlicesWritten` as JSON.
+
+    Holds the rows of one group in memory, and the rows of one new file once more.
+
+    Raises:
+        SourceDriftError, CorruptFileError, UnsupportedTableError: a slice cannot be read.
+        CommitConflictError: `commit/fenced`.
+    """
+    task = decode(ClusterTask, descriptor)
+
+    def files(attempt: str, store: FileStore) -> Iterator[FileStatus]:
+        for work in task.works:
+            yield from _written(task, work, attempt, store)
+
+    return encode(stored_files(task.job, files))
+
+
+def _written(
+    task: ClusterTask, work: ClusterWork, attempt: str, store: FileStore
+) -> Iterator[FileStatus]:
+    """Write the rows of one group in files of about equal numbers of rows."""
+    rows = pa.concat_tables(
+        [rows_to_keep(task.job, work.partition_path, each, encoded=False) for each in work.files]
+    )
+    places = sorted_places(rows, task.by, task.order) if task.by else np.arange(rows.num_rows)
+    count = max(1, min(len(work.outputs), rows.num_rows))
+    for file, part in zip(work.outputs, np.array_split(places, count), strict=False):
+        taken = rows.take(pa.array(part))
+        yield put_rows(task.job, taken, file, join(attempt, file.name), store)
