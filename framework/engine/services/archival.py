@@ -1,11 +1,10 @@
 """Archival: old completed instants leave the active timeline for Apache Hudi's archive (ADR 0038).
 
-An archive file is complete and durable before any file of its instants is deleted. Then the
-requested and inflight files go, and last the completed ones, oldest first and each durably, as in
-Apache Hudi: a pending file without its completed one would look like a run that died, and a gap
-between active commits would hide the files of those in it. An archival that dies in between leaves
-instants that are both archived and active. Readers count them once, and the next archival deletes
-them and archives none of them again.
+State files that no commit in reach of a restore needs go too (ADR 0034). A restore goes back to an
+active instant at most. Then the state of the newest Lakestrap commit up to it counts, and that may
+be an archived one. So the files of all active commits stay, and those of the newest archived
+Lakestrap commit, with all segments that they name. Files of instants that are still active or newer
+stay too, whether a commit names them or not.
 """
 
 from __future__ import annotations
@@ -16,25 +15,29 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from framework.engine.reading.table_memory import decode_memory
 from framework.engine.services.archival_facts import observe_facts
 from framework.engine.services.service_run import ServiceRun, require_table, service_run
-from framework.engine.services.unused_state import unused_state_files
 from framework.errors import Where
 from framework.hudi.commit.lease import require
 from framework.hudi.commit.placement import place_bytes, read_bytes
 from framework.hudi.commit.staging import Staging
+from framework.hudi.commit.state_files import STATE, STATE_KEY, StateRef
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Entry, Storage
-from framework.hudi.table.layout import HOODIE, TEMP, crc_sidecar, temp_folder
+from framework.hudi.table.layout import HOODIE, TEMP, crc_sidecar, name_of, temp_folder
 from framework.hudi.table.properties import TableProperties
+from framework.hudi.timeline.archive import archived_instants
 from framework.hudi.timeline.archive_records import InstantFile, archive_entries
-from framework.hudi.timeline.archive_writer import archive_bytes, next_archive_file
+from framework.hudi.timeline.archive_writer import archive_bytes, newest_first, next_archive_file
 from framework.hudi.timeline.clock import Clock, SystemClock, instant_at
-from framework.hudi.timeline.instant import Action, Instant, InstantState
+from framework.hudi.timeline.commit_metadata import read_commit_head
+from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant, InstantState
 from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.services.archival import ArchivalLimits, ArchivalPlan, plan_archival
 
-__all__ = ["Archived", "observe_archival", "run_archival"]
+__all__ = ["Archived", "observe_archival", "run_archival", "unused_state_files"]
+
 
 _MOST_BYTES: Final = 32 << 20
 """Bytes of instants that go into one archive file; it is made in memory."""
@@ -219,3 +222,84 @@ def _delete(run: ServiceRun, batch: Sequence[_Files]) -> None:
         if each.is_completed:
             require(storage, run.lease)
             storage.delete(each.path, crc_sidecar(each.path))
+
+
+_STATE_FILE = "-state.json"
+
+
+def unused_state_files(
+    storage: Storage,
+    properties: Mapping[str, str],
+    staying: Sequence[Instant],
+    going: Sequence[Instant],
+) -> tuple[str, ...]:
+    """Return the paths of state files that are not needed once `going` is archived.
+
+    Costs one listing, and a small read of each active commit and its state file. Archive files are
+    read only if no commit that is going is Lakestrap's: newest first, up to the first that has one.
+
+    Args:
+        storage: the table.
+        properties: of the table, as they are in its file.
+        staying: completed instants that stay active.
+        going: completed instants that are about to be archived.
+
+    Raises:
+        CorruptFileError, UnsupportedTableError: a state file, a commit or an archive file is not
+            readable.
+    """
+    active = sorted(each for each in staying if each.action in DATA_ACTIONS)
+    first = active[0].requested_time if active else ""
+    listed = (entry.path for entry in storage.list(STATE) if not entry.is_folder)
+    old = [path for path in listed if _instant(path) < first]
+    archived = _newest_archived(storage, properties, going) if old else None
+    if archived is None:
+        return ()
+    roots = {archived, *_named(storage, active)}
+    roots.add(max((path for path in old if path.endswith(_STATE_FILE)), default=archived))
+    needed = roots | _segments(storage, roots)
+    return tuple(path for path in old if path not in needed)
+
+
+def _instant(path: str) -> str:
+    """Return the instant in a state file's name."""
+    return name_of(path).partition("-")[0]
+
+
+def _newest_archived(
+    storage: Storage, properties: Mapping[str, str], going: Sequence[Instant]
+) -> str | None:
+    """Return the state file that the newest archived Lakestrap commit names, if there is one."""
+    data = sorted((each for each in going if each.action in DATA_ACTIONS), reverse=True)
+    found = next(_named(storage, data), None)
+    paths = iter(newest_first(storage, properties))
+    while found is None and (path := next(paths, None)) is not None:
+        states = [
+            (each.requested_time, text)
+            for each in archived_instants(storage, (path,))
+            if each.state is InstantState.COMPLETED and (text := each.extra.get(STATE_KEY))
+        ]
+        found = _path(max(states)[1], path) if states else None
+    return found
+
+
+def _named(storage: Storage, instants: Iterable[Instant]) -> Iterator[str]:
+    """Yield the state files that commits name, in the order of the commits."""
+    for each in instants:
+        text = read_commit_head(storage, each.path).extra.get(STATE_KEY)
+        if text is not None:
+            yield _path(text, each.path)
+
+
+def _path(text: str, file: str) -> str:
+    return StateRef.from_json(text, Where(file=file)).path
+
+
+def _segments(storage: Storage, paths: Iterable[str]) -> frozenset[str]:
+    """Return the segments that state files name; a lost file names none."""
+    found: set[str] = set()
+    for path in paths:
+        if storage.stat(path) is not None:
+            memory = decode_memory(read_bytes(storage, path), f"{storage.location}/{path}")
+            found |= memory.segments()
+    return frozenset(found)
