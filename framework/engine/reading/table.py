@@ -19,7 +19,7 @@ from framework.hudi.table.properties import TableProperties, read_properties
 from framework.hudi.table.schema import arrow_schema
 from framework.hudi.table.schema_check import is_internal_column
 from framework.hudi.table.supported import META_FIELDS, unsupported_entries
-from framework.hudi.timeline.clean_history import check_not_cleaned
+from framework.hudi.timeline.clean_metadata import check_not_cleaned
 from framework.hudi.timeline.clock import Moment, instant_of
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS

@@ -11,7 +11,7 @@ import pytest
 from framework.errors import UnsupportedTableError
 from framework.hudi.codecs.avro import write_container
 from framework.hudi.storage.memory import MemoryStorage
-from framework.hudi.timeline.clean_history import check_not_cleaned
+from framework.hudi.timeline.clean_metadata import check_not_cleaned
 from framework.hudi.timeline.timeline import load_timeline
 from tests.support.storage_suite import put
 
