@@ -28,8 +28,13 @@ from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.table.layout import HOODIE, TEMP, crc_sidecar, name_of, temp_folder
 from framework.hudi.table.properties import TableProperties
 from framework.hudi.timeline.archive import archived_instants
-from framework.hudi.timeline.archive_records import InstantFile, archive_entries
-from framework.hudi.timeline.archive_writer import archive_bytes, newest_first, next_archive_file
+from framework.hudi.timeline.archive_writer import (
+    InstantFile,
+    archive_bytes,
+    archive_entries,
+    newest_first,
+    next_archive_file,
+)
 from framework.hudi.timeline.clock import Clock, SystemClock, instant_at
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant, InstantState
