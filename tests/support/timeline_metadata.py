@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from framework.hudi.codecs.avro import ContainerFormat
-from framework.hudi.timeline.replace_plan import REQUESTED_REPLACE
+from framework.hudi.timeline.requested_plans import REQUESTED_REPLACE
 
 __all__ = [
     "Cleaned",

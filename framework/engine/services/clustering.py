@@ -53,7 +53,7 @@ from framework.hudi.table.layout import join
 from framework.hudi.timeline.clock import Clock
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import Action
-from framework.hudi.timeline.replace_plan import ClusteredGroup, clustering_plan_bytes
+from framework.hudi.timeline.requested_plans import ClusteredGroup, clustering_plan_bytes
 from framework.plan.services.clustering import ClusteringPlan, ClusterRequest, plan_clustering
 from framework.vocabulary import RowOrder
 

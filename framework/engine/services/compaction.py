@@ -20,8 +20,8 @@ from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
 from framework.hudi.timeline.clock import Clock
-from framework.hudi.timeline.compaction_plan import compaction_plan_bytes
 from framework.hudi.timeline.instant import COMPACTIONS, Action, Instant
+from framework.hudi.timeline.requested_plans import compaction_plan_bytes
 from framework.plan.services.compaction import CompactionPlan, plan_compaction
 from framework.vocabulary import TableType
 

@@ -30,8 +30,8 @@ from framework.hudi.commit.intent import Transaction
 from framework.hudi.filegroup.slices import FileSlice
 from framework.hudi.storage.port import Storage
 from framework.hudi.timeline.clock import Clock
-from framework.hudi.timeline.compaction_plan import compaction_plan_bytes
 from framework.hudi.timeline.instant import Action
+from framework.hudi.timeline.requested_plans import compaction_plan_bytes
 from framework.plan.services.materialize import MaterializePlan, plan_materialize
 from framework.plan.words import count_text, size_text
 from framework.vocabulary import TableType

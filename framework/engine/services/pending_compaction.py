@@ -32,8 +32,8 @@ from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
 from framework.hudi.timeline.clock import Clock
 from framework.hudi.timeline.commit_metadata import read_commit_head
-from framework.hudi.timeline.compaction_plan import compaction_plan_bytes
 from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant, InstantState
+from framework.hudi.timeline.requested_plans import compaction_plan_bytes
 from framework.hudi.timeline.timeline import Timeline
 from framework.hudi.view.plans import (
     CompactionOperation,

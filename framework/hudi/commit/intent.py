@@ -19,7 +19,7 @@ from framework.hudi.table.layout import join
 from framework.hudi.timeline.clock import Clock
 from framework.hudi.timeline.commit_metadata import CommitHead, write_commit
 from framework.hudi.timeline.instant import Action, Instant, InstantState, advance
-from framework.hudi.timeline.replace_plan import requested_replace_bytes
+from framework.hudi.timeline.requested_plans import requested_replace_bytes
 
 __all__ = [
     "AUDIT_KEY",

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from framework.hudi.filegroup.slices import FileSlice
-from framework.hudi.timeline.replace_plan import ClusteredGroup
+from framework.hudi.timeline.requested_plans import ClusteredGroup
 from framework.plan.services.packing import packed
 from framework.vocabulary import RowOrder
 

@@ -18,7 +18,7 @@ from framework.hudi.commit.transaction import begin
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, PROPERTIES, PartitionMetadata
 from framework.hudi.timeline.clock import ManualClock
-from framework.hudi.timeline.replace_plan import REQUESTED_REPLACE
+from framework.hudi.timeline.requested_plans import REQUESTED_REPLACE
 from tests.support.storage_suite import put, read, tree
 from tests.support.transactions import (
     WRITE_ID,

@@ -27,7 +27,7 @@ from framework.hudi.timeline.commit_metadata import (
     read_commit_head,
     write_commit,
 )
-from framework.hudi.timeline.replace_plan import REQUESTED_REPLACE, requested_replace_bytes
+from framework.hudi.timeline.requested_plans import REQUESTED_REPLACE, requested_replace_bytes
 from tests.golden.tables.opening import open_golden
 from tests.support.storage_suite import put, read
 

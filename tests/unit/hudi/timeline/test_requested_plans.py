@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from framework.hudi.codecs.avro import read_container, write_container
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.timeline.commit_metadata import read_commit_head
-from framework.hudi.timeline.replace_plan import REQUESTED_REPLACE, requested_replace_bytes
+from framework.hudi.timeline.requested_plans import REQUESTED_REPLACE, requested_replace_bytes
 from tests.support.storage_suite import put
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
