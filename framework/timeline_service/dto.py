@@ -19,8 +19,8 @@ from framework.hudi.filegroup.group import PlainRecord
 from framework.hudi.filegroup.slices import BaseFile, FileSlice, LogFile
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.hudi.timeline.instant import Instant
+from framework.hudi.view.facts import CompactionOperation
 from framework.hudi.view.known import Known
-from framework.hudi.view.plans import CompactionOperation
 
 __all__ = [
     "Places",

@@ -23,7 +23,7 @@ from framework.hudi.commit.statuses import written_files
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.hudi.filegroup.slices import FileGroupId, FileSlice
 from framework.hudi.timeline.timeline import load_timeline
-from framework.hudi.view.plans import planned_groups, requested_compaction
+from framework.hudi.view.facts import planned_groups, requested_compaction
 from framework.plan.stages import WriteRows
 from framework.plan.words import count_text
 from framework.vocabulary import TableType, WriteOperation

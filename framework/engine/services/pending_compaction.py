@@ -35,7 +35,7 @@ from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant, InstantState
 from framework.hudi.timeline.requested_plans import compaction_plan_bytes
 from framework.hudi.timeline.timeline import Timeline
-from framework.hudi.view.plans import (
+from framework.hudi.view.facts import (
     CompactionOperation,
     compaction_operations,
     requested_compaction,
