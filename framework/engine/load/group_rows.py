@@ -18,7 +18,7 @@ from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.bootstrap.seqno_pages import RowNumbers
 from framework.hudi.codecs.bloom import BloomBuilder
 from framework.hudi.filegroup import base_file
-from framework.hudi.filegroup.key_footer import BLOOM, BLOOM_TYPE, MAX_KEY, MIN_KEY
+from framework.hudi.filegroup.base_file import BLOOM, BLOOM_TYPE, MAX_KEY, MIN_KEY
 from framework.hudi.filegroup.merge import ranks
 from framework.hudi.table.calendar import GREGORIAN
 from framework.hudi.table.layout import MetaField

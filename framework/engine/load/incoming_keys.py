@@ -19,7 +19,7 @@ from framework.engine.load.dedup import Bucket, read_batches
 from framework.engine.load.key_input import KEY, Part
 from framework.hudi.codecs.hash_sort import distinct
 from framework.hudi.codecs.murmur import key_hashes
-from framework.hudi.filegroup.key_footer import KeyFooter
+from framework.hudi.filegroup.base_file import KeyFooter
 from framework.hudi.storage.port import Storage
 
 __all__ = ["IncomingKeys", "KeyMatches", "incoming_keys"]

@@ -20,9 +20,9 @@ from framework.engine.load import group_rows
 from framework.engine.load.job import LoadJob
 from framework.engine.load.key_input import KEY
 from framework.engine.load.old_chunks import OldChunks, SourceBytes
-from framework.hudi.codecs.bloom_growth import grown
 from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.filegroup import base_file
+from framework.hudi.filegroup.base_file import grown
 from framework.hudi.filegroup.column_chunks import ChunkFile, RowGroup, assembled
 from framework.hudi.table.layout import META_COLUMNS, MetaField
 

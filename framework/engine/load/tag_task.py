@@ -24,7 +24,7 @@ from framework.engine.load.key_input import KEY
 from framework.engine.reading.slice_rows import SliceFiles, slice_columns
 from framework.engine.reading.views import AskedSlice, looked_up
 from framework.engine.tasks import decode, encode
-from framework.hudi.filegroup.key_footer import read_key_footer
+from framework.hudi.filegroup.base_file import read_key_footer
 from framework.hudi.filegroup.merge import ranks
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage

@@ -23,8 +23,8 @@ from framework.engine.services.source_use import Savepoints, observe_sources, re
 from framework.engine.shares import shared
 from framework.engine.tasks import Tasks, decode, encode
 from framework.hudi.bootstrap.index import BootstrapIndex
+from framework.hudi.filegroup.base_file import read_key_footer
 from framework.hudi.filegroup.group import FileGroup
-from framework.hudi.filegroup.key_footer import read_key_footer
 from framework.hudi.filegroup.log_changes import every_change
 from framework.hudi.filegroup.merge import MergeRule
 from framework.hudi.filegroup.names import BaseFileName, LogFileName

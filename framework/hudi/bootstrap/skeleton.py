@@ -21,8 +21,14 @@ from framework.hudi.bootstrap.skeleton_bytes import SkeletonBytes
 from framework.hudi.bootstrap.source_file import SourceReader
 from framework.hudi.codecs.bloom import BloomSpec
 from framework.hudi.filegroup import base_file
-from framework.hudi.filegroup.base_file import check_keys, key_digest
-from framework.hudi.filegroup.key_footer import BLOOM, BLOOM_TYPE, MAX_KEY, MIN_KEY
+from framework.hudi.filegroup.base_file import (
+    BLOOM,
+    BLOOM_TYPE,
+    MAX_KEY,
+    MIN_KEY,
+    check_keys,
+    key_digest,
+)
 from framework.hudi.filegroup.names import BaseFileName
 from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.table.calendar import GREGORIAN

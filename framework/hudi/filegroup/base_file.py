@@ -1,11 +1,15 @@
-"""The bytes of a base file with all its columns (format sheet, sections 3.2 and 3.3).
+"""The bytes of a base file with all its columns, and the key entries of its footer.
 
-`check_keys` compares the keys in the bytes with the intended keys.
+The format sheet, sections 3.2 and 3.3, has both. `check_keys` compares the keys in the bytes with
+the intended keys. A few keys can be added to the bloom filter that a footer has.
 """
 
 from __future__ import annotations
 
+import base64
+import struct
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
@@ -16,23 +20,43 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from framework.errors import CorruptFileError, Where
-from framework.hudi.codecs.parquet_seal import blank_seal, sealed
+from framework.hudi.codecs.bloom import (
+    ONE_FILTER,
+    ROWS,
+    BloomFilter,
+    BloomSpec,
+    Positions,
+    read_header,
+)
+from framework.hudi.codecs.murmur import KeyColumn, key_words
+from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter, blank_seal, sealed
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import META_COLUMNS, MetaField
+from framework.vocabulary import BloomKind
 
 __all__ = [
+    "BLOOM",
+    "BLOOM_TYPE",
+    "MAX_KEY",
     "META_FIELDS",
+    "MIN_KEY",
     "BaseFileBytes",
     "KeyDigest",
+    "KeyFooter",
     "check_keys",
     "constant",
     "differs",
     "file_without_rows",
+    "grown",
     "key_digest",
+    "key_footer",
     "leaf_paths",
+    "read_key_footer",
     "repeating",
     "row_group_file",
     "varied",
 ]
+
 
 _DELTA: Final = (MetaField.COMMIT_SEQNO.value, MetaField.RECORD_KEY.value)
 _SAMPLE_ROWS: Final = 2_048
@@ -200,3 +224,140 @@ def differs(name: str, message: str) -> CorruptFileError:
         where=Where(file=name),
         remedy="This is a fault of the machine or of this program; nothing was published.",
     )
+
+
+BLOOM: Final = "org.apache.hudi.bloomfilter"
+BLOOM_TYPE: Final = "hoodie_bloom_filter_type_code"
+MIN_KEY: Final = "hoodie_min_record_key"
+MAX_KEY: Final = "hoodie_max_record_key"
+
+_KINDS: Final = {"DYNAMIC_V0": BloomKind.DYNAMIC, "SIMPLE": BloomKind.SIMPLE}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyFooter:
+    """The part of a footer that describes keys.
+
+    Attributes:
+        rows: rows of the file.
+        least: least record key in byte order, None if the footer lacks it.
+        greatest: greatest record key, as `least`.
+        bloom: text and type code of the filter, None without a filter of a known type.
+    """
+
+    rows: int
+    least: str | None
+    greatest: str | None
+    bloom: tuple[str, str] | None
+
+    def may_hold(self, keys: pa.Array) -> np.ndarray | None:
+        """Return which keys are within the bounds; None if the footer has none."""
+        if not self.rows:
+            return np.zeros(len(keys), dtype=bool)
+        if self.least is None or self.greatest is None:
+            return None
+        inside: Any = pc.and_(
+            pc.greater_equal(keys, self.least), pc.less_equal(keys, self.greatest)
+        )
+        found: np.ndarray = inside.to_numpy(zero_copy_only=False)
+        return found
+
+    def might_contain(self, keys: pa.Array) -> np.ndarray | None:
+        """Return which keys the filter does not exclude; None if there is no filter.
+
+        Raises:
+            CorruptFileError: as in `BloomFilter.parse`.
+        """
+        if self.bloom is None or not len(keys):
+            return None
+        text, code = self.bloom
+        return BloomFilter.parse(text, _KINDS[code]).might_contain(keys)
+
+
+def read_key_footer(storage: Storage, path: str) -> KeyFooter:
+    """Return the key entries of a base file's footer; reads only the footer.
+
+    Raises:
+        CorruptFileError: `file/not-readable`.
+    """
+    try:
+        with storage.open_input(path) as stream:
+            metadata = SealedFooter.read(stream).metadata
+    except UNREADABLE as error:
+        raise CorruptFileError(
+            "file/not-readable",
+            f"the file cannot be read: {error}",
+            where=Where(file=f"{storage.location}/{path}"),
+            remedy="Restore the file from a copy.",
+        ) from error
+    return key_footer(metadata)
+
+
+def key_footer(metadata: pq.FileMetaData) -> KeyFooter:
+    """Return the key entries of a base file's metadata."""
+    entries = metadata.metadata or {}
+    texts = {name: _text(entries, name) for name in (BLOOM, BLOOM_TYPE, MIN_KEY, MAX_KEY)}
+    text, code = texts[BLOOM], texts[BLOOM_TYPE]
+    return KeyFooter(
+        rows=metadata.num_rows,
+        least=texts[MIN_KEY],
+        greatest=texts[MAX_KEY],
+        bloom=(text, code) if text is not None and code in _KINDS else None,
+    )
+
+
+def _text(entries: dict[bytes, bytes], name: str) -> str | None:
+    """Return the text of one entry, None if it is absent or not text."""
+    value = entries.get(name.encode())
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+_FULLEST: Final = 1.1
+"""A row takes a tenth more keys than its capacity: a rate of 1e-7 becomes 3.3e-7."""
+_ALIKE: Final = 0.01
+
+
+def grown(text: str, keys: KeyColumn, spec: BloomSpec) -> str | None:
+    """Return the text of a dynamic filter's footer with more keys in its last row.
+
+    None if the filter must be rebuilt from all keys: that row would be too full, the filter is not
+    of `spec` (another rate or kind), or it cannot be read.
+
+    Args:
+        text: of the footer, as returned by `BloomBuilder.footer`.
+        keys: text without nulls.
+        spec: of the filter that a rebuild would make.
+    """
+    try:
+        data = bytearray(base64.b64decode(text, validate=True))
+        rounds, bits = read_header(bytes(data[: ONE_FILTER.size]), 0)
+        per_row, in_last, rows = ROWS.unpack_from(data, ONE_FILTER.size)
+    except (ValueError, struct.error, CorruptFileError):  # it is rebuilt, so nothing is lost
+        return None
+    size = ONE_FILTER.size + -(-bits // 8)
+    begin = ONE_FILTER.size + ROWS.size
+    whole = rows >= 1 and len(data) == begin + rows * size
+    if not (whole and _fits(spec, per_row, rounds, bits)):
+        return None
+    if not 0 <= in_last + len(keys) <= per_row * _FULLEST:
+        return None
+    last = begin + (rows - 1) * size + ONE_FILTER.size
+    packed = np.frombuffer(data, np.uint8, offset=last)
+    positions = Positions(bits)
+    for block in key_words(keys):
+        for _ in range(rounds):
+            at = positions.of(block.next_round())
+            np.bitwise_or.at(packed, at >> 3, np.left_shift(1, at & 7).astype(np.uint8))
+    ROWS.pack_into(data, ONE_FILTER.size, per_row, in_last + len(keys), rows)
+    return base64.b64encode(data).decode("ascii")
+
+
+def _fits(spec: BloomSpec, per_row: int, rounds: int, bits: int) -> bool:
+    """Return whether a filter has the rate of `spec`."""
+    if spec.kind is not BloomKind.DYNAMIC or rounds != spec.rounds or per_row < 1:
+        return False
+    wanted = spec.bits / spec.expected_keys
+    return abs(bits / per_row - wanted) <= wanted * _ALIKE

@@ -16,7 +16,7 @@ from framework.engine.load import incoming_keys as module
 from framework.engine.load.dedup import Bucket
 from framework.engine.load.incoming_keys import incoming_keys
 from framework.engine.load.key_input import KEY, Part
-from framework.hudi.filegroup.key_footer import KeyFooter
+from framework.hudi.filegroup.base_file import KeyFooter
 from framework.hudi.storage.memory import MemoryStorage
 
 KEYS = st.text("abc", max_size=3)

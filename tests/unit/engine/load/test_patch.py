@@ -25,8 +25,8 @@ from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.bootstrap.seqno_pages import RowNumbers
 from framework.hudi.bootstrap.source_schema import encode_schema
 from framework.hudi.codecs.bloom import BloomFilter
+from framework.hudi.filegroup.base_file import BLOOM, KeyFooter, key_footer
 from framework.hudi.filegroup.column_chunks import ChunkFile
-from framework.hudi.filegroup.key_footer import BLOOM, KeyFooter, key_footer
 from framework.hudi.keygen.rule import choose_rule
 from framework.hudi.table.layout import META_COLUMNS
 from framework.vocabulary import BloomKind, KeyScope, SourceLayout, WriteOperation

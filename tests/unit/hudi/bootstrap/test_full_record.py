@@ -22,7 +22,7 @@ from framework.hudi.bootstrap.skeleton import (
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.bootstrap.source_schema import with_partition_columns
 from framework.hudi.codecs.murmur import key_hashes
-from framework.hudi.filegroup.key_footer import BLOOM, MIN_KEY
+from framework.hudi.filegroup.base_file import BLOOM, MIN_KEY
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.table.layout import META_COLUMNS
 from framework.vocabulary import BootstrapMode

@@ -23,8 +23,14 @@ from framework.hudi.bootstrap.skeleton import (
 )
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.codecs.bloom import BloomFilter
-from framework.hudi.filegroup.base_file import check_keys, key_digest
-from framework.hudi.filegroup.key_footer import BLOOM, BLOOM_TYPE, MAX_KEY, MIN_KEY
+from framework.hudi.filegroup.base_file import (
+    BLOOM,
+    BLOOM_TYPE,
+    MAX_KEY,
+    MIN_KEY,
+    check_keys,
+    key_digest,
+)
 from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.storage.local import LocalStorage
 from framework.vocabulary import BloomKind, BootstrapMode

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from framework.hudi.codecs.bloom import BloomBuilder, BloomFilter, BloomSpec
-from framework.hudi.codecs.bloom_growth import grown
+from framework.hudi.filegroup.base_file import grown
 from framework.vocabulary import BloomKind
 
 SPEC = BloomSpec(expected_keys=1_000, fpp=1e-3, max_keys=4_000, is_quick=True)
