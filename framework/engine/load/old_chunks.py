@@ -18,8 +18,7 @@ import pyarrow.parquet as pq
 from framework.engine.load.key_input import KEY
 from framework.hudi.filegroup import base_file
 from framework.hudi.filegroup.base_file import KeyFooter, key_footer
-from framework.hudi.filegroup.column_chunks import Chunk, ChunkFile
-from framework.hudi.filegroup.foreign_chunks import adopted_chunk, has_values_of
+from framework.hudi.filegroup.column_chunks import Chunk, ChunkFile, adopted_chunk, has_values_of
 from framework.hudi.table.calendar import LegacyCalendar
 from framework.hudi.table.layout import META_COLUMNS, MetaField
 from framework.hudi.table.partition_path import PartitionValue

@@ -13,8 +13,13 @@ from hypothesis import strategies as st
 from framework.hudi.codecs import thrift_struct
 from framework.hudi.codecs.parquet_seal import check_pages
 from framework.hudi.filegroup import base_file
-from framework.hudi.filegroup.column_chunks import ChunkFile, RowGroup, assembled
-from framework.hudi.filegroup.foreign_chunks import adopted_chunk, has_values_of
+from framework.hudi.filegroup.column_chunks import (
+    ChunkFile,
+    RowGroup,
+    adopted_chunk,
+    assembled,
+    has_values_of,
+)
 
 ROWS = pa.table(
     {
