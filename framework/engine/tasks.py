@@ -1,8 +1,10 @@
-"""The port that runs pure functions where the data is, and the codec of their messages.
+"""The port that runs pure functions where the data is, their messages, and their shares of work.
 
 A task is a module-level function `(descriptor: str) -> str` over JSON texts of frozen dataclasses:
 it reads and writes files itself and returns a small status. Only the function's name is pickled.
 The adapter here runs tasks in this process; the one over Spark is in `framework.spark.tasks`.
+
+Work is divided into stretches of about equal cost, one per task.
 """
 
 from __future__ import annotations
@@ -10,17 +12,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import cache
+from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import msgspec
+import numpy as np
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-T = TypeVar("T")
+__all__ = ["InProcessTasks", "LimitedTasks", "Tasks", "decode", "encode", "shared", "stretches"]
 
-__all__ = ["InProcessTasks", "LimitedTasks", "Tasks", "decode", "encode"]
+
+T = TypeVar("T")
 
 
 class Tasks(Protocol):
@@ -134,3 +139,37 @@ class LimitedTasks:
             return
         for start in range(0, len(descriptors), wave):
             yield from self._tasks.run(work, descriptors[start : start + wave])
+
+
+_TASKS_PER_CORE: Final = 2
+
+
+def stretches(costs: np.ndarray, parts: int) -> list[tuple[int, int]]:
+    """Return (start, stop) of stretches of about equal cost, in order.
+
+    Returns fewer stretches than `parts` when there are few items; none is empty.
+    """
+    if not costs.size:
+        return []
+    ends = np.cumsum(costs)
+    goals = np.arange(1, parts) * (float(ends[-1]) / parts)
+    cuts = np.unique(np.searchsorted(ends, goals, side="left") + 1)
+    return list(pairwise([0, *cuts[cuts < costs.size].tolist(), costs.size]))
+
+
+def shared(
+    items: Sequence[T], cost: Callable[[T], float], parallelism: int, *, least: float = 0.0
+) -> list[Sequence[T]]:
+    """Return the items in stretches of about equal cost, none empty, in order.
+
+    Args:
+        items: the items to split.
+        cost: of one item, in any unit.
+        parallelism: number of concurrent tasks.
+        least: least cost of a task, in the same unit.
+    """
+    costs = np.array([max(cost(each), 1e-9) for each in items])
+    most = parallelism * _TASKS_PER_CORE
+    worth = int(min(most, float(costs.sum()) / least)) if least else most
+    parts = max(1, min(len(items), most, worth))
+    return [items[start:stop] for start, stop in stretches(costs, parts)]

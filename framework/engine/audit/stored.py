@@ -17,8 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.engine.audit.stored_keys import StoredFacts, StoredFile, facts_of
-from framework.engine.shares import shared
-from framework.engine.tasks import InProcessTasks, Tasks, decode, encode
+from framework.engine.tasks import InProcessTasks, Tasks, decode, encode, shared
 from framework.hudi.commit.segments import SegmentRef, read_segment
 from framework.hudi.commit.statuses import WrittenFiles
 from framework.hudi.storage.locations import open_storage

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from framework.engine.bootstrap.job import WorkRange
-from framework.engine.shares import stretches
+from framework.engine.tasks import stretches
 from framework.hudi.bootstrap.inventory import InventoryHandle, read_batches
 from framework.vocabulary import BootstrapMode
 

@@ -15,8 +15,7 @@ from framework.engine.fsck.findings import Check, Severity, TableFinding, of_err
 from framework.engine.fsck.listing import ListedFile
 from framework.engine.reading.slice_rows import SliceTable, stored_schema
 from framework.engine.reading.verified_files import verify_base_file, verify_source
-from framework.engine.shares import shared
-from framework.engine.tasks import Tasks, decode, encode
+from framework.engine.tasks import Tasks, decode, encode, shared
 from framework.errors import CorruptFileError, FrameworkError, UnsupportedTableError, Where
 from framework.hudi.codecs.log_format import BlockKind, HeaderKey, read_blocks
 from framework.hudi.codecs.parquet_seal import UNREADABLE

@@ -20,8 +20,7 @@ from framework.engine.audit.buckets import compare_buckets
 from framework.engine.audit.spill import SpillWriter, bucket_bits, is_among, partition_mix
 from framework.engine.fsck.findings import Check, Severity, TableFinding
 from framework.engine.reading.slice_rows import SliceFiles, SliceTable, slice_columns
-from framework.engine.shares import shared
-from framework.engine.tasks import Tasks, decode, encode
+from framework.engine.tasks import Tasks, decode, encode, shared
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.filegroup.slices import FileSlice
 from framework.hudi.storage.locations import open_storage

@@ -26,8 +26,7 @@ from framework.engine.load.tag_task import (
 from framework.engine.reading.table import Table
 from framework.engine.reading.views import Views, asked, latest_slices
 from framework.engine.run.state import RunState
-from framework.engine.shares import shared
-from framework.engine.tasks import InProcessTasks, Tasks, decode, encode
+from framework.engine.tasks import InProcessTasks, Tasks, decode, encode, shared
 from framework.errors import PlanError, Where
 from framework.hudi.filegroup.slices import FileSlice
 from framework.hudi.storage.port import Storage

@@ -17,8 +17,7 @@ from framework.engine.load.tag import Compared
 from framework.engine.reading.views import asked
 from framework.engine.run.inspection import Intake
 from framework.engine.run.state import RunState
-from framework.engine.shares import shared
-from framework.engine.tasks import LimitedTasks, Tasks, decode, encode
+from framework.engine.tasks import LimitedTasks, Tasks, decode, encode, shared
 from framework.hudi.commit.statuses import written_files
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.hudi.filegroup.slices import FileGroupId, FileSlice

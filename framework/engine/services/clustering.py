@@ -42,8 +42,7 @@ from framework.engine.services.rewriting import (
 from framework.engine.services.row_order import is_sortable, sorted_places
 from framework.engine.services.service_run import ServiceRun
 from framework.engine.services.slice_sources import check_sources
-from framework.engine.shares import shared
-from framework.engine.tasks import Tasks, decode, encode
+from framework.engine.tasks import Tasks, decode, encode, shared
 from framework.errors import CommitConflictError, PlanError, UnsupportedTableError, Where
 from framework.hudi.commit.statuses import FileStatus, WrittenFiles, written_files
 from framework.hudi.filegroup.names import BaseFileName

@@ -20,8 +20,7 @@ import pyarrow.compute as pc
 from framework.engine.reading.slice_rows import SliceFiles, SliceTable, slice_columns
 from framework.engine.reading.table import Table
 from framework.engine.services.source_use import Savepoints, observe_sources, read_savepoints
-from framework.engine.shares import shared
-from framework.engine.tasks import Tasks, decode, encode
+from framework.engine.tasks import Tasks, decode, encode, shared
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.filegroup.base_file import read_key_footer
 from framework.hudi.filegroup.group import FileGroup

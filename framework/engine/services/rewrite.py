@@ -19,8 +19,7 @@ from framework.engine.load.group_rows import KEPT_META, Changes, NewFile, base_b
 from framework.engine.load.key_input import KEY
 from framework.engine.reading.slice_rows import SliceFiles, SliceTable, slice_rows
 from framework.engine.run.durable_files import FileStore
-from framework.engine.shares import shared
-from framework.engine.tasks import Tasks, decode, encode
+from framework.engine.tasks import Tasks, decode, encode, shared
 from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.bootstrap.seqno_pages import RowNumbers
 from framework.hudi.bootstrap.source_schema import decode_schema
