@@ -22,12 +22,11 @@ from framework.cli.render.plan import write_outcome
 from framework.cli.render.progress import reporting
 from framework.cli.reports import ReportFiles, kept_reports
 from framework.cli.spark_session import opened_backend
-from framework.engine.backend import Backend
 from framework.engine.events import Event, Events, Note
 from framework.engine.prepare import PlanningContext, Prepared, Request, prepare, prepare_saved
 from framework.engine.quarantine.record import PLACE
 from framework.engine.run.lifecycle import interruption
-from framework.engine.runner import RunResult
+from framework.engine.runner import Backend, RunResult
 from framework.plan.render.explain import explain_text
 from framework.plan.words import count_text, size_text
 

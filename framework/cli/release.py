@@ -35,8 +35,8 @@ from framework.plan.render.explain import explain_text
 from framework.plan.words import count_text
 
 if TYPE_CHECKING:
-    from framework.engine.backend import Backend
     from framework.engine.quarantine.quarantined_batch import QuarantinedBatch
+    from framework.engine.runner import Backend
 
 __all__ = ["release_command"]
 

@@ -20,7 +20,7 @@ from framework.errors import EngineError, FrameworkError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from framework.engine.backend import Backend
+    from framework.engine.runner import Backend
     from framework.spec.sections.pipeline_spec import PipelineSpec
 
 __all__ = ["opened_backend", "spark_session"]

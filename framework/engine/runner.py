@@ -1,4 +1,4 @@
-"""Runs a plan with the pipeline of its stages."""
+"""Runs a plan with the pipeline of its stages, on a backend: in process, or on Spark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from framework.hudi.timeline.clock import Clock, SystemClock
 from framework.plan.definition import Plan
 from framework.plan.stages import BootstrapStages, LoadStages
 
-__all__ = ["RunResult", "run"]
+__all__ = ["Backend", "RunResult", "run"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,3 +135,40 @@ def _result(ctx: RunContext, done: Committed) -> RunResult:
         seconds=seconds,
         proof=proof,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backend:
+    """The backend of a run. The one on Spark comes from `framework.spark.backend`.
+
+    Attributes:
+        tasks: read and write files.
+        reader: reads everything but plain Parquet; None: such a load is refused.
+        checker: runs the checks of the spec; None: such a spec is refused.
+        views: report which files make up the table.
+    """
+
+    tasks: Tasks
+    reader: InputReader | None = None
+    checker: Checker | None = None
+    views: Views = LISTED
+
+    def run(
+        self,
+        plan: Plan,
+        *,
+        figures: bool = False,
+        events: Events = silent,
+        begun: float | None = None,
+    ) -> RunResult:
+        """Run the stages of a plan; arguments, result and errors are those of `runner.run`."""
+        return run(
+            plan,
+            self.tasks,
+            reader=self.reader,
+            checker=self.checker,
+            views=self.views,
+            figures=figures,
+            events=events,
+            begun=begun,
+        )

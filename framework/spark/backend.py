@@ -16,12 +16,11 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Self
 
-from framework.engine.backend import Backend
 from framework.engine.events import Events, silent
 from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.reading.table import Table
 from framework.engine.reading.views import LISTED, Views, checked, listing_view
-from framework.engine.runner import RunResult
+from framework.engine.runner import Backend, RunResult
 from framework.hudi.timeline.timeline import timeline_hash
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.port import FileSystemView
