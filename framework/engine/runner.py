@@ -11,8 +11,8 @@ from framework.engine.bootstrap.pipeline import run_bootstrap
 from framework.engine.events import Events, Published, silent
 from framework.engine.load.pipeline import run_load
 from framework.engine.reading.views import LISTED, Views
-from framework.engine.run.context import SECONDS, Committed, InputReader, RunContext
 from framework.engine.run.lifecycle import lifecycle, recover
+from framework.engine.run.state import SECONDS, Committed, InputReader, RunContext
 from framework.engine.services.maintenance import Serviced, maintain
 from framework.engine.tasks import Tasks
 from framework.hudi.storage.locations import open_storage

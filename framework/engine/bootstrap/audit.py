@@ -7,9 +7,8 @@ from framework.engine.audit.screen import Screened
 from framework.engine.audit.subject import WrittenRows
 from framework.engine.bootstrap.begin import Begun
 from framework.engine.bootstrap.job import table_schemas
-from framework.engine.run.context import RunContext
 from framework.engine.run.inspection import Intake, inspect_rows, report_passed
-from framework.engine.run.state import RunState
+from framework.engine.run.state import RunContext, RunState
 from framework.errors import CorruptFileError, Where
 from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
 from framework.hudi.table.layout import join

@@ -9,8 +9,7 @@ from typing import Final
 
 from framework.engine.audit.spill import SpillReader, bucket_bits
 from framework.engine.bootstrap.job import BootstrapJob, key_source, table_schemas
-from framework.engine.run.context import RunContext
-from framework.engine.run.state import RunState
+from framework.engine.run.state import RunContext, RunState
 from framework.errors import CorruptFileError, StorageError
 from framework.hudi.bootstrap.inventory import InventoryHandle
 from framework.hudi.bootstrap.source_schema import encode_schema

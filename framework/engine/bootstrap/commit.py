@@ -19,9 +19,7 @@ from framework.engine.bootstrap.job import (
 )
 from framework.engine.quarantine.record import PLACE
 from framework.engine.reading.table_memory import TableMemory, store_memory
-from framework.engine.run.context import Committed, RunContext
-from framework.engine.run.quarantined_rows import name_quarantined_rows
-from framework.engine.run.state import RunState
+from framework.engine.run.state import Committed, RunContext, RunState, name_quarantined_rows
 from framework.engine.tasks import Tasks, decode, encode
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.bootstrap.source_file import check_unchanged

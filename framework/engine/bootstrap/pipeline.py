@@ -8,8 +8,8 @@ from framework.engine.bootstrap.commit import commit_bootstrap
 from framework.engine.bootstrap.index import write_index_files
 from framework.engine.bootstrap.screen import screen_source
 from framework.engine.bootstrap.write import write_base_files
-from framework.engine.run.context import Committed, RunContext
 from framework.engine.run.lifecycle import lifecycle, recover
+from framework.engine.run.state import Committed, RunContext
 from framework.hudi.commit.statuses import written_files
 from framework.plan.stages import BootstrapStages
 

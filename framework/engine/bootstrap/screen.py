@@ -17,10 +17,8 @@ from framework.engine.audit.subject import InputRows
 from framework.engine.bootstrap.begin import Begun
 from framework.engine.bootstrap.duplicates import KeyedFiles, losers
 from framework.engine.bootstrap.job import WorkRange, table_schemas, work_ranges
-from framework.engine.run.context import RunContext
 from framework.engine.run.inspection import needed_checker, understand_checks
-from framework.engine.run.quarantined_rows import quarantine_place
-from framework.engine.run.state import RunState
+from framework.engine.run.state import RunContext, RunState, quarantine_place
 from framework.hudi.bootstrap.inventory import read_files
 from framework.hudi.table.layout import join
 from framework.plan.definition import Plan

@@ -13,7 +13,7 @@ from framework.engine.inspect.adoption import AdoptedGroups, Adoption, find_drif
 from framework.engine.load.input_listing import list_input
 from framework.engine.places import canonical, obstacle
 from framework.engine.reading.table_memory import TableMemory, read_memory
-from framework.engine.run.context import lean_arrow
+from framework.engine.run.state import lean_arrow
 from framework.engine.tasks import Tasks
 from framework.errors import CorruptFileError
 from framework.hudi.bootstrap.index import BootstrapIndex

@@ -14,9 +14,8 @@ from framework.engine.load.job import AuditedLoad, Opened, WrittenLoad
 from framework.engine.reading.patterns import choose_partitions
 from framework.engine.reading.table import Table
 from framework.engine.reading.views import Views, latest_slices
-from framework.engine.run.context import RunContext
 from framework.engine.run.inspection import inspect_rows, report_passed
-from framework.engine.run.state import RunState
+from framework.engine.run.state import RunContext, RunState
 from framework.errors import CorruptFileError, Where
 from framework.hudi.table.layout import join
 from framework.plan.load import LoadPlan

@@ -9,8 +9,7 @@ import numpy as np
 from framework.engine.load.job import Opened
 from framework.engine.reading.table import Table, open_table
 from framework.engine.reading.table_memory import TableMemory, read_memory
-from framework.engine.run.context import RunContext
-from framework.engine.run.state import RunState
+from framework.engine.run.state import RunContext, RunState
 from framework.errors import CommitConflictError, Where
 from framework.hudi.bootstrap.file_list import FileList
 from framework.hudi.commit.intent import Intent

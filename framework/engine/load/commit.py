@@ -11,9 +11,7 @@ from framework.engine.load.job import AuditedLoad, Opened
 from framework.engine.quarantine.record import PLACE
 from framework.engine.reading.load_history import load_facts
 from framework.engine.reading.table_memory import HashSet, TableMemory, store_memory, text_hash
-from framework.engine.run.context import Committed, RunContext
-from framework.engine.run.quarantined_rows import name_quarantined_rows
-from framework.engine.run.state import RunState
+from framework.engine.run.state import Committed, RunContext, RunState, name_quarantined_rows
 from framework.hudi.commit.links import check_listing, link_files
 from framework.hudi.commit.statuses import AuditedFiles
 from framework.hudi.commit.transaction import Publication, finish, publish

@@ -11,7 +11,7 @@ import pyarrow as pa
 from framework.engine.load import schema_evolution
 from framework.engine.load.input_footers import InputFooters
 from framework.engine.reading.table import Table
-from framework.engine.run.context import PinnedInput
+from framework.engine.run.state import PinnedInput
 from framework.errors import PlanError, Where
 from framework.hudi.bootstrap.source_schema import partition_type
 from framework.hudi.filegroup.merge import MergeRule

@@ -9,8 +9,8 @@ from framework.engine.load.read_input import read_input
 from framework.engine.load.screen_input import screen_deletion, screen_input
 from framework.engine.load.tag import tag_rows
 from framework.engine.load.write import write_rows
-from framework.engine.run.context import Committed, RunContext
 from framework.engine.run.lifecycle import lifecycle, recover
+from framework.engine.run.state import Committed, RunContext
 from framework.plan.stages import LoadStages
 
 __all__ = ["run_load"]

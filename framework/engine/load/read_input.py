@@ -12,8 +12,7 @@ from framework.engine.load.input_columns import input_columns, merge_rule
 from framework.engine.load.input_footers import input_footers
 from framework.engine.load.job import BUCKET_ROWS, LoadJob, Opened, Pinned
 from framework.engine.reading.slice_rows import SliceTable
-from framework.engine.run.context import InputReader, PinnedInput, RunContext
-from framework.engine.run.state import RunState
+from framework.engine.run.state import InputReader, PinnedInput, RunContext, RunState
 from framework.errors import NotYetBuiltError
 from framework.hudi.bootstrap.source_schema import encode_schema
 from framework.hudi.commit.intent import Transaction

@@ -9,10 +9,8 @@ from framework.engine.audit.screen import NOTHING, Screened, ScreenPlace, screen
 from framework.engine.audit.subject import InputRows
 from framework.engine.load.begin import load_plan
 from framework.engine.load.job import Opened, Pinned, WrittenLoad
-from framework.engine.run.context import RunContext
 from framework.engine.run.inspection import Intake, needed_checker, understand_checks
-from framework.engine.run.quarantined_rows import quarantine_place
-from framework.engine.run.state import RunState
+from framework.engine.run.state import RunContext, RunState, quarantine_place
 from framework.errors import AuditFailedError, Where
 from framework.hudi.commit.statuses import written_files
 from framework.hudi.table.layout import join

@@ -16,8 +16,7 @@ from framework.engine.events import Audited
 from framework.engine.quarantine.record import PLACE
 from framework.engine.reporting.summary import commit_summary
 from framework.engine.results import AuditReport, CheckResult, Fate
-from framework.engine.run.context import RunContext
-from framework.engine.run.state import RunState
+from framework.engine.run.state import RunContext, RunState
 from framework.errors import AuditFailedError, FrameworkError, NotYetBuiltError, Where
 from framework.hudi.commit.statuses import AuditedFiles
 from framework.hudi.storage.locations import open_storage

@@ -8,9 +8,8 @@ from enum import StrEnum, unique
 
 from framework import errors
 from framework.engine.places import missing_parents, remove_empty
-from framework.engine.run.context import RunContext
 from framework.engine.run.inspection import CHECK_NOT_RUN, report_refusal
-from framework.engine.run.state import RunState
+from framework.engine.run.state import RunContext, RunState
 from framework.hudi.commit.lease import Owner, acquire, release
 from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.commit.recovery import roll_back, roll_forward

@@ -18,7 +18,7 @@ from framework.engine.load.input_footers import input_footers
 from framework.engine.prepare import PlanningContext, Prepared
 from framework.engine.reading.table import open_table
 from framework.engine.results import AuditReport
-from framework.engine.run.context import PinnedInput
+from framework.engine.run.state import PinnedInput
 from framework.engine.source_checks import prove_source
 from framework.errors import AuditFailedError, PlanError, Where
 from framework.hudi.bootstrap.inventory import read_files

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from framework.engine.events import Events, Note, silent
-from framework.engine.run.context import PinnedInput
+from framework.engine.run.state import PinnedInput
 from framework.plan.load import InputRequest
 from framework.spark.loading.column_types import refuse_columns
 from framework.spark.loading.determinism import refuse_indeterminate

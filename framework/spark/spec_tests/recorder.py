@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from framework.engine.audit import subject
 from framework.engine.results import CheckResult
-from framework.engine.run.context import InputReader, PinnedInput
+from framework.engine.run.state import InputReader, PinnedInput
 from framework.plan.load import InputRequest
 from framework.plan.quality.model import Check
 from framework.spark.checking.check_validation import query_frame

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from framework.engine.run.context import lean_arrow
+from framework.engine.run.state import lean_arrow
 
 
 def test_lean_arrow_within_the_block_allocates_as_the_system_does() -> None:
