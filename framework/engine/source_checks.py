@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Final
 
-from framework.engine.bootstrap.job import WorkRange, key_source, work_ranges
+from framework.engine.bootstrap.job import WorkRange, key_source, pack, work_ranges
 from framework.engine.bootstrap.key_proof import prove_keys
-from framework.engine.bootstrap.packing import pack
 from framework.engine.events import Events, Progress, StageFinished, StageStarted, silent
 from framework.engine.prepare import PlanningContext
 from framework.engine.tasks import Tasks, decode, encode

@@ -17,8 +17,7 @@ from framework.engine.audit.gate import AuditPlace, compare, proof_of, surveyed
 from framework.engine.audit.keys import KeySource
 from framework.engine.audit.spill import bucket_bits
 from framework.engine.bootstrap import proof_task
-from framework.engine.bootstrap.job import WorkRange
-from framework.engine.bootstrap.packing import pack_scans
+from framework.engine.bootstrap.job import WorkRange, pack_scans
 from framework.engine.events import Events, Note, Progress, silent
 from framework.engine.tasks import Tasks, decode, encode
 from framework.hudi.bootstrap import source_schema

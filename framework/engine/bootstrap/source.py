@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from framework.engine.bootstrap import footers
-from framework.engine.bootstrap.packing import footer_shares
+from framework.engine.bootstrap.job import footer_shares
 from framework.engine.events import Events, Progress, silent
 from framework.engine.tasks import Tasks, decode, encode
 from framework.errors import FrameworkError

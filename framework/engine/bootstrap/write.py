@@ -13,8 +13,14 @@ import pyarrow as pa
 from framework.engine.audit.screen import Screened, excluded_rows
 from framework.engine.audit.spill import SpillWriter, partition_mix
 from framework.engine.bootstrap.begin import Begun
-from framework.engine.bootstrap.job import BootstrapJob, WorkRange, WriteTask, work_ranges
-from framework.engine.bootstrap.packing import pack, without
+from framework.engine.bootstrap.job import (
+    BootstrapJob,
+    WorkRange,
+    WriteTask,
+    pack,
+    without,
+    work_ranges,
+)
 from framework.engine.bootstrap.screen import with_gone
 from framework.engine.events import Events, Progress, silent
 from framework.engine.run.durable_files import FileStore

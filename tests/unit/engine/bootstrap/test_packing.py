@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.engine.bootstrap.job import WorkRange
-from framework.engine.bootstrap.packing import footer_shares, pack, pack_scans, without
+from framework.engine.bootstrap.job import WorkRange, footer_shares, pack, pack_scans, without
 from framework.hudi.bootstrap.inventory import InventoryHandle, InventoryWriter
 from framework.vocabulary import BootstrapMode
 

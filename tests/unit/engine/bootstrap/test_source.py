@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from framework.engine.bootstrap import packing
+from framework.engine.bootstrap import job
 from framework.engine.bootstrap.source import take_inventory
 from framework.engine.events import Event, Progress
 from framework.engine.tasks import InProcessTasks
@@ -75,7 +75,7 @@ def test_inventory_is_the_same_however_it_is_shared_out(
     """Its hash is the source's, whatever the number of tasks."""
     a_source(tmp_path / "source", {f"p={n % 3}/f{n}": ids(n) for n in range(20)})
     first = inventory(tmp_path)
-    monkeypatch.setattr(packing, "FOOTER_FILES_PER_TASK", 3)
+    monkeypatch.setattr(job, "FOOTER_FILES_PER_TASK", 3)
     other = inventory(tmp_path, parallelism=3)
     assert first.handle.sha256 == other.handle.sha256
     assert first.partitions == other.partitions
