@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from framework.engine.audit.screen import ExcludedRows
-from framework.engine.bootstrap import duplicates
-from framework.engine.bootstrap.duplicates import KeyedFiles, losers
+from framework.engine.bootstrap import screen
+from framework.engine.bootstrap.screen import KeyedFiles, losers
 from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.storage.locations import open_storage
 from framework.vocabulary import KeyScope, PartitionType
@@ -221,7 +221,7 @@ def test_more_repeated_keys_than_are_remembered_at_first_are_all_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are looked for again with more room."""
-    monkeypatch.setattr(duplicates, "_REMEMBERED", 3)
+    monkeypatch.setattr(screen, "_REMEMBERED", 3)
     files = {f"p={p}/a.parquet": rows(*((n, p) for n in range(100))) for p in (1, 2)}
     assert losing(tmp_path, files) == [("p=1/a.parquet", row) for row in range(100)]
 
