@@ -1,11 +1,15 @@
-"""The gate of services: a rewritten slice has the same records, commit times and order as before.
+"""The gates of services: rewritten slices, or new groups in their place, have the same records.
 
-It reads the written files back from the storage, and the slices once more.
+They read the written files back from the storage, and the slices once more.
+
+A rewritten slice has the same records, commit times and order as before. Clustering may leave rows
+in another order, so the key, commit time and sequence number of all rows of a group are sorted and
+compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,12 +30,16 @@ from framework.vocabulary import AuditDepth
 
 __all__ = [
     "KEPT_COLUMNS",
+    "Regrouped",
     "RewrittenSlice",
+    "audit_regrouped",
     "audit_rewritten",
     "differ",
+    "regrouped_task",
     "rewritten_task",
     "stored_rows",
 ]
+
 
 KEPT_COLUMNS: Final = tuple(
     each.value for each in (MetaField.COMMIT_TIME, MetaField.COMMIT_SEQNO, MetaField.RECORD_KEY)
@@ -148,3 +156,99 @@ def differ(file: str, reason: str) -> CorruptFileError:
         where=Where(file=file),
         remedy="Nothing was published. Run again, and report it: this is a bug in Lakestrap.",
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regrouped:
+    """Slices of one partition, and the files that may have been written of them.
+
+    Attributes:
+        partition_path: the partition.
+        files: of the slices.
+        names: of the written files; those that were not needed do not exist.
+        staged: paths of the written files in the table, set by the audit.
+    """
+
+    partition_path: str
+    files: tuple[SliceFiles, ...]
+    names: tuple[str, ...]
+    staged: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegroupedTask:
+    """One group to compare."""
+
+    slices: SliceTable
+    group: Regrouped
+
+
+def audit_regrouped(
+    tasks: Tasks, written: WrittenFiles, slices: SliceTable, groups: Sequence[Regrouped]
+) -> AuditedFiles:
+    """Compare the files written of each group with the group's slices, record by record.
+
+    Args:
+        tasks: run the comparison; each holds three columns of one group, twice.
+        written: the files.
+        slices: how the slices are read.
+        groups: all of them.
+
+    Raises:
+        CorruptFileError: `audit/records-differ`, or see `read_back`; nothing is published.
+    """
+    staged = _staged(slices.location, written)
+    descriptors = []
+    for each in groups:
+        found = tuple(staged.pop(name) for name in each.names if name in staged)
+        group = Regrouped(
+            partition_path=each.partition_path, files=each.files, names=each.names, staged=found
+        )
+        descriptors.append(encode(RegroupedTask(slices=slices, group=group)))
+    rows = sum(decode(Compared, each).rows for each in tasks.run(regrouped_task, descriptors))
+    if rows != written.rows or staged:
+        raise differ(slices.location, f"{rows:,} of {written.rows:,} records were compared")
+    stored = read_back(tasks, written, slices.location, AuditDepth.SAMPLE)
+    proof = {
+        "version": _PROOF_VERSION,
+        "method": "records kept, in another order",
+        "files": written.files,
+        "rows": rows,
+        "partitions": len({each.partition_path for each in groups}),
+        "columns": list(KEPT_COLUMNS),
+        "read_back": stored.as_json(),
+    }
+    return AuditedFiles(written=written, proof=proof)
+
+
+def regrouped_task(descriptor: str) -> str:
+    """Compare the group of a `RegroupedTask`; return the `Compared` as JSON.
+
+    Raises:
+        CorruptFileError: `audit/records-differ`.
+    """
+    task = decode(RegroupedTask, descriptor)
+    group, location = task.group, task.slices.location
+    before = _sorted(slice_columns(task.slices, each, KEPT_COLUMNS) for each in group.files)
+    after = _sorted(stored_rows(location, each) for each in group.staged)
+    if not before.equals(after):
+        where = f"{location}/{group.staged[0] if group.staged else group.partition_path}"
+        raise differ(where, f"{before.num_rows:,} records before, {after.num_rows:,} after")
+    return encode(Compared(rows=after.num_rows))
+
+
+def _staged(location: str, written: WrittenFiles) -> dict[str, str]:
+    """Return the paths of written files by name."""
+    found: dict[str, str] = {}
+    for batch in merge_segments(open_storage(location), written.segments):
+        names = batch["name"].to_pylist()
+        found.update(zip(names, batch["staged"].to_pylist(), strict=True))
+    return found
+
+
+def _sorted(parts: Iterable[pa.Table]) -> pa.Table:
+    """Return the compared columns of all parts in one order that depends on their values only."""
+    schema = pa.schema([pa.field(name, pa.string()) for name in KEPT_COLUMNS])
+    whole = [part.select(KEPT_COLUMNS).cast(schema) for part in parts]
+    rows = pa.concat_tables([schema.empty_table(), *whole]).combine_chunks()
+    return rows.sort_by([(name, "ascending") for name in reversed(KEPT_COLUMNS)]).combine_chunks()

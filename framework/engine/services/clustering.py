@@ -17,7 +17,7 @@ from uuid import NAMESPACE_URL, uuid5
 import numpy as np
 import pyarrow as pa
 
-from framework.engine.audit.regrouped import Regrouped, audit_regrouped
+from framework.engine.audit.rewritten import Regrouped, audit_regrouped
 from framework.engine.reading.slice_rows import SliceFiles
 from framework.engine.reading.table import Table
 from framework.engine.run.durable_files import FileStore
