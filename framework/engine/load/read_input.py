@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from framework.engine.audit.spill import bucket_bits
 from framework.engine.load.begin import load_plan
-from framework.engine.load.input_columns import input_columns, merge_rule
-from framework.engine.load.input_footers import input_footers
+from framework.engine.load.input_columns import input_columns, input_footers, merge_rule
 from framework.engine.load.job import BUCKET_ROWS, LoadJob, Opened, Pinned
 from framework.engine.reading.slice_rows import SliceTable
 from framework.engine.run.state import InputReader, PinnedInput, RunContext, RunState

@@ -13,8 +13,7 @@ from pyspark.sql.functions import expr
 from framework.engine.audit.subject import InputRows, Looking
 from framework.engine.audit.verdicts import as_screened, refusal_of
 from framework.engine.bootstrap.job import table_schemas, work_ranges
-from framework.engine.load.input_columns import input_columns
-from framework.engine.load.input_footers import input_footers
+from framework.engine.load.input_columns import input_columns, input_footers
 from framework.engine.prepare import PlanningContext, Prepared
 from framework.engine.reading.table import open_table
 from framework.engine.results import AuditReport

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 from pyarrow import orc
 
-from framework.engine.load.input_footers import input_footers
+from framework.engine.load.input_columns import input_footers
 from framework.errors import CorruptFileError, PlanError, Where
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import name_of, parent_of
