@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 from framework.engine.audit.spill import SpillWriter, partition_mix
 from framework.engine.load.assignment import count_rows, pieces
 from framework.engine.load.bucket_rows import taken_rows
-from framework.engine.load.classify import read_inserts
 from framework.engine.load.dedup import Bucket
 from framework.engine.load.group_rows import (
     GROUP_ROWS,
@@ -30,7 +29,7 @@ from framework.engine.load.group_rows import (
     base_bytes,
     combined,
 )
-from framework.engine.load.hits import HITS_SCHEMA, SliceHits
+from framework.engine.load.hits import HITS_SCHEMA, SliceHits, read_inserts
 from framework.engine.load.job import LoadJob
 from framework.engine.load.key_input import KEY
 from framework.engine.load.old_chunks import SourceBytes

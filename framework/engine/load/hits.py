@@ -1,20 +1,40 @@
-"""Hits: pairs of an existing row and an incoming one with its key, in Arrow files.
+"""Hits: pairs of an existing row and an incoming one with its key; a row without one is new.
 
-A file is written by one task, slice after slice, and read a record batch at a time: an upsert of
-fifty million rows has as many hits.
+Hits are in Arrow files. A file is written by one task, slice after slice, and read a record batch
+at a time: an upsert of fifty million rows has as many hits. Another task classifies the rows of a
+bucket by them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
+from uuid import uuid4
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from framework.engine.load.dedup import Bucket
+from framework.engine.load.job import LoadJob
+from framework.engine.tasks import decode, encode
 from framework.hudi.storage.port import Storage
+from framework.hudi.table.layout import join
+from framework.vocabulary import WriteOperation
 
-__all__ = ["HITS_SCHEMA", "SliceHits", "hit_batches", "hits_writer"]
+__all__ = [
+    "HITS_SCHEMA",
+    "ClassifiedRows",
+    "ClassifyTask",
+    "SliceHits",
+    "classify_task",
+    "hit_batches",
+    "hits_writer",
+    "read_inserts",
+]
+
 
 HITS_SCHEMA: Final = pa.schema(
     [
@@ -84,3 +104,107 @@ def hit_batches(storage: Storage, path: str) -> Iterator[pa.RecordBatch]:
         reader = pa.ipc.open_file(stream)
         for number in range(reader.num_record_batches):
             yield reader.get_batch(number)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassifyTask:
+    """A bucket with its number, and all files of hits."""
+
+    job: LoadJob
+    number: int
+    bucket: Bucket
+    hits: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassifiedRows:
+    """The outcome of a bucket's rows; each row counts once.
+
+    Attributes:
+        number: the bucket.
+        path: file of the rows to insert: places in the bucket as int64, ascending.
+        parts: (partition path, start, stop) of each partition's stretch of them.
+        inserted: rows to insert.
+        updated: rows whose key exists in their partition.
+        moved: rows to insert whose key exists in another partition, where it is deleted.
+        superseded: rows left out since a row in another partition has a greater ordering value.
+        deleted: rows of a delete whose key exists.
+        absent: rows of a delete whose key does not exist.
+    """
+
+    number: int
+    path: str
+    parts: tuple[tuple[str, int, int], ...]
+    inserted: int = 0
+    updated: int = 0
+    moved: int = 0
+    superseded: int = 0
+    deleted: int = 0
+    absent: int = 0
+
+
+def classify_task(descriptor: str) -> str:
+    """Classify the rows of the bucket of a `ClassifyTask`; return the `ClassifiedRows` as JSON.
+
+    Holds a few bytes per row of the bucket, and a batch of hits.
+
+    Raises:
+        CommitConflictError: `commit/fenced`.
+    """
+    task = decode(ClassifyTask, descriptor)
+    job = task.job
+    storage = job.storage()
+    bucket = task.bucket
+    stays, moves, loses = (np.zeros(bucket.rows, dtype=bool) for _ in range(3))
+    for rows, is_moved, wins in _hits(storage, task):
+        stays[rows[~is_moved]] = True
+        moves[rows[is_moved & wins]] = True
+        loses[rows[is_moved & ~wins]] = True
+    moves &= ~stays
+    loses &= ~stays
+    if job.operation is WriteOperation.DELETE:
+        found = int(np.count_nonzero(stays))
+        counts = {"deleted": found, "absent": bucket.rows - found}
+        fresh = np.zeros(bucket.rows, dtype=bool)
+    else:
+        fresh = ~stays & ~loses
+        counts = {
+            "updated": int(np.count_nonzero(stays)),
+            "moved": int(np.count_nonzero(moves & ~loses)),
+            "superseded": int(np.count_nonzero(loses)),
+            "inserted": int(np.count_nonzero(fresh)),
+        }
+    places = np.flatnonzero(fresh).astype(np.int64, copy=False)
+    path = join(job.folder, f"{uuid4().hex}.inserts")
+    with storage.create(path, durable=False) as out:
+        out.write(places.view(np.uint8).data)
+    parts = tuple(_parts(bucket, places))
+    return encode(ClassifiedRows(number=task.number, path=path, parts=parts, **counts))
+
+
+def read_inserts(storage: Storage, path: str, start: int, stop: int) -> np.ndarray:
+    """Return a stretch of the places of rows to insert; `stop` is exclusive."""
+    with storage.open_input(path) as stream:
+        stream.seek(start * 8)
+        return np.frombuffer(stream.read((stop - start) * 8), np.int64)
+
+
+def _hits(
+    storage: Storage, task: ClassifyTask
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield the rows of the bucket that have hits, with whether they move and win, in batches."""
+    for path in task.hits:
+        for batch in hit_batches(storage, path):
+            of_bucket = pc.equal(batch.column("bucket"), task.number)
+            mine = batch if pc.all(of_bucket).as_py() else batch.filter(of_bucket)
+            columns = (mine.column(name) for name in ("row", "moves", "wins"))
+            rows, moves, wins = (each.to_numpy(zero_copy_only=False) for each in columns)
+            yield rows, moves, wins
+
+
+def _parts(bucket: Bucket, places: np.ndarray) -> Iterator[tuple[str, int, int]]:
+    """Yield where each partition's places are, without partitions that have none."""
+    for path, first, last in bucket.starts():
+        start, stop = np.searchsorted(places, [first, last]).tolist()
+        if start < stop:
+            yield path, start, stop

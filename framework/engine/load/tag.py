@@ -11,9 +11,14 @@ from typing import Final
 from framework.engine.events import Events, Note
 from framework.engine.load.assignment import SliceFacts
 from framework.engine.load.bucket_rows import bucket_rows
-from framework.engine.load.classify import ClassifiedRows, ClassifyTask, classify_task
 from framework.engine.load.dedup import Bucket, GatherTask, gather_task
-from framework.engine.load.hits import SliceHits, hit_batches
+from framework.engine.load.hits import (
+    ClassifiedRows,
+    ClassifyTask,
+    SliceHits,
+    classify_task,
+    hit_batches,
+)
 from framework.engine.load.job import BUCKET_ROWS, InputFile, LoadJob, Opened, Pinned
 from framework.engine.load.key_input import KEY, IncomingTask, KeyedRows, Part, incoming_task
 from framework.engine.load.refusals import TakenKey, refuse_duplicates, refuse_nulls, refuse_taken
