@@ -124,9 +124,9 @@ def _compact() -> Callable[..., int]:
 
 
 def _clean() -> Callable[..., int]:
-    from framework.cli.clean import command
+    from framework.cli.retention import clean_command
 
-    return command
+    return clean_command
 
 
 def _cluster() -> Callable[..., int]:
@@ -160,9 +160,9 @@ def _delete_report() -> Callable[..., int]:
 
 
 def _archive() -> Callable[..., int]:
-    from framework.cli.archive import command
+    from framework.cli.retention import archive_command
 
-    return command
+    return archive_command
 
 
 def _rollback() -> Callable[..., int]:

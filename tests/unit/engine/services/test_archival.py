@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from framework.cli.archive import command
 from framework.cli.options import JsonFormat
+from framework.cli.retention import archive_command
 from framework.engine.reading import table_memory
 from framework.engine.reading.table_memory import read_memory
 from framework.engine.services.archival import Archived, observe_archival, run_archival
@@ -308,15 +308,15 @@ def test_archive_command_prints_its_plan_and_its_outcome(
     """With --dry-run nothing changes."""
     shop = loaded(tmp_path, "copy_on_write", 9)
     place, before = str(shop.location), shop.tree()
-    assert command(place, keep_min=5, keep_max=7, dry_run=True) == 0
+    assert archive_command(place, keep_min=5, keep_max=7, dry_run=True) == 0
     assert "9 active commits, 4 to archive, 3 unused state files to" in capsys.readouterr().out
     assert shop.tree() == before
-    assert command(place, keep_min=5, keep_max=7, form=JsonFormat.JSON) == 0
+    assert archive_command(place, keep_min=5, keep_max=7, form=JsonFormat.JSON) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["archived"], len(document["instants"])) == (4, 4)
     assert (document["held_by"], document["deleted_state_files"]) == (None, 3)
-    assert command(place) == 0
+    assert archive_command(place) == 0
     assert "5 active commits, 0 to archive" in capsys.readouterr().out
     lands(shop, 50)
-    assert command(place, keep_min=2, keep_max=3) == 0
+    assert archive_command(place, keep_min=2, keep_max=3) == 0
     assert "4 instants archived, 4 state files deleted" in capsys.readouterr().out

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from framework.cli.clean import command
 from framework.cli.options import JsonFormat
+from framework.cli.retention import clean_command
 from framework.engine.inspect.status import table_status
 from framework.engine.services.clean import observe_clean, run_clean
 from framework.engine.services.compaction import observe_compaction, run_compaction
@@ -276,17 +276,17 @@ def test_clean_command_prints_its_plan_and_its_outcome(
 ) -> None:
     """With --dry-run nothing changes."""
     place, files = str(shop.location), len(observe(shop).files)
-    assert command(place, keep_commits=2, dry_run=True) == 0
+    assert clean_command(place, keep_commits=2, dry_run=True) == 0
     assert f"{files} files in 2 partitions to delete" in capsys.readouterr().out
-    assert command(place, keep_commits=2, form=JsonFormat.JSON) == 0
+    assert clean_command(place, keep_commits=2, form=JsonFormat.JSON) == 0
     document = json.loads(capsys.readouterr().out)
     assert (len(document["files"]), document["policy"]) == (files, "KEEP_LATEST_COMMITS")
     assert document["completed"]
-    assert command(place, keep_for="7d") == 0
+    assert clean_command(place, keep_for="7d") == 0
     assert "no files to clean" in capsys.readouterr().out
 
 
 def test_clean_command_with_a_duration_without_unit_is_refused(tmp_path: Path) -> None:
     """Hours or days."""
     with pytest.raises(SpecError):
-        command(str(tmp_path), keep_for="7")
+        clean_command(str(tmp_path), keep_for="7")

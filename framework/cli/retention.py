@@ -1,25 +1,32 @@
-"""`run-pipeline clean`: delete files that no retained commit needs."""
+"""`run-pipeline clean` and `archive`: how much of its past a table keeps.
+
+Clean deletes files that no retained commit needs; archive moves old instants from the active
+timeline to the archived one.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
 from pydantic_core import PydanticCustomError
 
 from framework.cli.options import Format, JsonFormat, Place, Target, Variables, pairs
-from framework.cli.places import tables_of
+from framework.cli.places import NamedTable, tables_of
 from framework.cli.services import DryRun, Service, run_service
 from framework.cli.usage import usage_error
+from framework.engine.services.archival import Archived, observe_archival, run_archival
 from framework.engine.services.clean import Cleaned, observe_clean, run_clean
+from framework.plan.services.archival import ArchivalLimits, ArchivalPlan
 from framework.plan.services.clean import DEFAULT_KEEP_COMMITS, CleanPlan, CleanPolicy
 from framework.plan.words import count_text, size_text
 from framework.spec.sections.durations import parse_hours
 
-__all__ = ["command"]
+__all__ = ["archive_command", "clean_command"]
 
 
-def command(
+def clean_command(
     place: Place = None,
     keep_commits: Annotated[
         int | None,
@@ -55,9 +62,9 @@ def command(
     service = Service(
         observe=lambda table: observe_clean(table.location, policy),
         run=run_clean,
-        plan_text=_plan_text,
-        done_text=_done_text,
-        as_json=_as_json,
+        plan_text=_clean_text,
+        done_text=_cleaned_text,
+        as_json=_clean_json,
     )
     tables = tables_of(place, target, pairs(var, "--var"))
     return run_service(tables, service, dry_run=dry_run, form=form)
@@ -79,7 +86,7 @@ def _policy(commits: int | None, time: str | None, versions: int | None) -> Clea
     return CleanPolicy(keep_commits=commits, keep_hours=hours, keep_versions=versions)
 
 
-def _plan_text(plan: CleanPlan) -> str:
+def _clean_text(plan: CleanPlan) -> str:
     listed = f", {count_text(len(plan.listed), 'partition')} listed" if plan.listed else ""
     if not plan.files:
         return f"no files to clean{listed}"
@@ -91,12 +98,12 @@ def _plan_text(plan: CleanPlan) -> str:
     return f"{files}, {size_text(plan.bytes)}{kept}{listed}{sources}"
 
 
-def _done_text(done: Cleaned) -> str:
+def _cleaned_text(done: Cleaned) -> str:
     files = count_text(done.files, "file")
     return f"clean {done.instant} completed: {files} deleted, {size_text(done.bytes)}"
 
 
-def _as_json(plan: CleanPlan, done: Cleaned | None) -> dict[str, object]:
+def _clean_json(plan: CleanPlan, done: Cleaned | None) -> dict[str, object]:
     return {
         "policy": plan.policy.name,
         "earliest_retained": plan.earliest or None,
@@ -105,4 +112,72 @@ def _as_json(plan: CleanPlan, done: Cleaned | None) -> dict[str, object]:
         "listed": list(plan.listed),
         "sources_not_needed": list(plan.sources),
         "completed": None if done is None else done.instant,
+    }
+
+
+def archive_command(
+    place: Place = None,
+    keep_min: Annotated[
+        int, typer.Option("--keep-min", metavar="N", help="Commits that stay active.")
+    ] = 20,
+    keep_max: Annotated[
+        int, typer.Option("--keep-max", metavar="N", help="Archive where more are active.")
+    ] = 30,
+    dry_run: DryRun = False,
+    target: Target = None,
+    var: Variables = None,
+    form: Format = JsonFormat.TEXT,
+) -> int:
+    """Move old completed instants to the archive, where Apache Hudi reads them, too.
+
+    Commits that a savepoint, a pending instant, the newest clean or the next compaction needs stay
+    active. Starts no Spark. With --format json each table is one line.
+    """
+    limits = ArchivalLimits(keep_min=keep_min, keep_max=keep_max)
+    service = Service(
+        observe=partial(_archival_of, limits=limits),
+        run=run_archival,
+        plan_text=_archival_text,
+        done_text=_archived_text,
+        as_json=_archival_json,
+    )
+    tables = tables_of(place, target, pairs(var, "--var"))
+    return run_service(tables, service, dry_run=dry_run, form=form)
+
+
+def _archival_of(table: NamedTable, *, limits: ArchivalLimits) -> ArchivalPlan:
+    return observe_archival(table.location, limits)
+
+
+def _archival_text(plan: ArchivalPlan) -> str:
+    commits = count_text(plan.active, "active commit")
+    others = len(plan.instants) - plan.commits
+    parts = [f"{commits}, {plan.commits} to archive"]
+    if others:
+        parts.append(f"with {count_text(others, 'other instant')}")
+    if plan.state_files:
+        parts.append(f"{count_text(len(plan.state_files), 'unused state file')} to delete")
+    if plan.hold is not None:
+        parts.append(f"later ones are held by {plan.hold.reason}")
+    return ", ".join(parts)
+
+
+def _archived_text(done: Archived) -> str:
+    text = f"{count_text(done.instants, 'instant')} archived"
+    if done.state_files:
+        text += f", {count_text(done.state_files, 'state file')} deleted"
+    return text
+
+
+def _archival_json(plan: ArchivalPlan, done: Archived | None) -> dict[str, object]:
+    hold = plan.hold and {"instant": plan.hold.instant, "reason": plan.hold.reason}
+    return {
+        "active_commits": plan.active,
+        "instants": [
+            {"instant": each.requested_time, "action": each.action.value} for each in plan.instants
+        ],
+        "held_by": hold,
+        "state_files": len(plan.state_files),
+        "archived": 0 if done is None else done.instants,
+        "deleted_state_files": 0 if done is None else done.state_files,
     }
