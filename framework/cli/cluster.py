@@ -7,11 +7,19 @@ from typing import Annotated
 
 import typer
 
-from framework.cli.options import Conf, Format, JsonFormat, Master, Place, Target, Variables, pairs
+from framework.cli.options import (
+    Conf,
+    Format,
+    JsonFormat,
+    Master,
+    Place,
+    Target,
+    Variables,
+    pairs,
+    size_of,
+)
 from framework.cli.places import NamedTable, tables_of
-from framework.cli.service_tasks import service_tasks
-from framework.cli.services import DryRun, Partitions, Service, run_service
-from framework.cli.sizes import size_of
+from framework.cli.services import DryRun, Partitions, Service, run_service, service_tasks
 from framework.cli.usage import usage_error
 from framework.engine.services.clustering import observe_clustering, run_clustering
 from framework.engine.services.rewriting import Rewritten

@@ -10,8 +10,7 @@ import typer
 
 from framework.cli.options import Conf, Format, JsonFormat, Master, Place, Target, Variables, pairs
 from framework.cli.places import NamedTable, tables_of
-from framework.cli.service_tasks import service_tasks
-from framework.cli.services import DryRun, Service, run_service
+from framework.cli.services import DryRun, Service, run_service, service_tasks
 from framework.cli.usage import usage_error
 from framework.engine.services.compaction import Compacted, observe_compaction, run_compaction
 from framework.engine.services.pending_compaction import (

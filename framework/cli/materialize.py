@@ -19,12 +19,11 @@ from framework.cli.options import (
     Target,
     Variables,
     pairs,
+    size_of,
 )
 from framework.cli.places import NamedTable, tables_of
 from framework.cli.render.progress import reporting
-from framework.cli.service_tasks import service_tasks
-from framework.cli.services import DryRun, Partitions, Service, run_service
-from framework.cli.sizes import size_of
+from framework.cli.services import DryRun, Partitions, Service, run_service, service_tasks
 from framework.engine.services.materialize import (
     Materialized,
     observe_materialize,

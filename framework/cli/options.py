@@ -1,4 +1,4 @@
-"""Options that several commands share, each declared once."""
+"""Options that several commands share, each declared once, and the values of their texts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
+from framework.cli.usage import usage_error
 from framework.errors import Finding, SpecError, Where
+from framework.spec.sections.sizes import parse_size
 
 __all__ = [
     "Conf",
@@ -25,6 +27,7 @@ __all__ = [
     "Target",
     "Variables",
     "pairs",
+    "size_of",
 ]
 
 
@@ -134,3 +137,20 @@ def pairs(words: list[str] | None, option: str) -> dict[str, str]:
             )
         )
     return {name: value for name, _, value in split}
+
+
+def size_of(text: str, option: str) -> int:
+    """Return the bytes that an option names.
+
+    Raises:
+        SpecError: `usage/bad-value`; it is no size, or 0.
+    """
+    try:
+        found = parse_size(int(text) if text.isascii() and text.isdigit() else text)
+    except ValueError as error:
+        raise usage_error(
+            "bad-value", f"{option} {text!r} is not a size", "such as 256MB"
+        ) from error
+    if not found:
+        raise usage_error("bad-value", f"{option} must not be 0", "such as 256MB")
+    return found

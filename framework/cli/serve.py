@@ -11,10 +11,9 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from framework.cli.options import Target, Variables, pairs
+from framework.cli.options import Target, Variables, pairs, size_of
 from framework.cli.places import tables_of
 from framework.cli.render.console import clean, err, write
-from framework.cli.sizes import size_of
 from framework.cli.usage import usage_error
 from framework.errors import FrameworkError
 from framework.hudi.storage.locations import open_storage

@@ -1,14 +1,16 @@
 """The course that commands of table services share: show a plan, run it, show the result.
 
 A command names its tables by a spec, a location or all specs; an error of one of several tables is
-printed and does not stop the others.
+printed and does not stop the others. Tasks run in this process, or on Spark if its options are
+given.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Generic, TypeVar
 
@@ -17,12 +19,15 @@ from rich.text import Text
 
 from framework.cli.exits import gravest
 from framework.cli.options import JsonFormat
-from framework.cli.places import NamedTable
+from framework.cli.places import NamedTable, in_process
 from framework.cli.render.console import clean, err, out, write
 from framework.cli.render.errors import OutputOptions, fail
+from framework.cli.spark_session import spark_session
+from framework.engine.tasks import Tasks
 from framework.errors import FrameworkError
 
-__all__ = ["DryRun", "Partitions", "Service", "run_service"]
+__all__ = ["DryRun", "Partitions", "Service", "run_service", "service_tasks"]
+
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and change nothing.")]
 Partitions = Annotated[
@@ -87,3 +92,30 @@ def _one(
         write(out(), service.done_text(done))
     elif dry_run:
         write(out(), "Nothing has been changed.")
+
+
+@contextmanager
+def service_tasks(master: str | None, conf: Mapping[str, str]) -> Iterator[Callable[[], Tasks]]:
+    """Yield a function that returns the tasks of a service; without options, of this process.
+
+    The first call starts Spark, so that a plan with nothing to do starts none; the session serves
+    all tables of the command and is stopped with the block.
+
+    Args:
+        master: Spark's master; None means the default, if there are settings.
+        conf: Spark's settings.
+    """
+    if master is None and not conf:
+        yield in_process
+        return
+    with ExitStack() as stack:
+        opened: list[Tasks] = []
+
+        def tasks() -> Tasks:
+            if not opened:
+                from framework.spark.tasks import SparkTasks
+
+                opened.append(SparkTasks(stack.enter_context(spark_session(master, conf))))
+            return opened[0]
+
+        yield tasks

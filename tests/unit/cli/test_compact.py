@@ -10,7 +10,7 @@ import pytest
 
 from framework.cli.compact import command
 from framework.cli.options import JsonFormat
-from framework.cli.service_tasks import service_tasks
+from framework.cli.services import service_tasks
 from framework.engine.inspect.status import table_status
 from framework.engine.tasks import InProcessTasks
 from framework.errors import FrameworkError
