@@ -130,15 +130,15 @@ def _clean() -> Callable[..., int]:
 
 
 def _cluster() -> Callable[..., int]:
-    from framework.cli.cluster import command
+    from framework.cli.rewrite import cluster_command
 
-    return command
+    return cluster_command
 
 
 def _materialize() -> Callable[..., int]:
-    from framework.cli.materialize import command
+    from framework.cli.rewrite import materialize_command
 
-    return command
+    return materialize_command
 
 
 def _relocate() -> Callable[..., int]:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from framework.cli.cluster import command
 from framework.cli.options import JsonFormat
+from framework.cli.rewrite import cluster_command
 from framework.engine.reading.load_history import history
 from framework.engine.services.clustering import observe_clustering, run_clustering
 from framework.engine.services.rewriting import Rewritten
@@ -243,7 +243,7 @@ def test_cluster_command_prints_its_plan_and_its_outcome(
 ) -> None:
     """With --dry-run nothing changes."""
     place = str(shop.location)
-    run = partial(command, place, by="v, id", z_order=True)
+    run = partial(cluster_command, place, by="v, id", z_order=True)
     assert run(dry_run=True) == 0
     assert "in 2 partitions to 2, sorted by v, id (z_order)" in capsys.readouterr().out
     assert run(form=JsonFormat.JSON) == 0
@@ -257,4 +257,4 @@ def test_cluster_command_prints_its_plan_and_its_outcome(
 def test_cluster_command_refuses_what_is_no_list_of_columns(options: dict[str, object]) -> None:
     """Before any table is opened."""
     with pytest.raises(SpecError):
-        command("/nowhere", **options)  # type: ignore[arg-type]  # as the command line passes them
+        cluster_command("/nowhere", **options)  # type: ignore[arg-type]  # as the command line passes them

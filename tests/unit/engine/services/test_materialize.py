@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from framework.cli.materialize import command
 from framework.cli.options import JsonFormat
+from framework.cli.rewrite import materialize_command
 from framework.engine.reading.load_history import history
 from framework.engine.services.materialize import (
     BATCH_BYTES,
@@ -184,12 +184,12 @@ def test_materialize_command_prints_its_plan_progress_and_outcome(
     """With --dry-run nothing changes; each batch is one line on stderr."""
     place = str(shop.location)
     count = len(observe_materialize(place).slices)
-    assert command(place, dry_run=True) == 0
+    assert materialize_command(place, dry_run=True) == 0
     assert "skeleton" in capsys.readouterr().out
-    assert command(place, batch_bytes="1", form=JsonFormat.JSON) == 0
+    assert materialize_command(place, batch_bytes="1", form=JsonFormat.JSON) == 0
     shown = capsys.readouterr()
     document = json.loads(shown.out)
     assert (document["files"], len(document["completed"])) == (count, count)
     assert f"batch {count}/{count}" in shown.err
-    assert command(place) == 0
+    assert materialize_command(place) == 0
     assert "no skeletons" in capsys.readouterr().out
