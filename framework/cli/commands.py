@@ -88,9 +88,9 @@ def _drop() -> Callable[..., int]:
 
 
 def _history() -> Callable[..., int]:
-    from framework.cli.history import command
+    from framework.cli.status import history_command
 
-    return command
+    return history_command
 
 
 def _quarantine_ls() -> Callable[..., int]:

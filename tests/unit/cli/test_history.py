@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from framework.cli.history import write_events
+from framework.cli.status import write_events
 from framework.engine.reading.load_history import Event
 from framework.engine.reporting.summary import commit_summary
 from framework.engine.results import AuditReport

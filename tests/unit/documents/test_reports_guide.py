@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from framework.cli.history import write_events
 from framework.cli.render.checks import write_checks
+from framework.cli.status import write_events
 from framework.engine.reading.load_history import Event
 from framework.engine.reporting.forms import render
 from framework.engine.reporting.summary import commit_summary
