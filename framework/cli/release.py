@@ -15,13 +15,13 @@ import typer
 from rich.text import Text
 
 from framework.cli import options
-from framework.cli.execution import RunOptions, interruptible
 from framework.cli.exits import gravest
 from framework.cli.places import NamedTable, in_process, table_of
 from framework.cli.quarantine import NOTHING, InstantOption, chosen
 from framework.cli.render.console import clean, out, write
 from framework.cli.render.errors import OutputOptions, fail
 from framework.cli.render.progress import reporting
+from framework.cli.run import RunOptions, interruptible
 from framework.cli.spark_session import opened_backend
 from framework.cli.usage import usage_error
 from framework.engine.events import Events, Note
