@@ -142,21 +142,21 @@ def _materialize() -> Callable[..., int]:
 
 
 def _relocate() -> Callable[..., int]:
-    from framework.cli.relocate import command
+    from framework.cli.source_files import relocate_command
 
-    return command
+    return relocate_command
 
 
 def _safe_to_delete() -> Callable[..., int]:
-    from framework.cli.safe_to_delete import command
+    from framework.cli.source_files import safe_to_delete_command
 
-    return command
+    return safe_to_delete_command
 
 
 def _delete_report() -> Callable[..., int]:
-    from framework.cli.delete_report import command
+    from framework.cli.source_files import delete_report_command
 
-    return command
+    return delete_report_command
 
 
 def _archive() -> Callable[..., int]:

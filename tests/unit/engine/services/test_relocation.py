@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from framework.cli.options import JsonFormat
-from framework.cli.relocate import command
+from framework.cli.source_files import relocate_command
 from framework.engine.fsck.table_check import check_table
 from framework.engine.inspect.status import table_status
 from framework.engine.reading.table import open_table
@@ -172,13 +172,13 @@ def test_command_shows_its_plan_and_relocates(
     """With --dry-run nothing changes."""
     place = moved(shop)
     before = shop.tree()
-    assert command(str(shop.location), str(place), dry_run=True, form=JsonFormat.JSON) == 0
+    assert relocate_command(str(shop.location), str(place), dry_run=True, form=JsonFormat.JSON) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["files"], document["to"], document["completed"]) == (1, str(place), False)
     assert shop.tree() == before
-    assert command(str(shop.location), str(place)) == 0
+    assert relocate_command(str(shop.location), str(place)) == 0
     assert f"the source of the table is {place}" in capsys.readouterr().out
-    assert command(str(shop.location), str(place)) == 0
+    assert relocate_command(str(shop.location), str(place)) == 0
     assert "already" in capsys.readouterr().out
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from framework.cli.delete_report import command as report_command
 from framework.cli.options import JsonFormat
-from framework.cli.safe_to_delete import command as safe_command
+from framework.cli.source_files import delete_report_command as report_command
+from framework.cli.source_files import safe_to_delete_command as safe_command
 from framework.engine.inspect.status import table_status
 from framework.engine.reading.table import open_table
 from framework.engine.services.clustering import observe_clustering, run_clustering
