@@ -15,10 +15,9 @@ from framework.spec.document.source import SourceText, one_finding, read_source
 from framework.spec.document.walker import parse
 from framework.spec.rules import check_semantics
 from framework.spec.rules.inclusions import PROFILES, ColumnsFile, with_profiles
-from framework.spec.rules.maintenance_semantics import MaintenanceSemantics
 from framework.spec.rules.quality_semantics import ContractSemantics, QualitySemantics
 from framework.spec.rules.resolved_checks import CheckFinisher, models_by_name
-from framework.spec.rules.semantics import LoadSemantics, Semantics
+from framework.spec.rules.semantics import LoadSemantics, MaintenanceSemantics, Semantics
 from framework.spec.rules.sql_files import SqlFiles
 from framework.spec.rules.transforms import SqlFinisher
 from framework.spec.sections.faults import Judge
