@@ -14,11 +14,10 @@ from framework.spec.document.resolve import Resolver, Scope
 from framework.spec.document.source import SourceText, one_finding, read_source
 from framework.spec.document.walker import parse
 from framework.spec.rules import check_semantics
-from framework.spec.rules.inclusions import PROFILES, ColumnsFile, with_profiles
+from framework.spec.rules.inclusions import PROFILES, ColumnsFile, SqlFiles, with_profiles
 from framework.spec.rules.quality_semantics import ContractSemantics, QualitySemantics
 from framework.spec.rules.resolved_checks import CheckFinisher, models_by_name
 from framework.spec.rules.semantics import LoadSemantics, MaintenanceSemantics, Semantics
-from framework.spec.rules.sql_files import SqlFiles
 from framework.spec.rules.transforms import SqlFinisher
 from framework.spec.sections.faults import Judge
 from framework.spec.sections.pipeline_spec import MODELS, PipelineDocument, PipelineSpec

@@ -18,7 +18,7 @@ from framework.spec.document.references import LooseText, Reference, Variable, s
 from framework.spec.document.resolve import Resolver, Scope, text_within
 from framework.spec.document.scalars import ScalarValue, scalar_text
 from framework.spec.document.secret import Secret
-from framework.spec.rules.sql_files import SqlFiles
+from framework.spec.rules.inclusions import SqlFiles
 from framework.spec.sections.transform_spec import MAX_TRANSFORMS, SOURCE_VIEW, TransformSpec
 from framework.spec.sql.allowed_sql import SqlFault, query_faults
 from framework.spec.sql.statement import StatementError, finished_statement
