@@ -9,8 +9,7 @@ from framework.errors import Finding, SpecError, Where
 from framework.spec.document import section_keys
 from framework.spec.document.findings import FindingList, nearest, sort_findings
 from framework.spec.document.positions import MapNode, Positions
-from framework.spec.document.references import Variable
-from framework.spec.document.resolve import Resolver, Scope
+from framework.spec.document.references import Resolver, Scope, Variable
 from framework.spec.document.source import SourceText, one_finding, read_source
 from framework.spec.document.walker import parse
 from framework.spec.rules import check_semantics

@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from framework.errors import SpecError
 from framework.spec.document.findings import FindingList, nearest
 from framework.spec.document.positions import Entry, MapNode, Positions, ScalarNode
-from framework.spec.document.resolve import Resolver, Scope
+from framework.spec.document.references import Resolver, Scope
 from framework.spec.document.source import Span, read_source
 from framework.spec.document.walker import parse
 from framework.spec.sections.locations import resolve_location

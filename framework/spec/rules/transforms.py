@@ -14,8 +14,15 @@ from dataclasses import dataclass
 
 from framework.spec.document.findings import MAX_FINDINGS
 from framework.spec.document.positions import ScalarNode
-from framework.spec.document.references import LooseText, Reference, Variable, split_references
-from framework.spec.document.resolve import Resolver, Scope, text_within
+from framework.spec.document.references import (
+    LooseText,
+    Reference,
+    Resolver,
+    Scope,
+    Variable,
+    split_references,
+    text_within,
+)
 from framework.spec.document.scalars import ScalarValue, scalar_text
 from framework.spec.document.secret import Secret
 from framework.spec.rules.inclusions import SqlFiles

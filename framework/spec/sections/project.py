@@ -31,8 +31,7 @@ from pydantic_core import PydanticCustomError
 from framework.errors import Finding, SpecError, Where
 from framework.spec.document.findings import FindingList, nearest
 from framework.spec.document.positions import Entry, ListNode, MapNode, Node, Positions
-from framework.spec.document.references import LooseText, Variable
-from framework.spec.document.resolve import Resolver, Scope
+from framework.spec.document.references import LooseText, Resolver, Scope, Variable
 from framework.spec.document.secret import Secret
 from framework.spec.document.source import read_source
 from framework.spec.document.walker import parse

@@ -14,8 +14,7 @@ import pytest
 
 from framework.spec.document.findings import FindingList
 from framework.spec.document.positions import Node
-from framework.spec.document.references import Variable
-from framework.spec.document.resolve import Resolver, Scope
+from framework.spec.document.references import Resolver, Scope, Variable
 from framework.spec.document.source import SourceText
 from framework.spec.document.walker import parse
 from framework.spec.json_schema import main, project_schema, rendered_schemas, spec_schema
