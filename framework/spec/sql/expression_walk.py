@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from framework.spec.sql import expression_parts
-from framework.spec.sql.expression_pairs import pairs
+from framework.spec.sql.expression_parts import pairs
 from framework.spec.sql.statement import Token
 
 __all__ = ["Walk"]
