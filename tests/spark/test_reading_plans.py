@@ -19,12 +19,11 @@ from framework.hudi.table.layout import META_COLUMNS
 from framework.hudi.view.listing_view import ListingView
 from framework.spark import read
 from framework.spark.reading import snapshot
-from framework.spark.reading.adopted import scan_adopted
+from framework.spark.reading.adopted import as_stored, scan_adopted
 from framework.spark.reading.columns import partition_schema, struct_of
 from framework.spark.reading.files import Adopted, FileSet, gather
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.scan import EarlyListing, Scan, Scanner, private_settings
-from framework.spark.reading.widened import as_stored
 from framework.vocabulary import SourceLayout
 from tests.support.source_lakes import adopt, hive_lake, mixed_lake, positional_lake, widened_lake
 from tests.support.tables import changed_settings

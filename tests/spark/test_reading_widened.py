@@ -14,7 +14,7 @@ import pytest
 from framework.engine.reading.table import open_table
 from framework.errors import CorruptFileError
 from framework.spark import read
-from framework.spark.reading.widened import whole_as_stored
+from framework.spark.reading.adopted import whole_as_stored
 from framework.vocabulary import PartitionType, SchemaEvolution, TableType, WriteOperation
 from tests.support.writing import Lake, load
 

@@ -16,12 +16,11 @@ from pyspark.sql.functions import col, lit
 from framework.engine.audit.subject import InputRows
 from framework.hudi.table.partition_path import PartitionField, parse_partition
 from framework.spark.loading.staging import WRITING
-from framework.spark.reading.adopted import FILE, ROW
+from framework.spark.reading.adopted import FILE, ROW, stored_types, widens
 from framework.spark.reading.columns import partition_schema, quoted, struct_of
 from framework.spark.reading.files import FileSet, Partition
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.scan import EarlyListing, Scanner, private_settings
-from framework.spark.reading.widened import stored_types, widens
 from framework.spark.task_faults import typed
 from framework.vocabulary import SourceLayout
 

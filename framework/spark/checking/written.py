@@ -28,7 +28,7 @@ from framework.hudi.timeline.instant import Instant
 from framework.hudi.timeline.timeline import Timeline
 from framework.hudi.view.listing_view import ListingView
 from framework.spark.checking.places import Placed, scanning, together, without_places
-from framework.spark.reading.adopted import FILE, ROW, scan_with_places
+from framework.spark.reading.adopted import FILE, ROW, scan_with_places, stored_types, widens
 from framework.spark.reading.columns import META_SCHEMA, quoted, struct_of
 from framework.spark.reading.files import (
     Adopted,
@@ -42,7 +42,6 @@ from framework.spark.reading.files import (
 from framework.spark.reading.merged import merged_frames
 from framework.spark.reading.scan import Scanner
 from framework.spark.reading.snapshot import frame_of
-from framework.spark.reading.widened import stored_types, widens
 from framework.vocabulary import BootstrapMode
 
 __all__ = ["WrittenFrames"]

@@ -33,14 +33,15 @@ from framework.hudi.table.partition_path import PartitionField, PartitionValue, 
 from framework.spark.reading.adopted import (
     GONE_FILE,
     GONE_ROW,
+    as_stored,
     in_table_types,
     scan_adopted,
+    whole_as_stored,
     without,
 )
 from framework.spark.reading.columns import META_SCHEMA, constants, quoted, struct_of
 from framework.spark.reading.files import Logged, LoggedSlice
 from framework.spark.reading.scan import Scanner
-from framework.spark.reading.widened import as_stored, whole_as_stored
 from framework.spark.task_faults import FaultInTaskError
 from framework.vocabulary import SourceLayout
 

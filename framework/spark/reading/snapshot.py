@@ -23,14 +23,13 @@ from framework.hudi.storage.port import Entry
 from framework.hudi.table.layout import join
 from framework.hudi.timeline.clock import Moment
 from framework.hudi.view.listing_view import ListingView
-from framework.spark.reading.adopted import in_table_types, scan_adopted
+from framework.spark.reading.adopted import as_stored, in_table_types, scan_adopted, whole_as_stored
 from framework.spark.reading.columns import META_SCHEMA, partition_schema, struct_of
 from framework.spark.reading.files import Snapshot, gather, local_path
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.merged import merged_frames
 from framework.spark.reading.scan import EarlyListing, Scanner, private_settings
 from framework.spark.reading.sealed import verify_seals, verify_sources
-from framework.spark.reading.widened import as_stored, whole_as_stored
 from framework.spark.tasks import SparkTasks
 from framework.vocabulary import SourceLayout, Verify
 
