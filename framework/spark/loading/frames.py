@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from framework.errors import PlanError, Where
 from framework.hudi.keygen.spark_sql import quote_name
 from framework.plan.load import InputRequest
-from framework.spark.loading.absent_columns import FileColumns, file_columns, refuse_absent
+from framework.spark.loading.file_columns import FileColumns, file_columns, refuse_absent
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.scan import private_settings
 from framework.spark.spec_sql import check_frame, check_query

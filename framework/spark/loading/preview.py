@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from framework.engine.events import Events, Note, silent
 from framework.engine.run.state import PinnedInput
 from framework.plan.load import InputRequest
-from framework.spark.loading.column_types import refuse_columns
 from framework.spark.loading.determinism import refuse_indeterminate
+from framework.spark.loading.file_columns import refuse_columns
 from framework.spark.loading.frames import open_input
 from framework.spark.loading.staging import stage_input
 from framework.spark.reading.jvm import Jvm

@@ -20,8 +20,8 @@ from framework.errors import EngineError, PlanError, Where
 from framework.hudi.storage.port import exists_error, storage_error
 from framework.plan.load import InputRequest
 from framework.spark.jobs import run_job
-from framework.spark.loading.column_types import refuse_columns
 from framework.spark.loading.determinism import refuse_indeterminate
+from framework.spark.loading.file_columns import refuse_columns
 from framework.spark.loading.frames import open_input
 from framework.spark.reading.jvm import Jvm
 from framework.spark.task_faults import first_line, typed
