@@ -12,16 +12,17 @@ from framework.cli.options import Conf, Format, JsonFormat, Master, Place, Targe
 from framework.cli.places import NamedTable, tables_of
 from framework.cli.services import DryRun, Service, run_service, service_tasks
 from framework.cli.usage import usage_error
-from framework.engine.services.compaction import Compacted, observe_compaction, run_compaction
-from framework.engine.services.pending_compaction import (
+from framework.engine.services.compaction import (
+    Compacted,
     Scheduled,
+    observe_compaction,
     observe_pending_compaction,
+    run_compaction,
     run_pending_compaction,
     schedule_compaction,
 )
 from framework.engine.tasks import Tasks
-from framework.plan.services.compaction import CompactionPlan
-from framework.plan.services.pending_compaction import PendingCompaction
+from framework.plan.services.compaction import CompactionPlan, PendingCompaction
 from framework.plan.words import count_text, size_text
 from framework.spec.sections.sizes import parse_size
 

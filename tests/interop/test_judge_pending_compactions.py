@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from framework.engine.services.compaction import observe_compaction
-from framework.engine.services.pending_compaction import (
+from framework.engine.services.compaction import (
+    observe_compaction,
     observe_pending_compaction,
     run_pending_compaction,
     schedule_compaction,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from framework.engine.services.compaction import observe_compaction
-from framework.engine.services.pending_compaction import (
+from framework.engine.services.compaction import (
+    observe_compaction,
     observe_pending_compaction,
     run_pending_compaction,
     schedule_compaction,

@@ -14,15 +14,16 @@ from framework.engine.events import Event, Note
 from framework.engine.services.archival import observe_archival, run_archival
 from framework.engine.services.clean import observe_clean, run_clean
 from framework.engine.services.clustering import observe_clustering, run_clustering
-from framework.engine.services.compaction import observe_compaction, run_compaction
-from framework.engine.services.drop import Dropping, observe_drop, run_drop
-from framework.engine.services.maintenance import maintain
-from framework.engine.services.materialize import observe_materialize, run_materialize
-from framework.engine.services.pending_compaction import (
+from framework.engine.services.compaction import (
+    observe_compaction,
     observe_pending_compaction,
+    run_compaction,
     run_pending_compaction,
     schedule_compaction,
 )
+from framework.engine.services.drop import Dropping, observe_drop, run_drop
+from framework.engine.services.maintenance import maintain
+from framework.engine.services.materialize import observe_materialize, run_materialize
 from framework.engine.tasks import InProcessTasks
 from framework.hudi.timeline.clock import instant_at
 from framework.hudi.timeline.instant import Action, Instant, InstantState

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from framework.engine.services.pending_compaction import pending_compactions
+from framework.engine.services.compaction import pending_compactions
 from framework.engine.services.service_run import require_table, service_run
 from framework.errors import CommitConflictError, PlanError, UnsupportedTableError, Where
 from framework.hudi.commit.placement import is_own_log

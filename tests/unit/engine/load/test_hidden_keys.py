@@ -15,8 +15,8 @@ import pytest
 
 from framework.engine.reading.table import open_table
 from framework.engine.reading.views import LISTED, latest_slices
-from framework.engine.services.compaction import observe_compaction
-from framework.engine.services.pending_compaction import (
+from framework.engine.services.compaction import (
+    observe_compaction,
     observe_pending_compaction,
     run_pending_compaction,
     schedule_compaction,

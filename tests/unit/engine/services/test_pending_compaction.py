@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from framework.engine.events import Event, StageFinished
-from framework.engine.services.compaction import observe_compaction, run_compaction
-from framework.engine.services.pending_compaction import (
+from framework.engine.services.compaction import (
+    observe_compaction,
     observe_pending_compaction,
+    run_compaction,
     run_pending_compaction,
 )
 from framework.engine.services.undo import plan_rollback, run_undo
