@@ -9,15 +9,18 @@ orders partitions differently:
     part=p=1-2           part=p=1/x;fileid=…
     part=p=1/x           part=p=10;fileid=…
     part=p=10            part=p=1;fileid=…       (";" is above "-", "/" and digits)
+
+An index may be written anew from another one; members of any writer's values stay as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Final, Self
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.bootstrap.index_values import (
@@ -30,8 +33,11 @@ from framework.hudi.bootstrap.index_values import (
     encode_info,
     encode_partition,
     fileids_key,
+    moved_file,
+    moved_partition,
     partition_key,
     partition_of_key,
+    partition_without,
     split_fileids_key,
 )
 from framework.hudi.codecs.avro import read_container
@@ -48,13 +54,17 @@ from framework.hudi.table.layout import (
 __all__ = [
     "BootstrapIndex",
     "FileMapping",
+    "IndexFiles",
     "IndexGroup",
     "IndexPart",
     "IndexWriter",
     "fileids_key",
+    "listed_files",
     "part_starts",
     "partition_key",
     "write_index_part",
+    "write_moved",
+    "write_without",
 ]
 
 
@@ -287,3 +297,94 @@ def _place(storage: Storage, path: str) -> Where:
 def _by_id(group: IndexGroup) -> IndexGroup:
     """Return the group with its files in the byte order of their ids."""
     return replace(group, files=sorted(group.files, key=lambda file: file.file_id.encode()))
+
+
+IndexFiles = Mapping[str, Collection[str]]
+"""File ids by partition path."""
+_WHERE: Final = Where()
+
+
+def listed_files(index: BootstrapIndex, files: IndexFiles) -> dict[str, frozenset[str]]:
+    """Return those of some files that an index lists; one read for each partition."""
+    found = {path: frozenset(ids) & index.mappings(path).keys() for path, ids in files.items()}
+    return {path: ids for path, ids in found.items() if ids}
+
+
+def write_without(
+    storage: Storage, index: BootstrapIndex, gone: IndexFiles, paths: tuple[str, str]
+) -> None:
+    """Write both files of an index without some of its files; reads and writes all of it once.
+
+    Args:
+        storage: of the new files.
+        index: the old one.
+        gone: files that it lists, but not all of them.
+        paths: of the new partitions file and of the new fileids file.
+
+    Raises:
+        CorruptFileError: the old index is damaged.
+    """
+    with ExitStack() as stack:
+        partitions, fileids = (stack.enter_context(storage.create(path)) for path in paths)
+        _write(partitions, _partitions(index, gone), index, index.base_uri)
+        _write(fileids, _files(index, gone), index, index.base_uri)
+
+
+def write_moved(
+    storage: Storage,
+    index: BootstrapIndex,
+    base_uri: str,
+    move: Callable[[str], str],
+    paths: tuple[str, str],
+) -> None:
+    """Write both files of an index with a moved source; reads and writes all of it once.
+
+    Args:
+        storage: of the new files.
+        index: the old one.
+        base_uri: full URI of the source's new base folder.
+        move: returns the new URI of a source file.
+        paths: of the new partitions file and of the new fileids file.
+
+    Raises:
+        CorruptFileError: the old index is damaged.
+    """
+    partitions = (
+        (key, moved_partition(value, move, _WHERE)) for key, value in index.partition_values()
+    )
+    fileids = (
+        (key, moved_file(split_fileids_key(key, _WHERE)[1], value, move, _WHERE))
+        for key, value in index.file_values()
+    )
+    for path, entries in zip(paths, (partitions, fileids), strict=True):
+        with storage.create(path) as out:
+            _write(out, entries, index, base_uri)
+
+
+def _write(
+    out: BinaryIO, entries: Iterable[tuple[bytes, bytes]], index: BootstrapIndex, base_uri: str
+) -> None:
+    """Write one file, with the facts of the old index and its own number of entries."""
+    writer, count = HFileWriter(out), 0
+    for key, value in entries:
+        writer.append(key, value)
+        count += 1
+    created = index.info.get("createdTimestamp")
+    created_ms = created if isinstance(created, int) else 0
+    writer.finish({INDEX_INFO_KEY: encode_info(base_uri, created_ms, count)})
+
+
+def _partitions(index: BootstrapIndex, gone: IndexFiles) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the partitions that keep a file."""
+    by_key = {partition_key(path): frozenset(ids) for path, ids in gone.items()}
+    for key, value in index.partition_values():
+        ids = by_key.get(key)
+        left = partition_without(value, ids, _WHERE) if ids else value
+        if left is not None:
+            yield key, left
+
+
+def _files(index: BootstrapIndex, gone: IndexFiles) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the files that stay."""
+    keys = {fileids_key(path, file_id) for path, ids in gone.items() for file_id in ids}
+    return ((key, value) for key, value in index.file_values() if key not in keys)

@@ -18,8 +18,7 @@ from time import monotonic
 from typing import Final
 
 from framework.errors import AfterCommitError, CorruptFileError, UnsupportedTableError, Where
-from framework.hudi.bootstrap.index import BootstrapIndex
-from framework.hudi.bootstrap.index_rewrite import IndexFiles, listed_files, write_without
+from framework.hudi.bootstrap.index import BootstrapIndex, IndexFiles, listed_files, write_without
 from framework.hudi.commit.intent import Intent, Transaction
 from framework.hudi.commit.lease import Lease, require
 from framework.hudi.commit.placement import place_bytes

@@ -11,8 +11,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from framework.hudi.bootstrap.index import BootstrapIndex
-from framework.hudi.bootstrap.index_rewrite import write_moved
+from framework.hudi.bootstrap.index import BootstrapIndex, write_moved
 from framework.hudi.commit.lease import Lease, require
 from framework.hudi.commit.properties_update import replace_properties
 from framework.hudi.commit.staging import Staging
