@@ -15,8 +15,7 @@ from framework.hudi.bootstrap.source_schema import with_partition_columns
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.hudi.table.schema import SchemaIssue, check_schema, full_record_schema, unify
 from framework.plan import checks, estimate, stages
-from framework.plan.bootstrap.notes import notes_of
-from framework.plan.bootstrap.traits import traits_of
+from framework.plan.bootstrap.notes import notes_of, traits_of
 from framework.plan.definition import Case, Plan
 from framework.plan.observation import (
     Observation,
