@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from framework.hudi.keygen.rule import KeyGenerator
+from framework.plan.checks import reader_faults, unproven_notes
 from framework.plan.definition import Adopted, Case, Plan, PlanNote
 from framework.plan.estimate import Estimate
 from framework.plan.facts import BootstrapFacts
 from framework.plan.observation import Observation, TableState
-from framework.plan.reader_demands import reader_faults, unproven_notes
 from framework.plan.readers.exceptions import Trait
 from framework.plan.readers.gate import gate
 from framework.plan.refusals import Fault, refuse

@@ -1,4 +1,7 @@
-"""Checks of the spec against source and target, which report faults and raise nothing."""
+"""Checks of the spec against source, target and readers, which report faults and raise nothing.
+
+The readers are those listed in `table.readers`.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,17 @@ from typing import Any, Final
 from framework.errors import PlanError
 from framework.hudi.keygen.rule import key_faults
 from framework.hudi.table.partition_path import PartitionValue, partition_values
+from framework.plan.definition import PlanNote
 from framework.plan.estimate import commit_bytes
 from framework.plan.observation import SourceInventory, TableState
 from framework.plan.partitions import PartitionPlan
+from framework.plan.readers.exceptions import EXCEPTIONS, Trait
+from framework.plan.readers.gate import ReaderGate, ReaderVerdict, gate
+from framework.plan.readers.versions import ANY_VERSION, Ability
 from framework.plan.refusals import Fault
 from framework.plan.target import Target
 from framework.plan.words import count_text, listing, size_text
-from framework.vocabulary import BootstrapMode
+from framework.vocabulary import BootstrapMode, ReaderName
 
 __all__ = [
     "MAX_FILES",
@@ -24,7 +31,10 @@ __all__ = [
     "check_places",
     "check_size",
     "read_partitions",
+    "reader_faults",
+    "unproven_notes",
 ]
+
 
 MAX_FILES: Final = 1_000_000
 """Limit on the files of a new table: Apache Hudi reads their commit, then 640 MB, whole."""
@@ -180,3 +190,67 @@ def check_null_keys(
                 ),
                 remedy="Skip these partitions by a rule with mode 'skip'.",
             )
+
+
+def reader_faults(wanted: Sequence[ReaderName], found: ReaderGate) -> Iterator[Fault]:
+    """Yield a fault for each wanted reader that cannot read the table, at its place in the list.
+
+    The remedy states whether mode `full_record` would change it.
+    """
+    for place, name in enumerate(wanted):
+        verdict = _verdict(name, found)
+        if verdict.reads is Ability.NO:
+            yield Fault(
+                condition="readers/cannot-read",
+                key_path=f"table.readers[{place}]",
+                message=f"{_who(verdict)} cannot read the table: {_reason(verdict, found)}",
+                remedy=_remedy(verdict, found),
+            )
+
+
+def unproven_notes(wanted: Sequence[ReaderName], found: ReaderGate) -> Iterator[PlanNote]:
+    """Yield a warning for each wanted reader that is not proven to read the table."""
+    for name in wanted:
+        verdict = _verdict(name, found)
+        if verdict.reads is Ability.UNPROVEN:
+            why = f": {verdict.note}" if verdict.note else ""
+            yield PlanNote(
+                condition="readers/unproven",
+                level="warning",
+                message=f"it is unproven that {_who(verdict)} can read the table{why}",
+            )
+
+
+def _verdict(name: ReaderName, found: ReaderGate) -> ReaderVerdict:
+    """Return the verdict on one reader; every reader has one."""
+    return next(verdict for verdict in found.verdicts if verdict.name is name)
+
+
+def _who(verdict: ReaderVerdict) -> str:
+    """Return a reader's name in the spec, with its engine and version."""
+    version = "" if verdict.version == ANY_VERSION else f" {verdict.version}"
+    return f"'{verdict.name}' ({verdict.engine}{version})"
+
+
+def _reason(verdict: ReaderVerdict, found: ReaderGate) -> str:
+    """Return why a reader cannot read: its own limit, and each exception that prevents it."""
+    stopping = {each.name for each in EXCEPTIONS if each.reads is Ability.NO}
+    named = (e for e in found.exceptions if e.name in stopping and e.name in verdict.exceptions)
+    reasons = (verdict.note, *(f"{each.message} [{each.name}]" for each in named))
+    return "; ".join(reason for reason in reasons if reason)
+
+
+def _remedy(verdict: ReaderVerdict, found: ReaderGate) -> str:
+    """Return the remedy, which depends on whether the reader reads the table without skeletons."""
+    traits: dict[Trait, str] = {**found.traits}
+    traits.pop(Trait.SKELETONS, None)
+    instead = _verdict(verdict.name, gate(traits)).reads
+    if Trait.SKELETONS not in found.traits or instead is Ability.NO:
+        return (
+            "Mode `full_record` would not change that; remove it from the list, or change the data."
+        )
+    how = {Ability.UNPROVEN: ", which is unproven", Ability.DOCUMENTED: ", as documented"}
+    return (
+        "Mode `full_record` for every partition would change that: it reads full files"
+        f"{how.get(instead, '')}. Or remove it from the list."
+    )

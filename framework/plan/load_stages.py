@@ -9,13 +9,12 @@ from typing import Final
 from framework.hudi.keygen.rule import KeyGenerator
 from framework.plan import stages
 from framework.plan.adopted import as_warning, immutable_faults
-from framework.plan.checks import check_foreign_content
+from framework.plan.checks import check_foreign_content, reader_faults, unproven_notes
 from framework.plan.definition import Case, Plan, PlanNote
 from framework.plan.estimate import Estimate
 from framework.plan.load import InputListing, InputRequest, LoadPlan, LoadRequest, Transform
 from framework.plan.observation import Observation, TableState
 from framework.plan.quality.contract import splitting_faults
-from framework.plan.reader_demands import reader_faults, unproven_notes
 from framework.plan.readers.exceptions import Trait
 from framework.plan.readers.gate import gate
 from framework.plan.refusals import Fault, refuse, refuse_foreign_pending

@@ -16,6 +16,7 @@ from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.hudi.table.schema import SchemaIssue, check_schema, full_record_schema, unify
 from framework.plan import checks, estimate, stages
 from framework.plan.bootstrap.notes import notes_of, traits_of
+from framework.plan.checks import reader_faults, unproven_notes
 from framework.plan.definition import Case, Plan
 from framework.plan.observation import (
     Observation,
@@ -25,7 +26,6 @@ from framework.plan.observation import (
 )
 from framework.plan.partitions import PartitionPlan, plan_partitions, totals
 from framework.plan.quality.contract import quality_faults
-from framework.plan.reader_demands import reader_faults, unproven_notes
 from framework.plan.readers.gate import ReaderGate, gate
 from framework.plan.readers.source_formats import FORMATS, SourceFormat
 from framework.plan.refusals import Fault, refuse
