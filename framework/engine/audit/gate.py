@@ -16,11 +16,12 @@ import pyarrow as pa
 
 from framework.engine.audit import report
 from framework.engine.audit.account import Account, check_account
-from framework.engine.audit.buckets import Candidates, compare_buckets
 from framework.engine.audit.candidates import (
+    Candidates,
     CandidateTask,
     DuplicateKey,
     SuspectFile,
+    compare_buckets,
     duplicate_keys,
 )
 from framework.engine.audit.keys import KeySource, source_null_rows

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.engine.audit.buckets import compare_buckets
+from framework.engine.audit.candidates import compare_buckets
 from framework.engine.audit.keys import KeySource, key_batches
 from framework.engine.audit.screen import (
     NOTHING,

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.engine.audit.buckets import compare_buckets
+from framework.engine.audit.candidates import compare_buckets
 from framework.engine.audit.spill import SpillWriter, bucket_bits, is_among, partition_mix
 from framework.engine.fsck.findings import Check, Severity, TableFinding
 from framework.engine.reading.slice_rows import SliceFiles, SliceTable, slice_columns

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from framework.engine.audit import buckets, gate
+from framework.engine.audit import candidates, gate
 from framework.engine.audit import keys as audit_keys
 from framework.engine.audit.gate import audit
 from framework.engine.bootstrap.write import Ledger, write_files
@@ -166,7 +166,7 @@ def test_audit_large_buckets_are_taken_in_passes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bucket too large for memory gives the same result."""
-    monkeypatch.setattr(buckets, "_PASS_ROWS", 16)
+    monkeypatch.setattr(candidates, "_PASS_ROWS", 16)
     values = [*range(300), 3, 3, 299]
     _, report = refusal(source_context(tmp_path, {"p=1/a": ids(*values)}, bits=1))
     assert (report["groups"], report["rows"]) == (2, 5)
