@@ -1,39 +1,60 @@
-"""A table as a data frame: its latest rows, those as of a moment, or those of base files only."""
+"""A table as a data frame: its latest rows, those as of a moment, or those of base files only.
+
+Its files are verified: adopted sources and sealed files.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
+from typing import Final
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
 from framework.engine.reading.patterns import choose_partitions
+from framework.engine.reading.slice_rows import drifted
 from framework.engine.reading.table import Table, open_table
+from framework.engine.reading.verified_files import verify_base_file, verify_source
 from framework.engine.reading.views import checked
-from framework.errors import PlanError
+from framework.engine.tasks import Tasks, decode, encode
+from framework.errors import CorruptFileError, PlanError, Where
 from framework.hudi.bootstrap.index import BootstrapIndex
+from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.filegroup.slices import FileSlice
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.port import Entry
-from framework.hudi.table.layout import join
+from framework.hudi.table.layout import join, parent_of
 from framework.hudi.timeline.clock import Moment
 from framework.hudi.view.listing_view import ListingView
 from framework.spark.reading.adopted import as_stored, in_table_types, scan_adopted, whole_as_stored
 from framework.spark.reading.columns import META_SCHEMA, partition_schema, struct_of
-from framework.spark.reading.files import Snapshot, gather, local_path
+from framework.spark.reading.files import Adopted, Snapshot, gather, local_path
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.merged import merged_frames
 from framework.spark.reading.scan import EarlyListing, Scanner, private_settings
-from framework.spark.reading.sealed import verify_seals, verify_sources
 from framework.spark.tasks import SparkTasks
 from framework.vocabulary import SourceLayout, Verify
 
-__all__ = ["Reading", "absolute", "frame_of", "read", "read_optimized", "rows_of"]
+__all__ = [
+    "DeepCheck",
+    "Reading",
+    "SealCheck",
+    "absolute",
+    "check_deeply",
+    "check_seals",
+    "frame_of",
+    "read",
+    "read_optimized",
+    "rows_of",
+    "verify_seals",
+    "verify_sources",
+]
 
 
 def read(  # noqa: PLR0913 - keywords of the public surface
@@ -227,3 +248,141 @@ def frame_of(scanner: Scanner, table: Table, found: Snapshot) -> DataFrame:
         columns = t.StructType([*META_SCHEMA, *struct_of(table.schema)])
         return scanner.jvm.spark.createDataFrame([], columns)
     return reduce(DataFrame.union, parts)
+
+
+_NS_PER_MS: Final = 1_000_000
+_SOURCES_PER_TASK: Final = 256
+_FILES_PER_TASK: Final = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeepCheck:
+    """Source files and their skeletons, in the same order, for one task.
+
+    Attributes:
+        sources: absolute paths.
+        skeletons: absolute paths.
+        every_page: whether to read pages too, or footers only.
+    """
+
+    sources: list[str]
+    skeletons: list[str]
+    every_page: bool
+
+
+def verify_sources(adopted: Adopted, verify: Verify, tasks: Tasks | None) -> None:
+    """Compare source files with the index and, for deeper levels, the skeletons' footers.
+
+    `STAT` costs one listing of each source folder. The other two need `tasks`.
+
+    Raises:
+        SourceDriftError: `source/drift`.
+    """
+    _compare_listings(adopted)
+    if verify is Verify.STAT or tasks is None:
+        return
+    checks = [
+        encode(
+            DeepCheck(
+                sources=adopted.sources.paths[at : at + _SOURCES_PER_TASK],
+                skeletons=adopted.skeletons[at : at + _SOURCES_PER_TASK],
+                every_page=verify is Verify.FULL,
+            )
+        )
+        for at in range(0, len(adopted), _SOURCES_PER_TASK)
+    ]
+    for _ in tasks.run(check_deeply, checks):
+        pass
+
+
+def check_deeply(descriptor: str) -> str:
+    """Check the files of a `DeepCheck`; return an empty text.
+
+    Raises:
+        SourceDriftError: `source/drift`.
+    """
+    check = decode(DeepCheck, descriptor)
+    for source, skeleton in zip(check.sources, check.skeletons, strict=True):
+        verify_source(source, skeleton, every_page=check.every_page)
+    return ""
+
+
+def _compare_listings(adopted: Adopted) -> None:
+    """Compare size and modification time of each file with the bootstrap index."""
+    storage = LocalStorage("/")
+    folder, entries = "", dict[str, "Entry"]()
+    expected = zip(adopted.sources.paths, adopted.sizes, adopted.mtimes_ms, strict=True)
+    for path, size, mtime_ms in expected:
+        if parent_of(path) != folder:
+            folder = parent_of(path)
+            entries = {entry.name: entry for entry in storage.list(folder.lstrip("/"))}
+        entry = entries.get(path.rpartition("/")[2])
+        what = _difference(entry, size, mtime_ms)
+        if what:
+            raise drifted(path, what)
+
+
+def _difference(entry: Entry | None, size: int, mtime_ms: int) -> str:
+    """Return how a file differs; "" if it does not."""
+    if entry is None or entry.is_folder:
+        return "it no longer exists"
+    if entry.size != size:
+        return f"it has {entry.size} bytes, not {size}"
+    if mtime_ms and entry.mtime_ns // _NS_PER_MS != mtime_ms:
+        return "its modification time has changed"
+    return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealCheck:
+    """Base files and skeletons for one task.
+
+    Attributes:
+        files: absolute paths.
+        every_page: whether to compare column chunks too, or footers only.
+    """
+
+    files: list[str]
+    every_page: bool
+
+
+def verify_seals(files: Sequence[str], verify: Verify, tasks: Tasks) -> None:
+    """Compare base files and skeletons with their seals; does nothing for `STAT`.
+
+    `FOOTER` reads footers, `FULL` all bytes. In a file of other writers, without a seal, `FULL`
+    decodes every page and verifies the checksums of pages that have one.
+
+    Raises:
+        CorruptFileError: `file/not-readable`.
+    """
+    if verify is Verify.STAT:
+        return
+    checks = [
+        encode(
+            SealCheck(files=[*files[at : at + _FILES_PER_TASK]], every_page=verify is Verify.FULL)
+        )
+        for at in range(0, len(files), _FILES_PER_TASK)
+    ]
+    for _ in tasks.run(check_seals, checks):
+        pass
+
+
+def check_seals(descriptor: str) -> str:
+    """Check the files of a `SealCheck`; return an empty text.
+
+    Raises:
+        CorruptFileError: `file/not-readable`.
+    """
+    check = decode(SealCheck, descriptor)
+    for path in check.files:
+        try:
+            with pa.OSFile(path) as source:
+                verify_base_file(source, every_page=check.every_page)
+        except UNREADABLE as error:
+            raise CorruptFileError(
+                "file/not-readable",
+                f"the file cannot be read: {error}",
+                where=Where(file=path),
+                remedy="Restore the file from a copy.",
+            ) from error
+    return ""
