@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final, NamedTuple
 
 from framework.errors import CorruptFileError
-from framework.hudi.codecs import hfile_blocks
-from framework.hudi.codecs.hfile_trailer import NO_BLOCK, Trailer, encode_file_info, encode_trailer
+from framework.hudi.codecs import hfile_parts
+from framework.hudi.codecs.hfile_parts import NO_BLOCK, Trailer, encode_file_info, encode_trailer
 
 __all__ = ["DataBlock", "HFilePart", "HFileWriter"]
 
@@ -67,7 +67,7 @@ class HFileWriter:
         self, out: BinaryIO, *, compression: str = "gzip", block_size: int = _BLOCK_SIZE
     ) -> None:
         self._out = out
-        self._codec = hfile_blocks.Codec[compression.upper()]
+        self._codec = hfile_parts.Codec[compression.upper()]
         self._block_size = block_size
         self._parts: list[bytes] = []
         self._buffered = 0
@@ -91,7 +91,7 @@ class HFileWriter:
             raise CorruptFileError("hfile/key-too-long", f"a key has {len(key)} bytes")
         if not self._parts:
             self._first_row = key
-        cell = hfile_blocks.full_key(key)
+        cell = hfile_parts.full_key(key)
         self._parts += (_ENTRY.pack(len(cell), len(value)), cell, value, _MVCC)
         self._buffered += _ENTRY.size + len(cell) + len(value) + len(_MVCC)
         self._last_row = key
@@ -124,7 +124,7 @@ class HFileWriter:
             data = source.read(block.size)
             if len(data) != block.size:
                 raise CorruptFileError("hfile/part-truncated", "a part has fewer bytes than blocks")
-            self._add_block(hfile_blocks.with_previous(data, self._previous), block)
+            self._add_block(hfile_parts.with_previous(data, self._previous), block)
             self._last_row = block.first_row
         self._last_row = part.last_row or self._last_row
         self._entries += part.entries
@@ -136,10 +136,10 @@ class HFileWriter:
         self._close_block()
         load_on_open = self._offset
         index = self._index()
-        self._write(hfile_blocks.ROOT_INDEX, index)
-        self._write(hfile_blocks.ROOT_INDEX, b"")  # an index of meta blocks must exist
+        self._write(hfile_parts.ROOT_INDEX, index)
+        self._write(hfile_parts.ROOT_INDEX, b"")  # an index of meta blocks must exist
         file_info_offset = self._offset
-        self._write(hfile_blocks.FILE_INFO, encode_file_info({**self._usual_info(), **file_info}))
+        self._write(hfile_parts.FILE_INFO, encode_file_info({**self._usual_info(), **file_info}))
         trailer = Trailer(
             file_info_offset=file_info_offset,
             load_on_open_offset=load_on_open,
@@ -171,7 +171,7 @@ class HFileWriter:
         if not self._parts:
             return
         payload = b"".join(self._parts)
-        data = hfile_blocks.encode_block(hfile_blocks.DATA, payload, self._codec, self._previous)
+        data = hfile_parts.encode_block(hfile_parts.DATA, payload, self._codec, self._previous)
         self._add_block(data, DataBlock(self._first_row, len(data), len(payload)))
         self._parts = []
         self._buffered = 0
@@ -182,16 +182,16 @@ class HFileWriter:
         self._blocks.append(block)
         self._last_block = self._offset
         self._offset += len(data)
-        self._plain += hfile_blocks.HEADER.size + block.plain
+        self._plain += hfile_parts.HEADER.size + block.plain
 
     def _index(self) -> bytes:
         """Return the root index: offset, size and first key of each data block."""
         parts, start = [], 0
         for block in self._blocks:
-            key = hfile_blocks.full_key(block.first_row)
+            key = hfile_parts.full_key(block.first_row)
             parts += [
                 _INDEX_ENTRY.pack(start, block.size),
-                hfile_blocks.encode_vlong(len(key)),
+                hfile_parts.encode_vlong(len(key)),
                 key,
             ]
             start += block.size
@@ -199,10 +199,10 @@ class HFileWriter:
 
     def _write(self, magic: bytes, payload: bytes) -> None:
         """Write a block that is no data block."""
-        block = hfile_blocks.encode_block(magic, payload, self._codec)
+        block = hfile_parts.encode_block(magic, payload, self._codec)
         self._out.write(block)
         self._offset += len(block)
-        self._plain += hfile_blocks.HEADER.size + len(payload)
+        self._plain += hfile_parts.HEADER.size + len(payload)
 
     def _usual_info(self) -> dict[bytes, bytes]:
         """Return the file info entries that HBase's reader requires."""
@@ -215,5 +215,5 @@ class HFileWriter:
             b"hfile.CREATE_TIME_TS": bytes(8),
             b"hfile.LASTKEY": b""
             if self._last_row is None
-            else hfile_blocks.full_key(self._last_row),
+            else hfile_parts.full_key(self._last_row),
         }

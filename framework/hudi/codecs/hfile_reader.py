@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from framework.errors import CorruptFileError, UnsupportedTableError, Where
-from framework.hudi.codecs import hfile_blocks, hfile_trailer
+from framework.hudi.codecs import hfile_parts
 
 __all__ = ["HFileReader"]
 
@@ -52,19 +52,19 @@ class HFileReader:
         self._source = source
         self._file = file
         self._size = int(source.seek(0, 2) or source.tell())
-        self._checksum: hfile_blocks.Checksum | None = None
+        self._checksum: hfile_parts.Checksum | None = None
         self._trailer = self._read_trailer()
-        self._codec = hfile_blocks.Codec(self._trailer.codec)
-        self._end = self._size - hfile_trailer.TRAILER_SIZE
+        self._codec = hfile_parts.Codec(self._trailer.codec)
+        self._end = self._size - hfile_parts.TRAILER_SIZE
         start = self._trailer.load_on_open_offset
-        index, meta_at = self._block(start, hfile_blocks.ROOT_INDEX)
+        index, meta_at = self._block(start, hfile_parts.ROOT_INDEX)
         self._index = self._read_index(index)
-        _, info_at = self._block(meta_at, hfile_blocks.ROOT_INDEX)
+        _, info_at = self._block(meta_at, hfile_parts.ROOT_INDEX)
         if info_at != self._trailer.file_info_offset:
             raise self._corrupt("file info is not at the offset in the trailer", info_at)
-        info, _ = self._block(info_at, hfile_blocks.FILE_INFO)
+        info, _ = self._block(info_at, hfile_parts.FILE_INFO)
         try:
-            self.file_info = hfile_trailer.decode_file_info(info)
+            self.file_info = hfile_parts.decode_file_info(info)
         except ValueError as error:
             raise self._corrupt(str(error), info_at) from error
         self._rows = [block.row for block in self._index]
@@ -103,16 +103,16 @@ class HFileReader:
         if not prefix and count != self.entries:
             raise self._corrupt(f"{count} entries, but the trailer has {self.entries}", self._end)
 
-    def _read_trailer(self) -> hfile_trailer.Trailer:
+    def _read_trailer(self) -> hfile_parts.Trailer:
         """Read the last 4096 bytes and refuse unsupported files."""
-        if self._size < hfile_trailer.TRAILER_SIZE:
+        if self._size < hfile_parts.TRAILER_SIZE:
             raise self._corrupt(f"{self._size} bytes are less than a trailer", 0)
-        start = self._size - hfile_trailer.TRAILER_SIZE
+        start = self._size - hfile_parts.TRAILER_SIZE
         try:
-            trailer = hfile_trailer.decode_trailer(self._read(start, hfile_trailer.TRAILER_SIZE))
+            trailer = hfile_parts.decode_trailer(self._read(start, hfile_parts.TRAILER_SIZE))
         except ValueError as error:
             raise self._corrupt(str(error), start) from error
-        if trailer.codec not in set(hfile_blocks.Codec) or trailer.index_levels != 1:
+        if trailer.codec not in set(hfile_parts.Codec) or trailer.index_levels != 1:
             raise UnsupportedTableError(
                 "hfile/unsupported",
                 f"an HFile with compression {trailer.codec} and {trailer.index_levels} index "
@@ -148,7 +148,7 @@ class HFileReader:
             raise self._corrupt("the index is truncated", start)
         offset, size = _INDEX_ENTRY.unpack_from(payload, at)
         try:
-            length, at = hfile_blocks.decode_vlong(payload, at + _INDEX_ENTRY.size)
+            length, at = hfile_parts.decode_vlong(payload, at + _INDEX_ENTRY.size)
         except ValueError as error:
             raise self._corrupt(f"the index: {error}", start) from error
         key = payload[at : at + length]
@@ -191,7 +191,7 @@ class HFileReader:
         if self._cached[0] != place:
             block = self._index[place]
             body = self._read(block.offset, block.size)
-            payload, end = self._decoded(body, block.offset, hfile_blocks.DATA)
+            payload, end = self._decoded(body, block.offset, hfile_parts.DATA)
             if end != block.offset + block.size:
                 raise self._corrupt("a block's size differs from the index", block.offset)
             self._cached = (place, payload)
@@ -199,39 +199,39 @@ class HFileReader:
 
     def _block(self, offset: int, magic: bytes) -> tuple[bytes, int]:
         """Return the payload of a block that no index entry describes, and its end."""
-        if offset + hfile_blocks.HEADER.size > self._end:
+        if offset + hfile_parts.HEADER.size > self._end:
             raise self._corrupt("a block starts past the end", offset)
-        header = self._header(self._read(offset, hfile_blocks.HEADER.size), offset)
-        size = hfile_blocks.HEADER.size + header.after_header
+        header = self._header(self._read(offset, hfile_parts.HEADER.size), offset)
+        size = hfile_parts.HEADER.size + header.after_header
         self._check_header(header, magic, offset, offset + size)
         return self._decoded(self._read(offset, size), offset, magic)
 
     def _decoded(self, body: bytes, offset: int, magic: bytes) -> tuple[bytes, int]:
         """Return the verified, decompressed payload of the block in `body`, and its end."""
         header = self._header(body, offset)
-        end = offset + hfile_blocks.HEADER.size + header.after_header
+        end = offset + hfile_parts.HEADER.size + header.after_header
         self._check_header(header, magic, offset, end)
         if end > offset + len(body):
             raise self._corrupt("a block's size differs from the index", offset)
         body = body[: end - offset]
         self._verify(header, body, offset)
-        payload = body[hfile_blocks.HEADER.size : header.covered]
+        payload = body[hfile_parts.HEADER.size : header.covered]
         try:
-            return hfile_blocks.decompress(payload, self._codec, header.plain_size), end
+            return hfile_parts.decompress(payload, self._codec, header.plain_size), end
         except ValueError as error:
             raise self._corrupt(str(error), offset) from error
 
-    def _header(self, body: bytes, offset: int) -> hfile_blocks.Header:
+    def _header(self, body: bytes, offset: int) -> hfile_parts.Header:
         """Return the header at the start of a block."""
-        if len(body) < hfile_blocks.HEADER.size:
+        if len(body) < hfile_parts.HEADER.size:
             raise self._corrupt("a block is shorter than its header", offset)
         try:
-            return hfile_blocks.Header.decode(body[: hfile_blocks.HEADER.size])
+            return hfile_parts.Header.decode(body[: hfile_parts.HEADER.size])
         except ValueError as error:
             raise self._corrupt(str(error), offset) from error
 
     def _check_header(
-        self, header: hfile_blocks.Header, magic: bytes, offset: int, end: int
+        self, header: hfile_parts.Header, magic: bytes, offset: int, end: int
     ) -> None:
         """Refuse another kind of block, a truncated one, or another checksum type."""
         if header.magic != magic:
@@ -243,11 +243,11 @@ class HFileReader:
         if header.checksum is not self._checksum:
             raise self._corrupt("a block has another checksum type than the index", offset)
 
-    def _verify(self, header: hfile_blocks.Header, body: bytes, offset: int) -> None:
+    def _verify(self, header: hfile_parts.Header, body: bytes, offset: int) -> None:
         """Verify the checksums, if there are any."""
-        if header.checksum is hfile_blocks.Checksum.NONE:
+        if header.checksum is hfile_parts.Checksum.NONE:
             return
-        expected = hfile_blocks.checksums(
+        expected = hfile_parts.checksums(
             body[: header.covered], header.checksum, header.bytes_per_checksum
         )
         if body[header.covered :] != expected:

@@ -12,16 +12,17 @@ from hypothesis import strategies as st
 
 from framework.errors import CorruptFileError, UnsupportedTableError
 from framework.hudi.codecs.hfile import HFileWriter
-from framework.hudi.codecs.hfile_blocks import (
+from framework.hudi.codecs.hfile_parts import (
     DATA,
     Codec,
+    decode_trailer,
     decode_vlong,
     decompress,
     encode_block,
+    encode_trailer,
     encode_vlong,
 )
 from framework.hudi.codecs.hfile_reader import HFileReader
-from framework.hudi.codecs.hfile_trailer import decode_trailer, encode_trailer
 from tests.support.codec_vectors import RELEASES, codec_vectors, unpacked
 
 CODECS = ("gzip", "none")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from framework.errors import CorruptFileError, UnsupportedTableError
 from framework.hudi.codecs.hfile import HFileWriter
-from framework.hudi.codecs.hfile_blocks import HEADER, Checksum, checksums
+from framework.hudi.codecs.hfile_parts import HEADER, Checksum, checksums
 from framework.hudi.codecs.hfile_reader import HFileReader
 
 TRAILER = 4096
