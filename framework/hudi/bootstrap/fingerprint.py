@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from framework.errors import CorruptFileError, FrameworkError, SourceDriftError, Where
 from framework.hudi.bootstrap.footer_facts import FooterFacts, read_facts
-from framework.hudi.bootstrap.source_traits import calendar_traits, format_traits
+from framework.hudi.bootstrap.source_schema import calendar_traits, format_traits
 from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.vocabulary import SourceTrait
 

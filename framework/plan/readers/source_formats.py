@@ -1,6 +1,6 @@
 """What each engine does with source files, by codec, encoding and type: one table of test results.
 
-`FORMATS` lists every trait of `framework.hudi.bootstrap.source_traits` with its wrong outcomes, for
+`FORMATS` lists every trait of `framework.hudi.bootstrap.source_schema` with its wrong outcomes, for
 files that stay as they are (`metadata_only`). The refusals of a plan
 (`framework.plan.bootstrap.build_bootstrap`) and exceptions of the reader gate are derived from it.
 `tests/spark/test_source_formats.py` verifies the table on PySpark 4.1 and 3.5,

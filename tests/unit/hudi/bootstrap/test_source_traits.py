@@ -8,7 +8,7 @@ import pytest
 from framework.errors import CorruptFileError
 from framework.hudi.bootstrap.fingerprint import read_footer
 from framework.hudi.bootstrap.footer_facts import FooterFacts, SchemaElement
-from framework.hudi.bootstrap.source_traits import format_traits
+from framework.hudi.bootstrap.source_schema import format_traits
 from framework.vocabulary import SourceTrait
 from tests.support.formats import FORMAT_FILES, TRAITS
 
