@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from framework.engine.fsck.findings import Check, Repair, Severity, TableFinding, of_error
-from framework.engine.fsck.listing import Listed
-from framework.engine.fsck.opened import OpenedTable
+from framework.engine.fsck.listing import Listed, OpenedTable
 from framework.engine.inspect.observe import source_drift
 from framework.engine.inspect.status import Danger, Slices, dangers
 from framework.engine.reading.table_memory import TableMemory, read_memory

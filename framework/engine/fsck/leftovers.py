@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from framework.engine.fsck.findings import Check, Repair, Severity, TableFinding
-from framework.engine.fsck.listing import sidecars
-from framework.engine.fsck.opened import OpenedTable
+from framework.engine.fsck.listing import OpenedTable, sidecars
 from framework.hudi.commit.intent import WRITE_ID_KEY
 from framework.hudi.commit.lease import current_lease
 from framework.hudi.commit.staging import staging_folders

@@ -18,8 +18,7 @@ from framework.engine.fsck.description import (
 )
 from framework.engine.fsck.findings import Check, Checked, Severity, TableFinding, of_error
 from framework.engine.fsck.leftovers import check_leftovers
-from framework.engine.fsck.listing import Listed, check_listing
-from framework.engine.fsck.opened import OpenedTable
+from framework.engine.fsck.listing import Listed, OpenedTable, check_listing
 from framework.engine.fsck.unique_keys import prove_keys
 from framework.engine.inspect.adoption import folders_apart, sources_of
 from framework.engine.reading.slice_rows import SliceTable
