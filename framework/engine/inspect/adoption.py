@@ -23,8 +23,7 @@ from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, join
 from framework.hudi.table.properties import TableProperties, read_properties
-from framework.hudi.timeline.archive import archived_file_ids
-from framework.hudi.timeline.archive_writer import newest_first
+from framework.hudi.timeline.archive import archived_file_ids, newest_first
 from framework.hudi.timeline.commit_body import read_commit_body
 from framework.hudi.timeline.timeline import Timeline
 from framework.hudi.view.listing_view import ListingView

@@ -27,11 +27,11 @@ from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.table.layout import HOODIE, TEMP, crc_sidecar, name_of, temp_folder
 from framework.hudi.table.properties import TableProperties
-from framework.hudi.timeline.archive import archived_instants
-from framework.hudi.timeline.archive_writer import (
+from framework.hudi.timeline.archive import (
     InstantFile,
     archive_bytes,
     archive_entries,
+    archived_instants,
     newest_first,
     next_archive_file,
 )

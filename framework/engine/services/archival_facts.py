@@ -10,8 +10,7 @@ from framework.hudi.commit.placement import read_bytes
 from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.properties import TableProperties
-from framework.hudi.timeline.archive import archived_instants
-from framework.hudi.timeline.archive_writer import newest_first
+from framework.hudi.timeline.archive import archived_instants, newest_first
 from framework.hudi.timeline.commit_body import read_commit_body
 from framework.hudi.timeline.instant import Action, Instant, InstantState
 from framework.hudi.timeline.timeline import Timeline

@@ -17,14 +17,14 @@ from framework.errors import CorruptFileError, Where
 from framework.hudi.codecs.log_format import HeaderKey, read_blocks, read_content
 from framework.hudi.codecs.log_records import decode_records
 from framework.hudi.storage.memory import MemoryStorage
-from framework.hudi.timeline.archive_schema import ENTRY
-from framework.hudi.timeline.archive_writer import (
+from framework.hudi.timeline.archive import (
     InstantFile,
     archive_bytes,
     archive_entries,
     newest_first,
     next_archive_file,
 )
+from framework.hudi.timeline.archive_schema import ENTRY
 from framework.hudi.timeline.clock import instant_at
 from framework.hudi.timeline.instant import Action, Instant, InstantState
 
