@@ -24,7 +24,7 @@ from framework.engine.services.compaction import (
 from framework.engine.tasks import Tasks
 from framework.plan.services.compaction import CompactionPlan, PendingCompaction
 from framework.plan.words import count_text, size_text
-from framework.spec.sections.sizes import parse_size
+from framework.spec.sections.quantities import parse_size
 
 __all__ = ["command"]
 

@@ -10,7 +10,7 @@ import typer
 
 from framework.cli.usage import usage_error
 from framework.errors import Finding, SpecError, Where
-from framework.spec.sections.sizes import parse_size
+from framework.spec.sections.quantities import parse_size
 
 __all__ = [
     "Conf",

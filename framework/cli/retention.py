@@ -21,7 +21,7 @@ from framework.engine.services.clean import Cleaned, observe_clean, run_clean
 from framework.plan.services.archival import ArchivalLimits, ArchivalPlan
 from framework.plan.services.clean import DEFAULT_KEEP_COMMITS, CleanPlan, CleanPolicy
 from framework.plan.words import count_text, size_text
-from framework.spec.sections.durations import parse_hours
+from framework.spec.sections.quantities import parse_hours
 
 __all__ = ["archive_command", "clean_command"]
 

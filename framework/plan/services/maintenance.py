@@ -10,7 +10,6 @@ from framework.plan.services.archival import ArchivalLimits
 from framework.plan.services.clean import CleanPolicy
 from framework.plan.services.clustering import ClusterRequest
 from framework.plan.words import count_text
-from framework.spec.sections.durations import hours_text
 from framework.spec.sections.maintenance_spec import (
     CLEAN_KEEP_COMMITS,
     ArchiveSpec,
@@ -19,6 +18,7 @@ from framework.spec.sections.maintenance_spec import (
     MaintenanceSpec,
 )
 from framework.spec.sections.pipeline_spec import PipelineSpec
+from framework.spec.sections.quantities import hours_text
 from framework.spec.sections.source_spec import TARGET_FILE_SIZE
 from framework.vocabulary import RowOrder, TableType
 

@@ -21,7 +21,7 @@ from framework.spec.rules.lookup import Lookup
 from framework.spec.sections import maintenance_spec, source_spec
 from framework.spec.sections.comparisons import parse_comparisons
 from framework.spec.sections.locations import nested
-from framework.spec.sections.sizes import parse_size, size_text
+from framework.spec.sections.quantities import parse_size, size_text
 from framework.spec.sections.table_spec import AUTO, BLOOM_MAX_KEYS, TableSpec
 
 __all__ = ["LoadSemantics", "MaintenanceSemantics", "Semantics"]

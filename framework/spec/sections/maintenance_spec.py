@@ -6,9 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from framework.spec.sections.durations import Hours
 from framework.spec.sections.fields import ColumnName, Flag, PositiveNumber, SpecModel, distinct
-from framework.spec.sections.sizes import Size
+from framework.spec.sections.quantities import Hours, Size
 
 __all__ = [
     "ARCHIVE_KEEP_MAX",

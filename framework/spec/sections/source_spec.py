@@ -18,7 +18,7 @@ from pydantic import (
 
 from framework.spec.sections.fields import PositiveNumber, SpecModel, Text, distinct, fault
 from framework.spec.sections.locations import Location
-from framework.spec.sections.sizes import Size, size_schema
+from framework.spec.sections.quantities import Size, size_schema
 from framework.spec.sections.timeline_service_spec import SettingValue, revealed
 from framework.vocabulary import MissingColumns, SchemaEvolution, WriteOperation
 

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from framework.spec.document.scalars import scalar_text
 from framework.spec.document.secret import Secret
 from framework.spec.sections.fields import Flag, SpecModel, Text, WholeNumber
-from framework.spec.sections.sizes import Size
+from framework.spec.sections.quantities import Size
 from framework.vocabulary import ServiceAuth, ViewStore
 
 __all__ = ["SettingValue", "TimelineServiceSpec", "revealed"]

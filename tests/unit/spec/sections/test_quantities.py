@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
 from framework.spec.document.scalars import core_scalar
-from framework.spec.sections.sizes import MAX_SIZE, UNITS, parse_size, size_text
+from framework.spec.sections.quantities import MAX_SIZE, UNITS, parse_size, size_text
 
 
 @pytest.mark.parametrize(
