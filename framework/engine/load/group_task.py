@@ -18,8 +18,7 @@ import pyarrow.compute as pc
 
 from framework.engine.audit.spill import SpillWriter, partition_mix
 from framework.engine.load.assignment import count_rows, pieces
-from framework.engine.load.bucket_rows import taken_rows
-from framework.engine.load.dedup import Bucket
+from framework.engine.load.dedup import Bucket, taken_rows
 from framework.engine.load.group_rows import (
     GROUP_ROWS,
     KEPT_META,

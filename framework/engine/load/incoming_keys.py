@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.engine.load.bucket_rows import bucket_rows, taken_rows
-from framework.engine.load.dedup import Bucket, read_batches
+from framework.engine.load.dedup import Bucket, bucket_rows, read_batches, taken_rows
 from framework.engine.load.key_input import KEY, Part
 from framework.hudi.codecs.hash_sort import distinct
 from framework.hudi.codecs.murmur import key_hashes

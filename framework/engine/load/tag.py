@@ -10,8 +10,7 @@ from typing import Final
 
 from framework.engine.events import Events, Note
 from framework.engine.load.assignment import SliceFacts
-from framework.engine.load.bucket_rows import bucket_rows
-from framework.engine.load.dedup import Bucket, GatherTask, gather_task
+from framework.engine.load.dedup import Bucket, GatherTask, bucket_rows, gather_task
 from framework.engine.load.hits import (
     ClassifiedRows,
     ClassifyTask,

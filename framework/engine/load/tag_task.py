@@ -15,8 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.engine.load.bucket_rows import taken_rows
-from framework.engine.load.dedup import Bucket
+from framework.engine.load.dedup import Bucket, taken_rows
 from framework.engine.load.hits import HITS_SCHEMA, SliceHits, hits_writer
 from framework.engine.load.incoming_keys import IncomingKeys, KeyMatches, incoming_keys
 from framework.engine.load.job import LoadJob

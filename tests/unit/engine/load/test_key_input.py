@@ -14,9 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from framework.engine.load import bucket_rows, key_input
-from framework.engine.load.bucket_rows import taken_rows
-from framework.engine.load.dedup import Bucket, read_batches
+from framework.engine.load import dedup, key_input
+from framework.engine.load.dedup import Bucket, read_batches, taken_rows
 from framework.engine.load.key_input import Part
 from framework.engine.runner import RunResult, run
 from framework.engine.tasks import InProcessTasks
@@ -128,7 +127,7 @@ def test_taken_rows_are_those_of_the_places(counts: list[int], chosen: list[int]
         return read_batches(storage, parts, names)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bucket_rows, "read_batches", watched)
+        patch.setattr(dedup, "read_batches", watched)
         found = taken_rows(storage, Bucket(parts=parts), ["b"], rows)
     assert ([] if found is None else found["b"].to_pylist()) == rows.tolist()
     ends = np.cumsum(counts)
