@@ -27,7 +27,7 @@ from framework.hudi.commit.markers import (
     read_batch,
     type_file,
 )
-from framework.hudi.filegroup.names import BaseFileName, LogFileName
+from framework.hudi.filegroup.slices import BaseFileName, LogFileName
 from framework.hudi.storage.locations import open_unlinked
 from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.table.layout import LAKESTRAP, TEMP, crc_sidecar, join, name_of, temp_folder

@@ -11,7 +11,7 @@ from framework.engine.services.compaction import (
     schedule_compaction,
 )
 from framework.engine.tasks import InProcessTasks
-from framework.hudi.filegroup.names import LogFileName
+from framework.hudi.filegroup.slices import LogFileName
 from framework.hudi.storage.port import Storage
 from framework.hudi.timeline.clock import ManualClock, SystemClock
 from tests.support.orders import Shop

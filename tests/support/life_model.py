@@ -16,7 +16,7 @@ from framework.engine.reading.views import LISTED, latest_slices
 from framework.engine.services.savepoint import savepoints
 from framework.engine.tasks import InProcessTasks
 from framework.errors import FrameworkError
-from framework.hudi.filegroup.names import slice_of
+from framework.hudi.filegroup.slices import slice_of
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import HOODIE, PROPERTIES, name_of

@@ -15,7 +15,7 @@ from framework.hudi.commit.statuses import AuditedFiles, written_files
 from framework.hudi.commit.transaction import Publication, begin, finish, publish
 from framework.hudi.filegroup.log_changes import LogPart, read_changes
 from framework.hudi.filegroup.log_file import log_file_bytes
-from framework.hudi.filegroup.names import BaseFileName, LogFileName
+from framework.hudi.filegroup.slices import BaseFileName, LogFileName
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, MetaField, join
 from framework.hudi.timeline.instant import Action, Instant

@@ -8,7 +8,7 @@ from typing import Any, Self
 from urllib.parse import urlencode
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
-from framework.hudi.filegroup.names import BaseFileName
+from framework.hudi.filegroup.slices import BaseFileName
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import PARTITION_METADATA, join

@@ -15,7 +15,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from framework.hudi.commit.intent import AUDIT_KEY, WRITE_ID_KEY
-from framework.hudi.filegroup.names import BaseFileName
+from framework.hudi.filegroup.slices import BaseFileName
 from framework.hudi.table.layout import PARTITION_METADATA, PROPERTIES, PartitionMetadata
 from framework.hudi.table.properties import new_table_properties
 from framework.hudi.timeline.commit_metadata import CommitHead, WriteStat, write_commit

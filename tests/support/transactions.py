@@ -17,7 +17,7 @@ from framework.hudi.commit.segments import SEGMENT_SCHEMA, SegmentRef, write_seg
 from framework.hudi.commit.staging import Staging
 from framework.hudi.commit.statuses import AuditedFiles, written_files
 from framework.hudi.commit.transaction import Publication, begin, finish, publish
-from framework.hudi.filegroup.names import BaseFileName
+from framework.hudi.filegroup.slices import BaseFileName
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import (
     BOOTSTRAP_FILEIDS_INDEX,

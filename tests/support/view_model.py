@@ -14,7 +14,7 @@ from random import Random
 from uuid import uuid4
 
 from framework.hudi.bootstrap.index import BootstrapIndex
-from framework.hudi.filegroup.names import BaseFileName, LogFileName
+from framework.hudi.filegroup.slices import BaseFileName, LogFileName
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.hudi.timeline.instant import DATA_ACTIONS

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from framework.hudi.bootstrap.index import FileMapping, IndexGroup
-from framework.hudi.filegroup.names import LogFileName
+from framework.hudi.filegroup.slices import LogFileName
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import (
     BOOTSTRAP_FILEIDS_INDEX,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from framework.hudi.filegroup.names import LogFileName
+from framework.hudi.filegroup.slices import LogFileName
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, HOODIE, join
 from framework.hudi.timeline.instant import Action, InstantState
 from tests.support.timeline_metadata import (

@@ -14,7 +14,7 @@ from functools import lru_cache
 from random import Random
 
 from framework.hudi.bootstrap.index import FileMapping, IndexGroup
-from framework.hudi.filegroup.names import BaseFileName, LogFileName
+from framework.hudi.filegroup.slices import BaseFileName, LogFileName
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.table.layout import (
     BOOTSTRAP_FILEIDS_INDEX,

@@ -20,7 +20,7 @@ from framework.errors import CorruptFileError, FrameworkError, UnsupportedTableE
 from framework.hudi.codecs.log_format import BlockKind, HeaderKey, read_blocks
 from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.filegroup.log_changes import LogPart, read_changes
-from framework.hudi.filegroup.names import LogFileName
+from framework.hudi.filegroup.slices import LogFileName
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import name_of, parent_of

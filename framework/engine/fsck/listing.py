@@ -14,8 +14,7 @@ from typing import Final
 
 from framework.engine.fsck.findings import Check, Repair, Severity, TableFinding, of_damage
 from framework.hudi.filegroup.group import FileGroup
-from framework.hudi.filegroup.names import BaseFileName, LogFileName, instant_of
-from framework.hudi.filegroup.slices import Extent, FileSlice
+from framework.hudi.filegroup.slices import BaseFileName, Extent, FileSlice, LogFileName, instant_of
 from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.table.folders import Folder, folders
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, crc_sidecar, name_of

@@ -28,7 +28,7 @@ from framework.hudi.commit.placement import log_instants
 from framework.hudi.commit.properties_update import replace_properties
 from framework.hudi.commit.staging import Staging
 from framework.hudi.commit.state_files import STATE, find_state
-from framework.hudi.filegroup.names import LogFileName
+from framework.hudi.filegroup.slices import LogFileName
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Entry, Move, Storage
 from framework.hudi.table import layout

@@ -19,8 +19,7 @@ from framework.engine.run.inspection import Intake
 from framework.engine.run.state import RunState
 from framework.engine.tasks import LimitedTasks, Tasks, decode, encode, shared
 from framework.hudi.commit.statuses import written_files
-from framework.hudi.filegroup.names import BaseFileName, LogFileName
-from framework.hudi.filegroup.slices import FileGroupId, FileSlice
+from framework.hudi.filegroup.slices import BaseFileName, FileGroupId, FileSlice, LogFileName
 from framework.hudi.timeline.timeline import load_timeline
 from framework.hudi.view.facts import planned_groups, requested_compaction
 from framework.plan.stages import WriteRows

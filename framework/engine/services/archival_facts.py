@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from framework.errors import Where
 from framework.hudi.codecs.avro import read_container
 from framework.hudi.commit.placement import read_bytes
-from framework.hudi.filegroup.names import BaseFileName, LogFileName
+from framework.hudi.filegroup.slices import BaseFileName, LogFileName
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.properties import TableProperties
 from framework.hudi.timeline.archive import archived_instants, newest_first

@@ -21,7 +21,7 @@ from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.commit.clean import delete_cleaned
 from framework.hudi.commit.recovery import roll_back_own
 from framework.hudi.commit.transaction import finish
-from framework.hudi.filegroup.names import BaseFileName, instant_of, slice_of
+from framework.hudi.filegroup.slices import BaseFileName, instant_of, slice_of
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, name_of, parent_of

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from framework.hudi.filegroup.names import BaseFileName, LogFileName, slice_of
-from framework.hudi.filegroup.slices import FileGroupId
+from framework.hudi.filegroup.slices import BaseFileName, FileGroupId, LogFileName, slice_of
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, join, name_of
 from framework.hudi.timeline.action_metadata import read_savepoint

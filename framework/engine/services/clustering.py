@@ -45,8 +45,7 @@ from framework.engine.services.slice_sources import check_sources
 from framework.engine.tasks import Tasks, decode, encode, shared
 from framework.errors import CommitConflictError, PlanError, UnsupportedTableError, Where
 from framework.hudi.commit.statuses import FileStatus, WrittenFiles, written_files
-from framework.hudi.filegroup.names import BaseFileName
-from framework.hudi.filegroup.slices import FileSlice
+from framework.hudi.filegroup.slices import BaseFileName, FileSlice
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
 from framework.hudi.timeline.clock import Clock

@@ -26,8 +26,7 @@ from framework.hudi.filegroup.base_file import read_key_footer
 from framework.hudi.filegroup.group import FileGroup
 from framework.hudi.filegroup.log_changes import every_change
 from framework.hudi.filegroup.merge import MergeRule
-from framework.hudi.filegroup.names import BaseFileName, LogFileName
-from framework.hudi.filegroup.slices import BaseFile, LogFile
+from framework.hudi.filegroup.slices import BaseFile, BaseFileName, LogFile, LogFileName
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, MetaField, name_of, parent_of
 from framework.hudi.view.facts import TableFacts

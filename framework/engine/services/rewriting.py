@@ -30,8 +30,7 @@ from framework.hudi.commit.state_files import STATE_KEY, find_state
 from framework.hudi.commit.statuses import AuditedFiles
 from framework.hudi.commit.transaction import Publication, finish, publish
 from framework.hudi.filegroup.merge import MergeRule
-from framework.hudi.filegroup.names import BaseFileName
-from framework.hudi.filegroup.slices import FileSlice
+from framework.hudi.filegroup.slices import BaseFileName, FileSlice
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import PROPERTIES

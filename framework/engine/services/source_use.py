@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from framework.engine.reading.table import Table
 from framework.hudi.bootstrap.index import BootstrapIndex
-from framework.hudi.filegroup.names import BaseFileName
+from framework.hudi.filegroup.slices import BaseFileName
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.hudi.timeline.action_metadata import read_savepoint
 from framework.hudi.timeline.instant import Action

@@ -16,7 +16,7 @@ from framework.errors import CommitConflictError, PlanError, UnsupportedTableErr
 from framework.hudi.commit.placement import is_own_log
 from framework.hudi.commit.rollback import Undo, undo_instants
 from framework.hudi.commit.transaction import finish
-from framework.hudi.filegroup.names import BaseFileName, LogFileName
+from framework.hudi.filegroup.slices import BaseFileName, LogFileName
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join, name_of, parent_of

@@ -29,7 +29,7 @@ from framework.hudi.filegroup.base_file import (
     check_keys,
     key_digest,
 )
-from framework.hudi.filegroup.names import BaseFileName
+from framework.hudi.filegroup.slices import BaseFileName
 from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.table.calendar import GREGORIAN
 from framework.hudi.table.layout import META_COLUMNS

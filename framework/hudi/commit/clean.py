@@ -24,7 +24,7 @@ from framework.hudi.commit.lease import Lease, require
 from framework.hudi.commit.placement import place_bytes
 from framework.hudi.commit.staging import Staging
 from framework.hudi.commit.transaction import check_unmoved
-from framework.hudi.filegroup.names import BaseFileName
+from framework.hudi.filegroup.slices import BaseFileName
 from framework.hudi.storage.port import Move, Storage
 from framework.hudi.table import layout
 from framework.hudi.table.layout import (

@@ -15,7 +15,7 @@ from typing import Final
 from framework.errors import StorageError
 from framework.hudi.commit.lease import Lease, require
 from framework.hudi.commit.placement import read_bytes
-from framework.hudi.filegroup.names import instant_of
+from framework.hudi.filegroup.slices import instant_of
 from framework.hudi.storage.locations import open_unlinked
 from framework.hudi.storage.port import Entry, Move, Storage
 from framework.hudi.table import layout

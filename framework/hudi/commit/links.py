@@ -22,7 +22,7 @@ from framework.hudi.commit.lease import require
 from framework.hudi.commit.markers import MarkerType, marker_type, read_markers, write_markers
 from framework.hudi.commit.placement import Placement, is_own_log, place, place_bytes
 from framework.hudi.commit.segments import SEGMENT_SCHEMA, SegmentRef, merge_segments
-from framework.hudi.filegroup.names import LogFileName, instant_of
+from framework.hudi.filegroup.slices import LogFileName, instant_of
 from framework.hudi.storage.checksum import file_crc32c
 from framework.hudi.storage.port import Entry
 from framework.hudi.table import layout

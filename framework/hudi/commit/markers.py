@@ -15,7 +15,7 @@ from typing import Final
 
 from framework.errors import CorruptFileError, StorageError, Where
 from framework.hudi.commit.staging import Staging
-from framework.hudi.filegroup.names import LogFileName
+from framework.hudi.filegroup.slices import LogFileName
 from framework.hudi.storage.port import Entry, Move, Storage
 from framework.hudi.table.layout import join, temp_folder
 

@@ -15,7 +15,7 @@ from framework.hudi.codecs.log_format import HeaderKey, read_blocks
 from framework.hudi.commit.fenced import FencedStorage
 from framework.hudi.commit.markers import read_markers
 from framework.hudi.commit.staging import Staging
-from framework.hudi.filegroup.names import LogFileName
+from framework.hudi.filegroup.slices import LogFileName
 from framework.hudi.storage.checksum import file_crc32c
 from framework.hudi.storage.port import Move, Storage
 from framework.hudi.table.layout import (

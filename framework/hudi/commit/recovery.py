@@ -22,7 +22,7 @@ from framework.hudi.commit.placement import made_partition, own_logs, place_byte
 from framework.hudi.commit.rollback import UNDOING, finish_undo
 from framework.hudi.commit.staging import Staging, dead_folders
 from framework.hudi.commit.state_files import delete_state_of
-from framework.hudi.filegroup.names import BaseFileName, instant_of
+from framework.hudi.filegroup.slices import BaseFileName, instant_of
 from framework.hudi.storage.port import Storage
 from framework.hudi.table import layout
 from framework.hudi.timeline.commit_metadata import read_commit_head

@@ -25,7 +25,7 @@ from framework.hudi.commit.links import by_partition
 from framework.hudi.commit.placement import place_bytes, read_bytes
 from framework.hudi.commit.segments import merge_segments
 from framework.hudi.commit.statuses import AuditedFiles
-from framework.hudi.filegroup.names import LogFileName
+from framework.hudi.filegroup.slices import LogFileName
 from framework.hudi.storage.port import Move
 from framework.hudi.table import layout
 from framework.hudi.timeline import commit_metadata

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple, Self
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.filegroup import slices
-from framework.hudi.filegroup.names import BASE_REST, BaseFileName, LogFileName, is_file_id
+from framework.hudi.filegroup.slices import BASE_REST, BaseFileName, LogFileName, is_file_id
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, join
 
 __all__ = [

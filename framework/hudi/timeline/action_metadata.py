@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.codecs.avro import AVRO_MAGIC, ContainerFormat, read_container
-from framework.hudi.filegroup.names import LogFileName
+from framework.hudi.filegroup.slices import LogFileName
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join, name_of, parent_of
 

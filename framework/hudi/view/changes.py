@@ -15,8 +15,7 @@ from typing import Any, TypeAlias
 
 from framework.errors import CorruptFileError, Where
 from framework.hudi.codecs.avro import AVRO_MAGIC, read_container
-from framework.hudi.filegroup.names import BaseFileName, LogFileName
-from framework.hudi.filegroup.slices import BaseFile, LogFile
+from framework.hudi.filegroup.slices import BaseFile, BaseFileName, LogFile, LogFileName
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import name_of, parent_of
 from framework.hudi.timeline.commit_body import read_commit

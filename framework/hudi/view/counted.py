@@ -7,8 +7,13 @@ from dataclasses import replace
 from functools import cache
 
 from framework.hudi.filegroup.group import FileGroup, encode_group, encode_plain
-from framework.hudi.filegroup.names import BaseFileName, LogFileName, group_and_instant_of
-from framework.hudi.filegroup.slices import BaseFile, LogFile
+from framework.hudi.filegroup.slices import (
+    BaseFile,
+    BaseFileName,
+    LogFile,
+    LogFileName,
+    group_and_instant_of,
+)
 from framework.hudi.storage.port import Entry
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT
 from framework.hudi.timeline.instant import DATA_ACTIONS

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from framework.hudi.filegroup import slices
 from framework.hudi.filegroup.group import FileGroup, base_order, log_order
-from framework.hudi.filegroup.names import BaseFileName, LogFileName, instant_of
+from framework.hudi.filegroup.slices import BaseFileName, LogFileName, instant_of
 from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, HOODIE, PARTITION_METADATA
 from framework.hudi.timeline.timeline import Timeline

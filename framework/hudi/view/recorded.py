@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from framework.errors import CorruptFileError, RetryableError, Where
-from framework.hudi.filegroup.names import LogFileName, group_and_instant_of
-from framework.hudi.filegroup.slices import Extent, FileSlice
+from framework.hudi.filegroup.slices import Extent, FileSlice, LogFileName, group_and_instant_of
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import PARTITION_METADATA, join, name_of
 from framework.hudi.timeline.commit_body import CommitBody, FileStat, read_commit_body

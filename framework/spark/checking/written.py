@@ -17,8 +17,7 @@ from framework.engine.reading.table import Table, open_table
 from framework.engine.reading.views import checked
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.commit.segments import merge_segments
-from framework.hudi.filegroup.names import LogFileName
-from framework.hudi.filegroup.slices import FileGroupId, FileSlice, LogFile
+from framework.hudi.filegroup.slices import FileGroupId, FileSlice, LogFile, LogFileName
 from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage

@@ -9,7 +9,7 @@ import pytest
 from framework.engine.fsck.table_check import check_table
 from framework.engine.tasks import InProcessTasks
 from framework.hudi.codecs.log_format import BlockKind, HeaderKey, encode_block
-from framework.hudi.filegroup.names import LogFileName
+from framework.hudi.filegroup.slices import LogFileName
 from tests.support.orders import Shop
 
 UNKNOWN = "99990101000000000"

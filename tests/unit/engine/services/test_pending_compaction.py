@@ -20,7 +20,7 @@ from framework.engine.services.undo import plan_rollback, run_undo
 from framework.engine.tasks import InProcessTasks
 from framework.errors import FrameworkError
 from framework.hudi.commit.pending import find_pending
-from framework.hudi.filegroup.names import BaseFileName, LogFileName
+from framework.hudi.filegroup.slices import BaseFileName, LogFileName
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.timeline.instant import Action
 from tests.support.compactions import (

@@ -21,12 +21,13 @@ from framework.hudi.filegroup.group import (
     log_order,
     slice_instant,
 )
-from framework.hudi.filegroup.names import BaseFileName, LogFileName
 from framework.hudi.filegroup.slices import (
     BaseFile,
+    BaseFileName,
     FileGroupId,
     FileSlice,
     LogFile,
+    LogFileName,
     SourceFile,
 )
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, join

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from framework.errors import CorruptFileError
-from framework.hudi.filegroup.names import BaseFileName, LogFileName, instant_of
+from framework.hudi.filegroup.slices import BaseFileName, LogFileName, instant_of
 
 PARTS = st.text(
     st.characters(exclude_characters="_/.", exclude_categories=["Cc", "Cs"]), min_size=1
