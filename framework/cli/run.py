@@ -39,15 +39,7 @@ from framework.plan.render.explain import explain_text
 from framework.plan.words import count_text, size_text
 from framework.spec.loader import find_specs
 
-__all__ = [
-    "RunOptions",
-    "command",
-    "execute_saved_plan",
-    "execute_spec",
-    "interruptible",
-    "resume_command",
-]
-
+__all__ = ["RunOptions", "command", "interruptible", "resume_command"]
 
 _SAVED = ".json"
 
@@ -99,11 +91,11 @@ def command(
 
     def one(path: Path) -> int:
         if path in saved:
-            return execute_saved_plan(path, run_options)
+            return _execute_saved_plan(path, run_options)
         request = Request(
             path=path, target=target, variables=variables, earlier=earlier, run_id=run_id
         )
-        return execute_spec(request, run_options)
+        return _execute_spec(request, run_options)
 
     return each_file(files, one, output)
 
@@ -128,7 +120,7 @@ def resume_command(
     request = Request(
         path=spec, target=target, variables=options.pairs(var, "--var"), earlier=Earlier.RESUME
     )
-    return execute_spec(request, run_options)
+    return _execute_spec(request, run_options)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,12 +140,12 @@ class RunOptions:
         return LogFormat.JSON if self.output.json_log else LogFormat.TEXT
 
 
-def execute_spec(request: Request, run_options: RunOptions) -> int:
+def _execute_spec(request: Request, run_options: RunOptions) -> int:
     """Prepare and run one spec; return 0, and raise on failure."""
     return _execute(lambda planning: prepare(request, planning), run_options, str(request.path))
 
 
-def execute_saved_plan(path: Path, run_options: RunOptions) -> int:
+def _execute_saved_plan(path: Path, run_options: RunOptions) -> int:
     """Run a saved plan, if it equals a new plan."""
     return _execute(lambda planning: prepare_saved(path, planning), run_options, str(path))
 

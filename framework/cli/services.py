@@ -28,7 +28,6 @@ from framework.errors import FrameworkError
 
 __all__ = ["DryRun", "Partitions", "Service", "run_service", "service_tasks"]
 
-
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and change nothing.")]
 Partitions = Annotated[
     list[str] | None,

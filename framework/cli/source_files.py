@@ -32,7 +32,6 @@ from framework.plan.words import count_text, listing, number_text, size_text
 
 __all__ = ["delete_report_command", "relocate_command", "safe_to_delete_command"]
 
-
 _WHY = {
     SourceState.LATEST: "needed by the table's rows",
     SourceState.OLDER: "needed by slices that clean has not removed",

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["InProcessTasks", "LimitedTasks", "Tasks", "decode", "encode", "shared", "stretches"]
 
-
 T = TypeVar("T")
 
 

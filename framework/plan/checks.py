@@ -35,7 +35,6 @@ __all__ = [
     "unproven_notes",
 ]
 
-
 MAX_FILES: Final = 1_000_000
 """Limit on the files of a new table: Apache Hudi reads their commit, then 640 MB, whole."""
 

@@ -39,7 +39,6 @@ Handler = Callable[["KeptMarkers", Parameters], bool | list[str]]
 
 __all__ = ["MARKER_PREFIX", "KeptMarkers", "MarkerRoutes", "is_marker_route"]
 
-
 _LOG: Final = logging.getLogger(__name__)
 
 _SMALL_BYTES: Final = 1 << 20

@@ -39,7 +39,6 @@ __all__ = [
     "duplicate_keys",
 ]
 
-
 _PASS_ROWS: Final = 32 << 20
 _TASK_ROWS: Final = 8 << 20
 

@@ -29,19 +29,15 @@ from framework.hudi.table.layout import MetaField
 from framework.vocabulary import AuditDepth
 
 __all__ = [
-    "KEPT_COLUMNS",
     "Regrouped",
     "RewrittenSlice",
     "audit_regrouped",
     "audit_rewritten",
-    "differ",
     "regrouped_task",
     "rewritten_task",
-    "stored_rows",
 ]
 
-
-KEPT_COLUMNS: Final = tuple(
+_KEPT_COLUMNS: Final = tuple(
     each.value for each in (MetaField.COMMIT_TIME, MetaField.COMMIT_SEQNO, MetaField.RECORD_KEY)
 )
 """The columns that are compared."""
@@ -99,14 +95,14 @@ def audit_rewritten(
     ]
     rows = sum(decode(Compared, each).rows for each in tasks.run(rewritten_task, descriptors))
     if rows != written.rows or len(compared) != written.files:
-        raise differ(slices.location, f"{rows:,} of {written.rows:,} records were compared")
+        raise _differ(slices.location, f"{rows:,} of {written.rows:,} records were compared")
     stored = read_back(tasks, written, slices.location, AuditDepth.SAMPLE)
     proof = {
         "version": _PROOF_VERSION,
         "method": "records kept",
         "files": written.files,
         "rows": rows,
-        "columns": list(KEPT_COLUMNS),
+        "columns": list(_KEPT_COLUMNS),
         "read_back": stored.as_json(),
     }
     return AuditedFiles(written=written, proof=proof)
@@ -121,34 +117,34 @@ def rewritten_task(descriptor: str) -> str:
     task = decode(RewrittenTask, descriptor)
     rows = 0
     for each in task.compared:
-        before = slice_columns(task.slices, each.files, KEPT_COLUMNS)
-        after = stored_rows(task.slices.location, each.staged)
+        before = slice_columns(task.slices, each.files, _KEPT_COLUMNS)
+        after = _stored_rows(task.slices.location, each.staged)
         if before.num_rows != after.num_rows or not _same(before, after):
-            raise differ(f"{task.slices.location}/{each.staged}", f"{each.name} differs")
+            raise _differ(f"{task.slices.location}/{each.staged}", f"{each.name} differs")
         rows += after.num_rows
     return encode(Compared(rows=rows))
 
 
-def stored_rows(location: str, path: str) -> pa.Table:
+def _stored_rows(location: str, path: str) -> pa.Table:
     """Return the compared columns of a stored file."""
     try:
         with open_storage(location).open_input(path) as stream:
-            return pq.ParquetFile(stream).read(columns=list(KEPT_COLUMNS))
+            return pq.ParquetFile(stream).read(columns=list(_KEPT_COLUMNS))
     except UNREADABLE as error:
-        raise differ(f"{location}/{path}", str(error)) from error
+        raise _differ(f"{location}/{path}", str(error)) from error
 
 
 def _same(before: pa.Table, after: pa.Table) -> bool:
     """Return whether all compared columns are equal, row by row."""
     pairs: Sequence[tuple[pa.ChunkedArray, pa.ChunkedArray]] = [
-        (before[name].cast(pa.string()), after[name].cast(pa.string())) for name in KEPT_COLUMNS
+        (before[name].cast(pa.string()), after[name].cast(pa.string())) for name in _KEPT_COLUMNS
     ]
     return all(pc.all(pc.equal(*pair)).as_py() is not False for pair in pairs) and all(
         first.null_count == second.null_count for first, second in pairs
     )
 
 
-def differ(file: str, reason: str) -> CorruptFileError:
+def _differ(file: str, reason: str) -> CorruptFileError:
     """Return the error for a written file that is not its slice."""
     return CorruptFileError(
         "audit/records-differ",
@@ -207,7 +203,7 @@ def audit_regrouped(
         descriptors.append(encode(RegroupedTask(slices=slices, group=group)))
     rows = sum(decode(Compared, each).rows for each in tasks.run(regrouped_task, descriptors))
     if rows != written.rows or staged:
-        raise differ(slices.location, f"{rows:,} of {written.rows:,} records were compared")
+        raise _differ(slices.location, f"{rows:,} of {written.rows:,} records were compared")
     stored = read_back(tasks, written, slices.location, AuditDepth.SAMPLE)
     proof = {
         "version": _PROOF_VERSION,
@@ -215,7 +211,7 @@ def audit_regrouped(
         "files": written.files,
         "rows": rows,
         "partitions": len({each.partition_path for each in groups}),
-        "columns": list(KEPT_COLUMNS),
+        "columns": list(_KEPT_COLUMNS),
         "read_back": stored.as_json(),
     }
     return AuditedFiles(written=written, proof=proof)
@@ -229,11 +225,11 @@ def regrouped_task(descriptor: str) -> str:
     """
     task = decode(RegroupedTask, descriptor)
     group, location = task.group, task.slices.location
-    before = _sorted(slice_columns(task.slices, each, KEPT_COLUMNS) for each in group.files)
-    after = _sorted(stored_rows(location, each) for each in group.staged)
+    before = _sorted(slice_columns(task.slices, each, _KEPT_COLUMNS) for each in group.files)
+    after = _sorted(_stored_rows(location, each) for each in group.staged)
     if not before.equals(after):
         where = f"{location}/{group.staged[0] if group.staged else group.partition_path}"
-        raise differ(where, f"{before.num_rows:,} records before, {after.num_rows:,} after")
+        raise _differ(where, f"{before.num_rows:,} records before, {after.num_rows:,} after")
     return encode(Compared(rows=after.num_rows))
 
 
@@ -248,7 +244,7 @@ def _staged(location: str, written: WrittenFiles) -> dict[str, str]:
 
 def _sorted(parts: Iterable[pa.Table]) -> pa.Table:
     """Return the compared columns of all parts in one order that depends on their values only."""
-    schema = pa.schema([pa.field(name, pa.string()) for name in KEPT_COLUMNS])
-    whole = [part.select(KEPT_COLUMNS).cast(schema) for part in parts]
+    schema = pa.schema([pa.field(name, pa.string()) for name in _KEPT_COLUMNS])
+    whole = [part.select(_KEPT_COLUMNS).cast(schema) for part in parts]
     rows = pa.concat_tables([schema.empty_table(), *whole]).combine_chunks()
-    return rows.sort_by([(name, "ascending") for name in reversed(KEPT_COLUMNS)]).combine_chunks()
+    return rows.sort_by([(name, "ascending") for name in reversed(_KEPT_COLUMNS)]).combine_chunks()

@@ -30,16 +30,7 @@ from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import MetaField, join
 from framework.vocabulary import AuditDepth
 
-__all__ = [
-    "ReadBack",
-    "StoredFacts",
-    "StoredFile",
-    "facts_of",
-    "read_back",
-    "read_back_task",
-    "sample",
-]
-
+__all__ = ["ReadBack", "read_back", "read_back_task", "sample"]
 
 _SAMPLE_FILES: Final = 64
 _SAMPLE_BYTES: Final = 64 << 20
@@ -144,7 +135,7 @@ def read_back_task(descriptor: str) -> str:
     for stretch in task.stretches:
         for batch in read_segment(storage, stretch.segment):
             for status in _chosen(batch, stretch.numbers).select(_FIELDS).to_pylist():
-                found += facts_of(storage, StoredFile(**status))
+                found += _facts_of(storage, StoredFile(**status))
     return encode(found)
 
 
@@ -266,7 +257,7 @@ class StoredFacts:
         )
 
 
-def facts_of(storage: Storage, file: StoredFile) -> StoredFacts:
+def _facts_of(storage: Storage, file: StoredFile) -> StoredFacts:
     """Return what a stored file contains; reads every byte once, and decodes its keys.
 
     Raises:

@@ -31,7 +31,6 @@ from framework.vocabulary import BootstrapMode, KeyScope
 
 __all__ = ["hash_texts", "may_be_ordered", "prove_keys"]
 
-
 _PLACES: Final = 8
 _NEIGHBOURS: Final = 2
 

@@ -34,7 +34,6 @@ from framework.vocabulary import SourceTrait
 
 __all__ = ["sample_source", "take_inventory"]
 
-
 _TURNS: Final = 3
 """Each file is sampled several times: the first time, caches are cold and modules not loaded."""
 _PLACES: Final = (1 / 6, 3 / 6, 5 / 6)

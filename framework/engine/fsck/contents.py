@@ -26,8 +26,7 @@ from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import name_of, parent_of
 from framework.hudi.timeline.timeline import Timeline
 
-__all__ = ["ContentsRead", "check_contents", "read_task", "unknown_blocks"]
-
+__all__ = ["ContentsRead", "check_contents", "read_task"]
 
 _LEAST_BYTES: Final = 1 << 20
 """Bytes that are worth a task of their own."""
@@ -89,7 +88,7 @@ def _read(
         parts = [LogPart(file.path, file.extents)]
         for _ in read_changes(storage, parts, stored_schema(slices), slices.timeline.is_completed):
             pass
-        findings += unknown_blocks(storage, slices.timeline, file.path, file.partition_path)
+        findings += _unknown_blocks(storage, slices.timeline, file.path, file.partition_path)
         return 0
     rows = _rows(storage, file.path)
     if file.rows is not None and rows != file.rows:
@@ -130,7 +129,7 @@ def _rows(storage: Storage, path: str) -> int:
     return rows
 
 
-def unknown_blocks(
+def _unknown_blocks(
     storage: Storage, timeline: Timeline, path: str, partition_path: str
 ) -> Iterator[TableFinding]:
     """Yield a finding for each unknown instant in a log file.

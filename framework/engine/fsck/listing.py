@@ -35,7 +35,6 @@ __all__ = [
     "OpenedTable",
     "check_listing",
     "is_skeleton",
-    "read_archive",
     "sidecars",
 ]
 
@@ -67,7 +66,7 @@ class Archive:
     last_clean: str
 
 
-def read_archive(storage: Storage, properties: TableProperties) -> Archive:
+def _read_archive(storage: Storage, properties: TableProperties) -> Archive:
     """Return the archived timeline; reads all of it.
 
     Raises:
@@ -106,8 +105,8 @@ class OpenedTable:
 
     @cached_property
     def archive(self) -> Archive:
-        """The archived timeline, read once; raises as `read_archive`."""
-        return read_archive(self.storage, self.properties)
+        """The archived timeline, read once; raises as `_read_archive`."""
+        return _read_archive(self.storage, self.properties)
 
     def claim(self, instant: str) -> Claim:
         """Return whether an instant of data exists; reads the archive for old unknown ones."""

@@ -45,14 +45,7 @@ from framework.hudi.timeline.clock import Clock, SystemClock
 from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import Timeline, load_timeline, timeline_of
 
-__all__ = [
-    "NotedStorage",
-    "Outcome",
-    "delete_metadata_table",
-    "files_below",
-    "repair_table",
-    "unknown_instants",
-]
+__all__ = ["Outcome", "repair_table"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,7 +234,7 @@ def _leads_to(storage: Storage, folder: Entry) -> str:
     """Return why markers are needed: a file of their instant is still there; "" if none is."""
     direct = (
         parse_marker(path.removeprefix(f"{folder.path}/"))
-        for path in files_below(storage, folder.path)
+        for path in _files_below(storage, folder.path)
     )
     paths = {*read_markers(storage, folder.name), *(each[0] for each in direct if each)}
     for path in sorted(paths):
@@ -256,14 +249,14 @@ def _leads_to(storage: Storage, folder: Entry) -> str:
 def _metadata_table(run: ServiceRun, noted: NotedStorage) -> Iterator[Outcome]:
     """Delete a metadata table that does not know every completed instant."""
     start = len(noted.deleted)
-    for file in delete_metadata_table(run):
+    for file in _delete_metadata_table(run):
         yield _outcome(Repair.METADATA_TABLE, file, done="rewritten")
     for each in _deleted(Repair.METADATA_TABLE, noted, start):
         if each.file.startswith(f"{layout.METADATA_TABLE}/"):
             yield each
 
 
-def delete_metadata_table(run: ServiceRun) -> tuple[str, ...]:
+def _delete_metadata_table(run: ServiceRun) -> tuple[str, ...]:
     """Remove the metadata table from the properties, then delete its folder.
 
     Returns:
@@ -280,7 +273,7 @@ def delete_metadata_table(run: ServiceRun) -> tuple[str, ...]:
         _delete_stale_backup(storage)
     if storage.stat(METADATA_TABLE) is None and not named:
         return ()
-    if named and not unknown_instants(storage):
+    if named and not _unknown_instants(storage):
         raise UnsupportedTableError(
             "fsck/metadata-table-in-use",
             "the metadata table knows every completed instant, so a writer may rely on it",
@@ -304,7 +297,7 @@ def _delete_stale_backup(storage: Storage) -> None:
         storage.delete(PROPERTIES_BACKUP, crc_sidecar(PROPERTIES_BACKUP))
 
 
-def unknown_instants(storage: Storage) -> tuple[str, ...]:
+def _unknown_instants(storage: Storage) -> tuple[str, ...]:
     """Return the completed instants of data that the metadata table does not know.
 
     Their files are invisible to readers that use it.
@@ -354,12 +347,12 @@ class NotedStorage:
 
     def delete(self, *paths: str, only_empty: bool = False) -> None:
         """Delete, and note the files that were there."""
-        there = [] if only_empty else [f for path in paths for f in files_below(self._inner, path)]
+        there = [] if only_empty else [f for path in paths for f in _files_below(self._inner, path)]
         self._inner.delete(*paths, only_empty=only_empty)
         self.deleted += there
 
 
-def files_below(storage: Storage, path: str) -> Iterator[str]:
+def _files_below(storage: Storage, path: str) -> Iterator[str]:
     """Yield the file at a path, or all files below the folder there."""
     entry = storage.stat(path)
     if entry is None:
@@ -368,4 +361,4 @@ def files_below(storage: Storage, path: str) -> Iterator[str]:
         yield path
         return
     for each in storage.list(path):
-        yield from files_below(storage, each.path)
+        yield from _files_below(storage, each.path)

@@ -30,15 +30,7 @@ from framework.hudi.view.listing_view import ListingView
 from framework.plan.observation import SourceDrift
 from framework.vocabulary import BootstrapMode
 
-__all__ = [
-    "AdoptedGroups",
-    "Adoption",
-    "find_drift",
-    "folders_apart",
-    "is_within",
-    "needed",
-    "sources_of",
-]
+__all__ = ["AdoptedGroups", "Adoption", "find_drift", "folders_apart", "needed", "sources_of"]
 
 
 def sources_of(
@@ -63,11 +55,11 @@ def sources_of(
 def folders_apart(storage: Storage, sources: frozenset[str]) -> frozenset[str]:
     """Return the paths, relative to a table, of the sources inside it."""
     root = canonical(storage.location)
-    inside = (each for each in sources if is_within(each, root) and each != root)
+    inside = (each for each in sources if _is_within(each, root) and each != root)
     return frozenset(join(each.removeprefix(root).strip("/")) for each in inside)
 
 
-def is_within(location: str, root: str) -> bool:
+def _is_within(location: str, root: str) -> bool:
     """Return whether a canonical location is another one or inside it."""
     return f"{location}/".startswith(f"{root.rstrip('/')}/")
 

@@ -24,7 +24,6 @@ from framework.vocabulary import WriteOperation
 
 __all__ = ["audit_rows", "replaced_groups"]
 
-
 _REPLACES: Final = frozenset({WriteOperation.INSERT_OVERWRITE, WriteOperation.DELETE_PARTITION})
 
 

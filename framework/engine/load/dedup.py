@@ -36,10 +36,8 @@ __all__ = [
     "bucket_rows",
     "gather_task",
     "read_batches",
-    "read_parts",
     "taken_rows",
 ]
-
 
 _SAMPLES: Final = 50
 _KEEPS_ONE: Final = frozenset({WriteOperation.UPSERT, WriteOperation.DELETE})
@@ -109,7 +107,7 @@ def gather_task(descriptor: str) -> str:
     return encode(found)
 
 
-def read_parts(storage: Storage, parts: Sequence[Part], names: Sequence[str]) -> pa.Table:
+def _read_parts(storage: Storage, parts: Sequence[Part], names: Sequence[str]) -> pa.Table:
     """Return some columns of the rows of at least one part."""
     return pa.Table.from_batches(list(read_batches(storage, parts, names)))
 
@@ -257,7 +255,7 @@ def _kept(
             if stays.all():
                 kept.append(part)
                 continue
-            rows = read_parts(storage, [part], schema.names).filter(pa.array(stays))
+            rows = _read_parts(storage, [part], schema.names).filter(pa.array(stays))
             if rows.num_rows:
                 writer.write_batch(rows.combine_chunks().to_batches()[0])
                 kept.append(Part(part.partition_path, rows.num_rows, path, written))
@@ -308,7 +306,7 @@ def bucket_rows(
         if paths is None or path in paths:
             parts.append(part)
             places.append(np.arange(start, stop))
-    found = read_parts(storage, parts, names) if parts else None
+    found = _read_parts(storage, parts, names) if parts else None
     return found, np.concatenate(places)
 
 

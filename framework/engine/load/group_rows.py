@@ -39,7 +39,6 @@ __all__ = [
     "written_rows",
 ]
 
-
 GROUP_ROWS: Final = 1 << 20
 
 KEPT_META: Final = (MetaField.COMMIT_TIME, MetaField.COMMIT_SEQNO, MetaField.RECORD_KEY)

@@ -35,7 +35,6 @@ __all__ = [
     "read_inserts",
 ]
 
-
 HITS_SCHEMA: Final = pa.schema(
     [
         pa.field("slice", pa.int64(), nullable=False),

@@ -49,7 +49,6 @@ __all__ = [
     "taken_keys",
 ]
 
-
 _SHOWN = 50
 
 _NEAR_ROWS: Final = 1_000_000

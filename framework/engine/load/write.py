@@ -28,7 +28,6 @@ from framework.vocabulary import TableType, WriteOperation
 
 __all__ = ["group_works", "write_groups", "write_rows"]
 
-
 _STAGE: Final = "write"
 _BYTES_PER_TASK: Final = 4 << 20
 

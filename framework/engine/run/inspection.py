@@ -34,7 +34,6 @@ __all__ = [
     "understand_checks",
 ]
 
-
 CHECK_NOT_RUN: Final = "audit/check-not-run"
 """Condition of a gate that could not run: no verdict."""
 

@@ -58,9 +58,7 @@ __all__ = [
     "lean_arrow",
     "name_quarantined_rows",
     "quarantine_place",
-    "withdraw_quarantined_rows",
 ]
-
 
 SECONDS: Final = "seconds"
 """Entry of a commit's audit: wall time from the first read of the source to the commit."""
@@ -226,7 +224,7 @@ class RunState:
         if self._lease is None:
             return None
         if self.transaction is not None:
-            withdraw_quarantined_rows(self.ctx, self.transaction.intent)
+            _withdraw_quarantined_rows(self.ctx, self.transaction.intent)
         storage, lost = self.ctx.storage, None
         with suppress(errors.FrameworkError):
             try:
@@ -302,7 +300,7 @@ def name_quarantined_rows(ctx: RunContext, intent: Intent, screened: Screened) -
     name_batch(quality.quarantine, batch)
 
 
-def withdraw_quarantined_rows(ctx: RunContext, intent: Intent) -> None:
+def _withdraw_quarantined_rows(ctx: RunContext, intent: Intent) -> None:
     """Remove the rows that an unpublished run quarantined; the next run sweeps any rest."""
     location = ctx.plan.target.quality.quarantine
     if location is not None:

@@ -41,8 +41,7 @@ from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant, Insta
 from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.services.archival import ArchivalLimits, ArchivalPlan, plan_archival
 
-__all__ = ["Archived", "observe_archival", "run_archival", "unused_state_files"]
-
+__all__ = ["Archived", "observe_archival", "run_archival"]
 
 _MOST_BYTES: Final = 32 << 20
 """Bytes of instants that go into one archive file; it is made in memory."""
@@ -127,7 +126,7 @@ def _observed(
     facts = observe_facts(storage, properties, timeline, limits)
     plan = plan_archival(storage.location, facts, limits)
     staying = set(timeline.completed) - set(plan.instants)
-    unused = unused_state_files(storage, properties.raw, tuple(staying), plan.instants)
+    unused = _unused_state_files(storage, properties.raw, tuple(staying), plan.instants)
     return replace(plan, state_files=unused)
 
 
@@ -232,7 +231,7 @@ def _delete(run: ServiceRun, batch: Sequence[_Files]) -> None:
 _STATE_FILE = "-state.json"
 
 
-def unused_state_files(
+def _unused_state_files(
     storage: Storage,
     properties: Mapping[str, str],
     staying: Sequence[Instant],

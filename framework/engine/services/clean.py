@@ -42,7 +42,6 @@ from framework.plan.services.clean import (
 
 __all__ = ["Cleaned", "audit_names", "observe_clean", "run_clean"]
 
-
 _MS_PER_HOUR: Final = 3_600_000
 _MOST_AHEAD: Final = 14
 

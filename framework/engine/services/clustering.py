@@ -55,16 +55,7 @@ from framework.hudi.timeline.requested_plans import ClusteredGroup, clustering_p
 from framework.plan.services.clustering import ClusteringPlan, ClusterRequest, plan_clustering
 from framework.vocabulary import RowOrder
 
-__all__ = [
-    "CLUSTERING_KEY",
-    "ClusterWork",
-    "cluster_slices",
-    "cluster_task",
-    "cluster_works",
-    "observe_clustering",
-    "run_clustering",
-]
-
+__all__ = ["CLUSTERING_KEY", "cluster_task", "observe_clustering", "run_clustering"]
 
 CLUSTERING_KEY: Final = "lakestrap.clustering"
 """Key of a commit's `extraMetadata` with the order in which it sorted the rows of its files."""
@@ -143,9 +134,9 @@ def _clustered(run: ServiceRun, table: Table, plan: ClusteringPlan, tasks: Tasks
     check_sources(tasks, plan.location, plan.slices)
     requested = clustering_plan_bytes(plan.location, plan.groups, by, run.facts)
     transaction = run.begin(Action.REPLACECOMMIT, "CLUSTER", requested)
-    works = cluster_works(plan.groups, transaction.intent.requested_time)
+    works = _cluster_works(plan.groups, transaction.intent.requested_time)
     job = rewrite_job(transaction, table)
-    written = cluster_slices(tasks, job, works, by, order)
+    written = _cluster_slices(tasks, job, works, by, order)
     audited = audit_regrouped(tasks, written, job.slices, [each.audited for each in works])
     check_sources(tasks, plan.location, plan.slices)
     extra = {CLUSTERING_KEY: _layout_text(plan.request)}
@@ -258,7 +249,7 @@ class ClusterTask:
     works: tuple[ClusterWork, ...]
 
 
-def cluster_works(groups: Sequence[ClusteredGroup], instant: str) -> tuple[ClusterWork, ...]:
+def _cluster_works(groups: Sequence[ClusteredGroup], instant: str) -> tuple[ClusterWork, ...]:
     """Return the work on each group; file ids follow from the instant and the file's number."""
     works = []
     number = 0
@@ -284,7 +275,7 @@ def _output(instant: str, path: str, number: int) -> OutputFile:
     return OutputFile(number=number, partition_path=path, file_id=file_id, name=str(name))
 
 
-def cluster_slices(
+def _cluster_slices(
     tasks: Tasks,
     job: RewriteJob,
     works: Sequence[ClusterWork],

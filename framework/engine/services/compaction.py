@@ -54,18 +54,14 @@ from framework.vocabulary import TableType
 
 __all__ = [
     "Compacted",
-    "FoundCompaction",
     "Scheduled",
-    "check_latest",
     "observe_compaction",
     "observe_pending_compaction",
     "pending_compactions",
-    "planned_groups_of",
     "run_compaction",
     "run_pending_compaction",
     "schedule_compaction",
 ]
-
 
 Compacted = Rewritten
 """A published compaction."""
@@ -109,7 +105,7 @@ def observe_compaction(
             remedy="Execute it with Apache Hudi (run_compaction), then run again.",
         )
     table = open_table(location)
-    planned = planned_groups_of(table)
+    planned = _planned_groups_of(table)
     slices = [each for each in slices_of(table, partitions) if each.group not in planned]
     return plan_compaction(storage.location, slices, min_logs=min_logs, log_bytes=log_bytes)
 
@@ -145,7 +141,7 @@ def run_compaction(
     if not plan.slices:
         return None
     with rewriting(plan.location, storage, clock) as (run, table):
-        check_latest(table, plan)
+        _check_latest(table, plan)
         requested = compaction_plan_bytes(plan.slices, run.facts)
         begin = partial(run.begin, Action.COMPACTION, "COMPACT", requested)
         return rewrite_in_place(run, table, plan.slices, tasks, begin)
@@ -258,7 +254,7 @@ def schedule_compaction(
     if not plan.slices:
         return None
     with rewriting(plan.location, storage, clock) as (run, table):
-        check_latest(table, plan)
+        _check_latest(table, plan)
         return _schedule(run, plan)
 
 
@@ -274,13 +270,13 @@ def _schedule(run: ServiceRun, plan: CompactionPlan) -> Scheduled:
     return Scheduled(instant=transaction.intent.requested_time, slices=len(plan.slices))
 
 
-def check_latest(table: Table, plan: CompactionPlan) -> None:
+def _check_latest(table: Table, plan: CompactionPlan) -> None:
     """Raise unless planned slices are still the latest ones, and under no other compaction.
 
     Raises:
         CommitConflictError: `compaction/stale-plan`.
     """
-    planned = planned_groups_of(table)
+    planned = _planned_groups_of(table)
     if any(each.group in planned for each in plan.slices) or not are_latest(table, plan.slices):
         raise _stale(table)
 
@@ -307,7 +303,7 @@ def _stale(table: Table) -> CommitConflictError:
     )
 
 
-def planned_groups_of(table: Table) -> frozenset[FileGroupId]:
+def _planned_groups_of(table: Table) -> frozenset[FileGroupId]:
     """Return the groups of all pending compactions, which no other plan may contain."""
     pending = pending_compactions(table.storage, table.timeline)
     return frozenset(each.group for found in pending for each in found.operations)

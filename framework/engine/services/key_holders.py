@@ -34,15 +34,7 @@ from framework.hudi.view.listing_view import ListingView
 from framework.hudi.view.selection import latest_slice
 from framework.plan.services.source_use import SourceState
 
-__all__ = [
-    "DeleteReport",
-    "Held",
-    "HoldingSlice",
-    "SearchTask",
-    "delete_report",
-    "search_keys",
-    "search_task",
-]
+__all__ = ["DeleteReport", "HoldingSlice", "delete_report", "search_task"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +111,7 @@ def delete_report(table: Table, keys: Collection[str], tasks: Tasks) -> DeleteRe
         in_folders=[each.name for each in table.partition],
         rule=MergeRule(),
     )
-    held = search_keys(tasks, parameters, sorted(set(keys)), files)
+    held = _search_keys(tasks, parameters, sorted(set(keys)), files)
     savepoints = read_savepoints(table)
     names = (each.path for found in entries.values() for each in found if _is_cdc(each.name))
     return DeleteReport(
@@ -234,7 +226,7 @@ class FoundKeys:
     files: tuple[Held, ...]
 
 
-def search_keys(
+def _search_keys(
     tasks: Tasks, table: SliceTable, keys: Sequence[str], files: Mapping[str, int]
 ) -> dict[str, Held]:
     """Return the files that hold one of the keys, or may, by path.

@@ -38,7 +38,6 @@ __all__ = [
     "with_partition_columns",
 ]
 
-
 _HASH_DIGITS: Final = 16
 
 

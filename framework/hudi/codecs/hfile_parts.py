@@ -34,7 +34,6 @@ import google_crc32c
 from framework.hudi.codecs.varint import read_uvarint, uvarint
 
 __all__ = [
-    "BYTES_PER_CHECKSUM",
     "DATA",
     "FILE_INFO",
     "HEADER",
@@ -51,21 +50,17 @@ __all__ = [
     "decode_vlong",
     "decompress",
     "encode_block",
-    "encode_field",
     "encode_file_info",
     "encode_trailer",
     "encode_vlong",
-    "fields_of",
     "full_key",
-    "sized_message",
     "with_previous",
 ]
-
 
 DATA: Final = b"DATABLK*"
 ROOT_INDEX: Final = b"IDXROOT2"
 FILE_INFO: Final = b"FILEINF2"
-BYTES_PER_CHECKSUM: Final = 16 * 1024
+_BYTES_PER_CHECKSUM: Final = 16 * 1024
 HEADER: Final = struct.Struct(">8siiqBii")
 # No column family, the latest timestamp, type Put.
 _KEY_SUFFIX: Final = b"\x00" + struct.pack(">q", 2**63 - 1) + b"\x04"
@@ -143,12 +138,12 @@ def encode_block(magic: bytes, payload: bytes, codec: Codec, previous: int = -1)
     # mtime 0: the same entries give the same bytes.
     packed = gzip.compress(payload, _GZIP_LEVEL, mtime=0) if codec is Codec.GZIP else payload
     covered = HEADER.size + len(packed)
-    after = len(packed) + -(-covered // BYTES_PER_CHECKSUM) * 4
+    after = len(packed) + -(-covered // _BYTES_PER_CHECKSUM) * 4
     header = HEADER.pack(
-        magic, after, len(payload), previous, Checksum.CRC32C, BYTES_PER_CHECKSUM, covered
+        magic, after, len(payload), previous, Checksum.CRC32C, _BYTES_PER_CHECKSUM, covered
     )
     body = header + packed
-    return body + checksums(body, Checksum.CRC32C, BYTES_PER_CHECKSUM)
+    return body + checksums(body, Checksum.CRC32C, _BYTES_PER_CHECKSUM)
 
 
 def with_previous(block: bytes, previous: int) -> bytes:
@@ -162,7 +157,7 @@ def with_previous(block: bytes, previous: int) -> bytes:
     fields[3] = previous
     covered = fields[6]
     body = HEADER.pack(*fields) + block[HEADER.size : covered]
-    first = checksums(body[:BYTES_PER_CHECKSUM], Checksum.CRC32C, BYTES_PER_CHECKSUM)
+    first = checksums(body[:_BYTES_PER_CHECKSUM], Checksum.CRC32C, _BYTES_PER_CHECKSUM)
     return body + first + block[covered + len(first) :]
 
 
@@ -236,7 +231,7 @@ _VERSION: Final = bytes([3, 0, 0, 3])  # minor 3, then major 3
 _MAJOR: Final = _VERSION[1:]
 
 
-def encode_field(number: int, value: int | bytes) -> bytes:
+def _encode_field(number: int, value: int | bytes) -> bytes:
     """Return one protobuf field."""
     if isinstance(value, int):
         return uvarint(number << 3 | _VARINT) + uvarint(value)
@@ -249,15 +244,15 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
     return value & (2**64 - 1), at
 
 
-def sized_message(data: bytes, at: int) -> Iterator[tuple[int, int | bytes]]:
+def _sized_message(data: bytes, at: int) -> Iterator[tuple[int, int | bytes]]:
     """Yield the fields of the message whose length is at `at`."""
     size, at = _read_varint(data, at)
     if at + size > len(data):
         raise ValueError(f"a message of {size} bytes is truncated")
-    return fields_of(data[at : at + size])
+    return _fields_of(data[at : at + size])
 
 
-def fields_of(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+def _fields_of(message: bytes) -> Iterator[tuple[int, int | bytes]]:
     """Yield number and value of each field of a message."""
     at = 0
     while at < len(message):
@@ -303,9 +298,9 @@ class Trailer:
 def encode_file_info(entries: Mapping[bytes, bytes]) -> bytes:
     """Return the payload of the file info block, sorted by key as in HBase."""
     pairs = (
-        encode_field(1, key) + encode_field(2, value) for key, value in sorted(entries.items())
+        _encode_field(1, key) + _encode_field(2, value) for key, value in sorted(entries.items())
     )
-    message = b"".join(encode_field(1, pair) for pair in pairs)
+    message = b"".join(_encode_field(1, pair) for pair in pairs)
     return _PBUF + uvarint(len(message)) + message
 
 
@@ -318,10 +313,10 @@ def decode_file_info(payload: bytes) -> dict[bytes, bytes]:
     if payload[:4] != _PBUF:
         raise ValueError("file info has no PBUF mark")
     entries: dict[bytes, bytes] = {}
-    for number, pair in sized_message(payload, 4):
+    for number, pair in _sized_message(payload, 4):
         if number != 1 or not isinstance(pair, bytes):
             raise ValueError("file info has an unknown field")
-        fields = {number: value for number, value in fields_of(pair) if isinstance(value, bytes)}
+        fields = {number: value for number, value in _fields_of(pair) if isinstance(value, bytes)}
         entries[fields.get(1, b"")] = fields.get(2, b"")
     return entries
 
@@ -340,8 +335,8 @@ def encode_trailer(trailer: Trailer) -> bytes:
         trailer.first_data_block,
         trailer.last_data_block,
     )
-    parts = [encode_field(number, value) for number, value in enumerate(numbers, start=1)]
-    message = b"".join([*parts, encode_field(11, _COMPARATOR), encode_field(12, trailer.codec)])
+    parts = [_encode_field(number, value) for number, value in enumerate(numbers, start=1)]
+    message = b"".join([*parts, _encode_field(11, _COMPARATOR), _encode_field(12, trailer.codec)])
     head = _MAGIC + uvarint(len(message)) + message
     return head.ljust(TRAILER_SIZE - len(_VERSION), b"\x00") + _VERSION
 
@@ -356,7 +351,7 @@ def decode_trailer(data: bytes) -> Trailer:
         raise ValueError("the trailer's magic is missing")
     if data[-len(_MAJOR) :] != _MAJOR:
         raise ValueError(f"the trailer has the version {data[-4:].hex()}")
-    message = sized_message(data[: -len(_VERSION)], len(_MAGIC))
+    message = _sized_message(data[: -len(_VERSION)], len(_MAGIC))
     fields = {number: value for number, value in message if isinstance(value, int)}
     numbers = {n: fields.get(n, 0) for n in (*range(1, 11), 12)}
     return Trailer(

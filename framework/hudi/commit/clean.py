@@ -38,8 +38,7 @@ from framework.hudi.table.layout import (
 )
 from framework.hudi.timeline.clean_metadata import PlannedClean, clean_bytes, read_clean_plan
 
-__all__ = ["delete_cleaned", "finish_clean", "shrink_index", "skeletons_of"]
-
+__all__ = ["delete_cleaned", "finish_clean"]
 
 _READY: Final = "clean-ready"
 
@@ -90,7 +89,7 @@ def _delete(storage: Storage, lease: Lease, intent: Intent, plan: PlannedClean) 
         storage.delete(*paths, *map(layout.crc_sidecar, paths))
     # an index that cannot be read stays as it is, or no clean could be finished
     with suppress(CorruptFileError, UnsupportedTableError):
-        shrink_index(storage, lease, skeletons_of(plan.files))
+        _shrink_index(storage, lease, _skeletons_of(plan.files))
     took = int((monotonic() - begun) * 1000)
     data = clean_bytes(intent.requested_time, plan, took_ms=took)
     require(storage, lease)
@@ -101,7 +100,7 @@ def _delete(storage: Storage, lease: Lease, intent: Intent, plan: PlannedClean) 
 _COPIED_BYTES: Final = 1 << 20
 
 
-def skeletons_of(files: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
+def _skeletons_of(files: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
     """Return the file ids of the skeletons among some paths, by partition path."""
     found: dict[str, set[str]] = defaultdict(set)
     for partition, paths in files.items():
@@ -112,7 +111,7 @@ def skeletons_of(files: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]
     return {partition: frozenset(ids) for partition, ids in found.items()}
 
 
-def shrink_index(storage: Storage, lease: Lease, gone: IndexFiles) -> None:
+def _shrink_index(storage: Storage, lease: Lease, gone: IndexFiles) -> None:
     """Remove deleted skeletons from the index; nothing if it lists none of them.
 
     Before that, the first time, the index is copied: the table's only record of the files that it

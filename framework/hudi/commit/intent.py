@@ -31,7 +31,6 @@ __all__ = [
     "read_intent",
 ]
 
-
 WRITE_ID_KEY: Final = "lakestrap.write_id"
 SCHEDULED_KEY: Final = "lakestrap.scheduled"
 """In a requested compaction that Lakestrap scheduled; no run owns it, so none rolls it back."""

@@ -31,7 +31,6 @@ __all__ = [
     "write_markers",
 ]
 
-
 _TYPE: Final = b"TIMELINE_SERVER_BASED"
 _BATCH: Final = re.compile(r"MARKERS([0-9]+)")
 _ATTEMPTS: Final = 16

@@ -57,7 +57,6 @@ __all__ = [
     "varied",
 ]
 
-
 _DELTA: Final = (MetaField.COMMIT_SEQNO.value, MetaField.RECORD_KEY.value)
 _SAMPLE_ROWS: Final = 2_048
 _VARIED: Final = 0.9

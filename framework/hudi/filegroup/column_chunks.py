@@ -32,7 +32,6 @@ from framework.hudi.filegroup.base_file import differs
 
 __all__ = ["Chunk", "ChunkFile", "RowGroup", "adopted_chunk", "assembled", "has_values_of"]
 
-
 _MAGIC: Final = b"PAR1"
 _TAIL_BYTES: Final = 8
 

@@ -28,7 +28,6 @@ __all__ = [
     "slice_of",
 ]
 
-
 _FILE_ID: Final = re.compile(r"[^_/.\x00-\x1f]+")
 _TOKEN: Final = re.compile(r"[0-9]+-[0-9]+-[0-9]+")
 _INSTANT: Final = re.compile(r"[0-9]{1,17}")

@@ -40,7 +40,6 @@ from framework.hudi.timeline.archive_schema import ENTRY, STAT_COUNTS
 from framework.hudi.timeline.instant import COMPACTIONS, Action, Instant, InstantState
 
 __all__ = [
-    "ARCHIVE_PROPERTIES",
     "ArchivedInstant",
     "InstantFile",
     "archive_bytes",
@@ -52,8 +51,7 @@ __all__ = [
     "next_archive_file",
 ]
 
-
-ARCHIVE_PROPERTIES: Final = ("hoodie.archivelog.folder", "hoodie.timeline.history.path")
+_ARCHIVE_PROPERTIES: Final = ("hoodie.archivelog.folder", "hoodie.timeline.history.path")
 _FOLDERS: Final = ("archived", "history")
 _NAME: Final = re.compile(r"\.commits_.*\.archive\.[0-9]+.*")
 _COMMITS: Final = ("hoodieCommitMetadata", "hoodieReplaceCommitMetadata")
@@ -81,9 +79,9 @@ def archive_files(storage: Storage, properties: Mapping[str, str]) -> tuple[str,
 
     Args:
         storage: the table.
-        properties: of the table; `ARCHIVE_PROPERTIES` name further folders below `.hoodie`.
+        properties: of the table; `_ARCHIVE_PROPERTIES` name further folders below `.hoodie`.
     """
-    named = [properties.get(key, "") for key in ARCHIVE_PROPERTIES]
+    named = [properties.get(key, "") for key in _ARCHIVE_PROPERTIES]
     folders = dict.fromkeys(join(HOODIE, name) for name in (*_FOLDERS, *named) if name)
     return tuple(
         entry.path
@@ -229,7 +227,7 @@ def newest_first(storage: Storage, properties: Mapping[str, str]) -> tuple[str, 
 def next_archive_file(storage: Storage, properties: Mapping[str, str]) -> str:
     """Return the path of the file that a next archival makes."""
     numbers = map(_number, archive_files(storage, properties))
-    folder = properties.get(ARCHIVE_PROPERTIES[0])
+    folder = properties.get(_ARCHIVE_PROPERTIES[0])
     place = join(HOODIE, folder) if folder else ARCHIVED
     return join(place, f".commits_.archive.{max(numbers, default=0) + 1}_1-0-1")
 

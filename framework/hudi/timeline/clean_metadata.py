@@ -25,7 +25,6 @@ __all__ = [
     "read_clean_plan",
 ]
 
-
 _VERSION_2: Final = 2
 
 

@@ -21,7 +21,6 @@ __all__ = [
     "requested_replace_bytes",
 ]
 
-
 _NAMES_WITHOUT_FOLDERS: Final = 2
 
 

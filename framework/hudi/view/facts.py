@@ -27,12 +27,9 @@ __all__ = [
     "TableFacts",
     "compaction_operations",
     "planned_groups",
-    "read_clustered_groups",
-    "read_compaction_plan",
     "read_facts",
     "requested_compaction",
 ]
-
 
 Plans: TypeAlias = "Mapping[Instant, tuple[CompactionOperation, ...]]"
 
@@ -142,7 +139,7 @@ def read_facts(
         plans={each: known.plans.get(each) or _plan(storage, each) for each in planned},
         clustering={
             each: known.clustering.get(each)
-            or read_clustered_groups(storage, _requested(each).path)
+            or _read_clustered_groups(storage, _requested(each).path)
             for each in clustering
         },
     )
@@ -150,7 +147,7 @@ def read_facts(
 
 def _plan(storage: Storage, instant: Instant) -> tuple[CompactionOperation, ...]:
     """Read the plan of a pending compaction."""
-    return read_compaction_plan(storage, _requested(instant).path, instant.requested_time)
+    return _read_compaction_plan(storage, _requested(instant).path, instant.requested_time)
 
 
 def _requested(instant: Instant) -> Instant:
@@ -188,7 +185,7 @@ class CompactionOperation:
     metrics: Mapping[str, float]
 
 
-def read_compaction_plan(
+def _read_compaction_plan(
     storage: Storage, path: str, instant: str
 ) -> tuple[CompactionOperation, ...]:
     """Return the operations of a requested compaction or log compaction; one small read.
@@ -255,7 +252,7 @@ def requested_compaction(time: str) -> Instant:
     return Instant(requested_time=time, action=Action.COMPACTION, state=InstantState.REQUESTED)
 
 
-def read_clustered_groups(storage: Storage, path: str) -> frozenset[FileGroupId]:
+def _read_clustered_groups(storage: Storage, path: str) -> frozenset[FileGroupId]:
     """Return the groups that a requested replacecommit will cluster; empty if it clusters none.
 
     Raises:

@@ -25,7 +25,6 @@ from framework.hudi.view.port import FileSystemView, Query
 
 __all__ = ["CheckableView", "CheckedView", "Damage", "RecordedFiles", "lost_partition"]
 
-
 _RESTORE: Final = "Restore it from a copy, or restore the table to an instant before its commit."
 _REMEDIES: Final = {
     "table/file-lost": _RESTORE,

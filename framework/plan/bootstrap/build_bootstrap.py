@@ -35,8 +35,7 @@ from framework.plan.words import count_text, listing
 from framework.spec.sections.pipeline_spec import PipelineSpec
 from framework.vocabulary import BootstrapMode, OnDuplicate
 
-__all__ = ["TableSchema", "format_faults", "plan_begin", "schema_faults", "table_schema"]
-
+__all__ = ["format_faults", "plan_begin"]
 
 _TAKEN: Final = (BootstrapMode.METADATA_ONLY, BootstrapMode.FULL_RECORD)
 
@@ -131,8 +130,8 @@ def _draft(spec: PipelineSpec, target: Target, source: SourceInventory) -> _Draf
     named = list(zip(paths, values, strict=True))
     choices = choose_modes(rules, target.default_mode, named, traits)
     partitions = plan_partitions(source.partitions, choices)
-    found = table_schema(source, partitions)
-    faults = [*checks.check_size(source), *unreadable, *schema_faults(found)]
+    found = _table_schema(source, partitions)
+    faults = [*checks.check_size(source), *unreadable, *_schema_faults(found)]
     faults += format_faults(source, partitions)
     if not unreadable:
         faults += rule_faults(rules, choices)
@@ -289,7 +288,7 @@ class _Part:
     partitions: tuple[str, ...]
 
 
-def table_schema(source: SourceInventory, partitions: Sequence[PartitionPlan]) -> TableSchema:
+def _table_schema(source: SourceInventory, partitions: Sequence[PartitionPlan]) -> TableSchema:
     """Return the schema of the adopted partitions; of all partitions if none is adopted.
 
     If the inventory has no schemas by partition, all files count as having the common one.
@@ -356,7 +355,7 @@ def _part(schema: Any, example: str, mode: BootstrapMode, paths: tuple[str, ...]
     return _Part(schema=taken, example=example, partitions=paths)
 
 
-def schema_faults(found: TableSchema) -> Iterator[Fault]:
+def _schema_faults(found: TableSchema) -> Iterator[Fault]:
     """Yield a fault for each conflict and for each issue."""
     for conflict in found.conflicts:
         seen = ", ".join(f"{kind} in {path}" if path else kind for kind, path in conflict.types)

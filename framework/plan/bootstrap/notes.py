@@ -23,8 +23,7 @@ from framework.plan.target import Target
 from framework.plan.words import count_text, listing, size_text
 from framework.vocabulary import BloomKind, BootstrapMode, PartitionType, SourceTrait, TableType
 
-__all__ = ["notes_of", "partitions_with", "traits_of"]
-
+__all__ = ["notes_of", "traits_of"]
 
 _BIG_COMMIT_FILES: Final = 100_000
 _RULES_AT_MOST: Final = 5
@@ -60,7 +59,7 @@ def _rewrite_notes(
     """Advise `full_record` for partitions whose files some Hudi job cannot rewrite correctly."""
     skeletons = [p for p in partitions if p.mode is BootstrapMode.METADATA_ONLY]
     for trait, (condition, what, by_whom) in _NOT_REWRITTEN.items():
-        hit = partitions_with(trait, source, skeletons)
+        hit = _partitions_with(trait, source, skeletons)
         if hit:
             yield PlanNote(
                 condition=condition,
@@ -200,7 +199,7 @@ def traits_of(
     }
 
 
-def partitions_with(
+def _partitions_with(
     trait: SourceTrait, source: SourceInventory, partitions: Sequence[PartitionPlan]
 ) -> tuple[str, ...]:
     """Return the paths among `partitions` that have a source file with this trait."""
@@ -247,7 +246,7 @@ def _file_traits(source: SourceInventory, skeletons: Sequence[PartitionPlan]) ->
     """Return the traits of files that are not rewritten, with their count and partitions."""
     found: dict[Trait, str] = {}
     for trait, of_file in _OF_FILES.items():
-        hit = set(partitions_with(of_file, source, skeletons))
+        hit = set(_partitions_with(of_file, source, skeletons))
         having = tuple(s for s in source.partitions if s.partition_path in hit)
         if having:
             files = count_text(sum(s.traits[of_file] for s in having), "file")

@@ -10,13 +10,7 @@ from dataclasses import dataclass
 
 from framework.hudi.filegroup.slices import FileGroupId, FileSlice
 
-__all__ = [
-    "CompactionPlan",
-    "PendingCompaction",
-    "plan_compaction",
-    "slice_before",
-    "slices_before",
-]
+__all__ = ["CompactionPlan", "PendingCompaction", "plan_compaction", "slices_before"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,11 +102,11 @@ def slices_before(
         latest: the newest state of each group, log files of later slices included.
         instant: of the compaction.
     """
-    found = (slice_before(latest[each], instant) for each in sorted(groups) if each in latest)
+    found = (_slice_before(latest[each], instant) for each in sorted(groups) if each in latest)
     return tuple(each for each in found if each is not None)
 
 
-def slice_before(latest: FileSlice, instant: str) -> FileSlice | None:
+def _slice_before(latest: FileSlice, instant: str) -> FileSlice | None:
     """Return the slice of a group before a pending compaction, None if there is none.
 
     That is the planned base file with the planned log files, unless a rollback removed some, or a

@@ -28,8 +28,7 @@ from framework.hudi.table.layout import name_of, parent_of
 from framework.plan.load import InputRequest
 from framework.vocabulary import MissingColumns
 
-__all__ = ["FileColumns", "Names", "file_columns", "refuse_absent", "refuse_columns"]
-
+__all__ = ["FileColumns", "file_columns", "refuse_absent", "refuse_columns"]
 
 Names = dict[str, "Names"]
 """Fields in lower case, as Spark resolves them, with their inner fields; empty for plain types."""

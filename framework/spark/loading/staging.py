@@ -28,7 +28,6 @@ from framework.spark.task_faults import first_line, typed
 
 __all__ = ["WRITING", "StagedFile", "StagedInput", "name_staged_files", "stage_input"]
 
-
 _COMMITTED: Final = "_SUCCESS"
 _PART: Final = re.compile(r"part-(\d+)-.*-c(\d+)(?:\.\w+)?\.parquet")
 

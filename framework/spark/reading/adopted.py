@@ -55,7 +55,6 @@ __all__ = [
     "without",
 ]
 
-
 GONE_FILE: Final = "_lakestrap_gone_file"
 GONE_ROW: Final = "_lakestrap_gone_row"
 

@@ -42,9 +42,7 @@ from framework.spark.tasks import SparkTasks
 from framework.vocabulary import SourceLayout, Verify
 
 __all__ = [
-    "DeepCheck",
     "Reading",
-    "SealCheck",
     "absolute",
     "check_deeply",
     "check_seals",
@@ -52,8 +50,6 @@ __all__ = [
     "read",
     "read_optimized",
     "rows_of",
-    "verify_seals",
-    "verify_sources",
 ]
 
 
@@ -185,8 +181,8 @@ def _verified_frame(scanner: Scanner, table: Table, found: Snapshot, verify: Ver
     if verify is not Verify.STAT:
         tasks = SparkTasks(scanner.jvm.spark)
         for adopted in found.all_adopted:
-            verify_sources(adopted, verify, tasks)
-        verify_seals(found.own_files, verify, tasks)
+            _verify_sources(adopted, verify, tasks)
+        _verify_seals(found.own_files, verify, tasks)
         return frame_of(scanner, table, found)
     with ThreadPoolExecutor(1) as pool:
         verified = pool.submit(_verify_by_stat, found)
@@ -199,7 +195,7 @@ def _verified_frame(scanner: Scanner, table: Table, found: Snapshot, verify: Ver
 def _verify_by_stat(found: Snapshot) -> None:
     """Compare size and modification time of the sources."""
     for adopted in found.all_adopted:
-        verify_sources(adopted, Verify.STAT, None)
+        _verify_sources(adopted, Verify.STAT, None)
 
 
 def _snapshot(table: Table, how: Reading, early: EarlyListing) -> Snapshot:
@@ -270,7 +266,7 @@ class DeepCheck:
     every_page: bool
 
 
-def verify_sources(adopted: Adopted, verify: Verify, tasks: Tasks | None) -> None:
+def _verify_sources(adopted: Adopted, verify: Verify, tasks: Tasks | None) -> None:
     """Compare source files with the index and, for deeper levels, the skeletons' footers.
 
     `STAT` costs one listing of each source folder. The other two need `tasks`.
@@ -346,7 +342,7 @@ class SealCheck:
     every_page: bool
 
 
-def verify_seals(files: Sequence[str], verify: Verify, tasks: Tasks) -> None:
+def _verify_seals(files: Sequence[str], verify: Verify, tasks: Tasks) -> None:
     """Compare base files and skeletons with their seals; does nothing for `STAT`.
 
     `FOOTER` reads footers, `FULL` all bytes. In a file of other writers, without a seal, `FULL`

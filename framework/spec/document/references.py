@@ -26,8 +26,6 @@ from framework.spec.document.secret import Secret, SecretName, secret_is_known
 from framework.spec.document.source import MAX_BYTES, Span
 
 __all__ = [
-    "KINDS",
-    "BadReference",
     "LooseText",
     "Reference",
     "Resolver",
@@ -37,12 +35,11 @@ __all__ = [
     "text_within",
 ]
 
-
-KINDS = ("var", "env", "secret")
+_KINDS = ("var", "env", "secret")
 """The namespaces of references."""
 
 _TOKEN = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
-_BODY = re.compile(rf"({'|'.join(KINDS)})\.([A-Za-z_][A-Za-z0-9_]*)")
+_BODY = re.compile(rf"({'|'.join(_KINDS)})\.([A-Za-z_][A-Za-z0-9_]*)")
 _LOOSE_BODY = re.compile(r"\s*(\w+)\s*[.:]\s*(\w+)\s*")
 
 
@@ -124,7 +121,7 @@ def _likely(inside: str, variables: Mapping[str, Variable]) -> str | None:
     """Return the likely spelling of a malformed reference, or None."""
     loose = _LOOSE_BODY.fullmatch(inside)
     if loose:
-        kind = nearest(loose.group(1), KINDS)
+        kind = nearest(loose.group(1), _KINDS)
         return f"${{{kind}.{loose.group(2)}}}" if kind else None
     known = nearest(inside.strip(), variables)
     return f"${{var.{known}}}" if known else None

@@ -22,7 +22,6 @@ from framework.spec.sections.quality_spec import COLUMNS_SUFFIX
 
 __all__ = ["COLUMNS_PATH", "PROFILES", "ColumnsFile", "SqlFiles", "with_profiles"]
 
-
 COLUMNS_PATH = "table.columns"
 PROFILES = "profiles"
 

@@ -26,7 +26,6 @@ from framework.spec.sections.table_spec import AUTO, BLOOM_MAX_KEYS, TableSpec
 
 __all__ = ["LoadSemantics", "MaintenanceSemantics", "Semantics"]
 
-
 _TYPES = {kind.value: kind for kind in vocabulary.PartitionType}
 
 

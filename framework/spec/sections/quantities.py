@@ -15,7 +15,6 @@ from framework.spec.document.references import LooseText
 from framework.spec.sections.fields import fault
 
 __all__ = [
-    "MAX_HOURS",
     "MAX_SIZE",
     "UNITS",
     "Hours",
@@ -26,7 +25,6 @@ __all__ = [
     "size_schema",
     "size_text",
 ]
-
 
 UNITS = {"KB": 2**10, "MB": 2**20, "GB": 2**30}
 """Bytes per unit: powers of 1024, as in Hudi's own defaults."""
@@ -94,7 +92,7 @@ Size = Annotated[
 ]
 
 
-MAX_HOURS = 24 * 36_600
+_MAX_HOURS = 24 * 36_600
 """A hundred years."""
 
 _HOURS_OF = {"h": 1, "d": 24}
@@ -132,5 +130,5 @@ def _hours(value: object) -> object:
 
 
 Hours = Annotated[
-    StrictInt, Field(ge=1, le=MAX_HOURS), BeforeValidator(_hours), WithJsonSchema(_SPAN)
+    StrictInt, Field(ge=1, le=_MAX_HOURS), BeforeValidator(_hours), WithJsonSchema(_SPAN)
 ]

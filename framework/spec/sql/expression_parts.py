@@ -28,7 +28,6 @@ __all__ = [
     "plain_text",
 ]
 
-
 NULL: Final = False
 """The value of an operand that is written NULL; None means any other value."""
 
