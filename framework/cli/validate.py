@@ -16,7 +16,7 @@ import typer
 from framework.cli.options import Specs, Target, Variables, pairs
 from framework.errors import Finding, SpecError
 from framework.spec.loader import find_specs, load_spec
-from framework.spec.rules.shared_tables import shared_tables
+from framework.spec.rules.semantics import shared_tables
 
 if TYPE_CHECKING:
     from framework.spec.sections.pipeline_spec import PipelineSpec

@@ -1,19 +1,23 @@
-"""Faults between fields and between sections, which no single field shows.
+"""Faults between fields, between sections, and between specs, which no single field shows.
 
 The checks read the data as written, before it becomes a model, so that a fault in one field does
 not hide those between others. Parts that are faulty themselves are skipped.
+
+Specs that share a table are at fault, since a run of one would undo or refuse the work of another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Final
 
 from pydantic_core import PydanticCustomError
 
 from framework import vocabulary
-from framework.spec.document.findings import nearest
+from framework.errors import Finding
+from framework.spec.document.findings import finding_at, nearest
 from framework.spec.document.positions import child_path
 from framework.spec.document.references import LooseText
 from framework.spec.document.scalars import scalar_text
@@ -21,10 +25,12 @@ from framework.spec.rules.lookup import Lookup
 from framework.spec.sections import maintenance_spec, source_spec
 from framework.spec.sections.comparisons import parse_comparisons
 from framework.spec.sections.locations import nested
+from framework.spec.sections.pipeline_spec import PipelineSpec
 from framework.spec.sections.quantities import parse_size, size_text
 from framework.spec.sections.table_spec import AUTO, BLOOM_MAX_KEYS, TableSpec
 
-__all__ = ["LoadSemantics", "MaintenanceSemantics", "Semantics"]
+__all__ = ["LoadSemantics", "MaintenanceSemantics", "Semantics", "shared_tables"]
+
 
 _TYPES = {kind.value: kind for kind in vocabulary.PartitionType}
 
@@ -339,3 +345,35 @@ class MaintenanceSemantics(Lookup):
         if typed is True and count < _LEAST_SORTED:
             message = "a Z-order needs two columns or more in `by`"
             self._note("z-order-columns", "maintenance.cluster.z_order", message)
+
+
+_HOW: Final = {"same": "is", "inside": "is inside", "around": "contains"}
+
+
+def shared_tables(specs: Sequence[PipelineSpec]) -> tuple[Finding, ...]:
+    """Return the faults between valid specs, each at both places.
+
+    One location for two tables, or one table inside another, is an error. One name for two tables
+    is a warning: reports, lineage and queries could not distinguish them.
+    """
+    return tuple(found for a, b in combinations(specs, 2) for found in _between(a, b))
+
+
+def _between(first: PipelineSpec, second: PipelineSpec) -> Iterator[Finding]:
+    for one, other in ((first, second), (second, first)):
+        overlap = nested(one.table.location, other.table.location)
+        if overlap:
+            what = f"the table's location {_HOW[overlap]} that of the table in"
+            yield _fault(one, other, "location", "spec/shared-location", what)
+        elif one.table.name == other.table.name:
+            what = f"`{one.table.name}` is also the name of the table in"
+            found = _fault(one, other, "name", "spec/shared-name", what)
+            yield replace(found, severity="warning")
+
+
+def _fault(one: PipelineSpec, other: PipelineSpec, field: str, rule: str, what: str) -> Finding:
+    """Return a fault at a field of one spec that points to the same field of the other."""
+    path = f"table.{field}"
+    there = other.positions.span(path).where
+    message = f"{what} {there}; each table has one spec"
+    return finding_at(rule, one.positions.span(path), message, key_path=path)
