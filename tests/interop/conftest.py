@@ -20,15 +20,18 @@ from tests.interop.support import adopt_case
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave every second pair of case and release of tests that take turns to the full matrix."""
+    """Leave every second pair of case and release of tests that take turns to the full matrix.
+
+    Cases are counted over the tests of a module, so that tests of one case alternate too.
+    """
     cases: dict[str, list[str]] = {}
     for item in items:
         turns, left_out = (item.get_closest_marker(name) for name in ("taking_turns", "full"))
         if turns is None or left_out is not None or not isinstance(item, pytest.Function):
             continue
         release = str(item.callspec.params["judge"])
-        known = cases.setdefault(f"{item.path}::{item.originalname}", [])
-        case = item.callspec.id.replace(release, "")
+        known = cases.setdefault(str(item.path), [])
+        case = f"{item.originalname}{item.callspec.id.replace(release, '')}"
         if case not in known:
             known.append(case)
         if (known.index(case) + RELEASES.index(release)) % 2:

@@ -23,7 +23,7 @@ from tests.support.writing import Lake
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.taking_turns]
 
 CLEAN_SOON = {
     "hoodie.clean.automatic": "true",

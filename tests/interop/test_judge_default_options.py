@@ -18,6 +18,7 @@ NO_COLUMN_STATS = {"hoodie.metadata.index.column.stats.enable": "false"}
 
 
 @pytest.mark.interop
+@pytest.mark.taking_turns
 def test_default_options_put_an_adopted_table_in_danger_and_status_says_so(
     judge: Judge, table_copy: Callable[[Case], Path], tmp_path: Path
 ) -> None:
@@ -39,6 +40,7 @@ def test_default_options_put_an_adopted_table_in_danger_and_status_says_so(
 
 
 @pytest.mark.interop
+@pytest.mark.taking_turns
 def test_upgrade_without_column_statistics_keeps_all_rows(
     judge: Judge, table_copy: Callable[[Case], Path], tmp_path: Path
 ) -> None:

@@ -18,7 +18,7 @@ from tests.support.checks import COLUMNS, Gate, Rows, good_rows, quarantined_in
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.taking_turns]
 
 CHECK = {"name": "positive", "expect": "amount >= 0", "on_fail": "quarantine"}
 

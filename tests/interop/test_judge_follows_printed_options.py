@@ -19,6 +19,7 @@ SMALL = {"hoodie.upsert.shuffle.parallelism": "2", "hoodie.insert.shuffle.parall
 
 
 @pytest.mark.interop
+@pytest.mark.taking_turns
 @pytest.mark.parametrize(
     "name", ["hive", "two-levels", "positional", "unpartitioned", "merge-on-read"]
 )
@@ -46,6 +47,7 @@ def test_upsert_under_the_printed_options_is_right_and_keeps_the_version(
 
 
 @pytest.mark.interop
+@pytest.mark.taking_turns
 @pytest.mark.parametrize("name", ["hive", "positional", "unpartitioned", "merge-on-read"])
 def test_sql_under_the_printed_settings_updates_and_inserts(
     name: str, judge: Judge, table_copy: Callable[[Case], Path]
@@ -68,6 +70,7 @@ def test_sql_under_the_printed_settings_updates_and_inserts(
 
 
 @pytest.mark.interop
+@pytest.mark.taking_turns
 def test_sql_on_a_table_with_custom_keys_is_refused_and_changes_nothing(
     judge: Judge, table_copy: Callable[[Case], Path]
 ) -> None:

@@ -17,7 +17,7 @@ from tests.support.writing import Lake
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.taking_turns]
 
 MADE = {
     "hoodie.table.name": "made",

@@ -28,7 +28,7 @@ from tests.support.writing import Lake
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.taking_turns]
 
 BESIDE = {"hoodie.compact.inline": "false"}
 """Without it a batch write of Apache Hudi executes every pending compaction."""

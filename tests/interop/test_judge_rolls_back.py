@@ -25,6 +25,7 @@ ARCHIVE_SOON = {
 
 
 @pytest.mark.interop
+@pytest.mark.taking_turns
 @pytest.mark.parametrize("name", ["mixed", "merge-on-read"])
 def test_next_write_by_the_judge_removes_a_dead_run(
     name: str,
@@ -53,6 +54,7 @@ def test_next_write_by_the_judge_removes_a_dead_run(
 
 
 @pytest.mark.interop
+@pytest.mark.taking_turns
 def test_a_dead_bootstrap_without_properties_is_refused_by_the_judge_and_untouched(
     judge: Judge, table_copy: Callable[[Case], Path], tmp_path: Path
 ) -> None:

@@ -20,7 +20,7 @@ from tests.support.writing import Lake
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.taking_turns]
 
 WITHOUT = {"hoodie.populate.meta.fields": "false"}
 
