@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from random import Random
+from typing import Any
 
 from framework.engine.services.archival import observe_archival, run_archival
 from framework.engine.services.clean import observe_clean, run_clean
@@ -14,7 +14,6 @@ from framework.engine.services.service_run import service_run
 from framework.engine.services.undo import plan_rollback, run_undo
 from framework.engine.tasks import InProcessTasks
 from framework.errors import AfterCommitError
-from framework.hudi.storage.port import Storage
 from framework.hudi.timeline.archive import archive_files
 from framework.hudi.timeline.instant import DATA_ACTIONS, Action
 from framework.hudi.timeline.timeline import load_timeline
@@ -36,6 +35,7 @@ def die_and_recover(life: Life, rng: Random) -> bool:
     attempt = rng.choice([_compact, _cluster, _clean, _archive, _roll_back])(life)
     if attempt is None:
         return False
+    cleans = _cleans(life)
     storage = FaultStorage(life.storage, kill_at=rng.randint(1, _MOST_STEPS))
     try:
         attempt(storage)
@@ -44,11 +44,20 @@ def die_and_recover(life: Life, rng: Random) -> bool:
     life.clock.advance(_LATER_MS)
     with service_run(life.storage, life.clock):
         pass
+    if _cleans(life) > cleans:
+        life.bounds.append(attempt.args[0].earliest)
     _take_over(life)
     return storage.dead
 
 
-_Attempt = Callable[[Storage], object]
+_Attempt = partial[Any]
+"""A service with its plan, which lacks only the storage."""
+
+
+def _cleans(life: Life) -> int:
+    """Return the number of completed cleans: one that dies before its plan is stored is none."""
+    completed = load_timeline(life.storage).completed
+    return sum(each.action is Action.CLEAN for each in completed)
 
 
 def _compact(life: Life) -> _Attempt | None:
@@ -65,10 +74,7 @@ def _cluster(life: Life) -> _Attempt | None:
 
 def _clean(life: Life) -> _Attempt | None:
     plan = observe_clean(life.location, CleanPolicy(keep_commits=1), clock=life.clock)
-    if not plan.files:
-        return None
-    life.bounds.append(plan.earliest)
-    return partial(run_clean, plan, life.clock)
+    return partial(run_clean, plan, life.clock) if plan.files else None
 
 
 def _archive(life: Life) -> _Attempt | None:
