@@ -20,6 +20,8 @@ from tests.support.scenes import a_document, a_scene, adopt, plan, snapshot, wit
 from tests.support.sources import ids
 from tests.support.stitching import pieces_of, read_table
 
+pytestmark = pytest.mark.long
+
 FILES = {f"p={p}/a.parquet": ids(*range(p * 1000, p * 1000 + 900)) for p in range(3)}
 PAGE = 4096
 
@@ -92,7 +94,6 @@ def test_full_scratch_disk_fails_before_the_target_is_touched(
     assert not scene.location.exists()
 
 
-@pytest.mark.long
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="needs util-linux")
 @pytest.mark.parametrize("most_bytes", [1500, 8000])
 def test_file_size_limit_is_reported_as_a_full_disk(tmp_path: Path, most_bytes: int) -> None:

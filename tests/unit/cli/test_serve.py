@@ -21,6 +21,8 @@ from tests.support.commands import WITH_SIGNALS, run_pipeline
 from tests.support.served_page import WrittenTable, a_file
 from tests.unit.cli.conftest import Command
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[3]
 FIRST = "20261101000000000"
 

@@ -20,6 +20,8 @@ from tests.support.scenes import Scene, a_document, a_scene, adopt, plan, snapsh
 from tests.support.sources import ids
 from tests.support.stitching import pieces_of, read_table
 
+pytestmark = pytest.mark.long
+
 BIG = 20_000
 FILES = {f"p={p}/{name}.parquet": ids(p * 10 + n) for p in range(3) for n, name in enumerate("ab")}
 SOME_BIG = FILES | {f"p=3/{n}.parquet": ids(*range(n * BIG, n * BIG + BIG)) for n in range(1, 5)}

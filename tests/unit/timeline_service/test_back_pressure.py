@@ -16,6 +16,8 @@ from framework.timeline_service.access import Limits
 from framework.vocabulary import ServiceAuth
 from tests.support.served import ServedScene, a_table
 
+pytestmark = pytest.mark.long
+
 CALLERS = 40
 PLAIN = b"GET /v1/hoodie/view/slices/partition/latest/?%b HTTP/1.1\r\nhost: localhost\r\n\r\n"
 

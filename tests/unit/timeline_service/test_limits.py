@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from framework.timeline_service.access import Limits
 from tests.support.served import ServedScene
 
+pytestmark = pytest.mark.long
+
 QUICK = Limits(
     header_bytes=4_096,
     body_bytes=10_000,

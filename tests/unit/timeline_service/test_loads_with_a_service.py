@@ -20,6 +20,8 @@ from framework.vocabulary import TableType, ViewStore, WriteOperation
 from tests.support.faulty_service import FAULTS, FaultyServer, Misled, faulty_server
 from tests.support.writing import Lake, load, rows_of
 
+pytestmark = pytest.mark.long
+
 UPSERT = WriteOperation.UPSERT
 DAYS = ("a", "b", "c")
 
@@ -122,7 +124,6 @@ def test_loads_of_a_service_that_does_not_follow_the_timeline_make_the_same_tabl
     assert content(lake) == expected
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("fault", sorted(FAULTS))
 def test_loads_with_a_faulty_service_make_the_same_table(
     fault: str, lake: Lake, views: EmbeddedViews, expected: list[tuple[Any, ...]]
@@ -136,7 +137,6 @@ def test_loads_with_a_faulty_service_make_the_same_table(
     assert content(lake) == expected
 
 
-@pytest.mark.long
 def test_loads_beside_callers_that_are_half_open_or_slow_are_answered(
     lake: Lake, views: EmbeddedViews, expected: list[tuple[Any, ...]]
 ) -> None:

@@ -26,6 +26,8 @@ from framework.hudi.timeline.timeline import load_timeline
 from tests.support.compactions import execute, schedule, shop_with_logs
 from tests.support.orders import LATER_MS, Shop
 
+pytestmark = pytest.mark.long
+
 ALL = tuple(Repair)
 
 
@@ -220,7 +222,6 @@ def test_metadata_table_that_knows_every_instant_is_left_to_apache_hudi(shop: Sh
     assert shop.tree() == before
 
 
-@pytest.mark.long
 def test_repair_killed_at_any_call_leaves_the_rows_and_is_finished(
     shop: Shop, tmp_path: Path
 ) -> None:

@@ -38,6 +38,8 @@ from tests.support.orders import Shop
 from tests.support.storage_suite import tree
 from tests.support.tables import record_size
 
+pytestmark = pytest.mark.long
+
 
 def report_of(location: Path, *, deep: bool = True) -> TableReport:
     """Return the report on a table, after checking that it was not changed."""

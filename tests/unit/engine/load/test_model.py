@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.support.load_model import LOADS, Loads, Player, Setting, every_setting
 
-pytestmark = pytest.mark.property
+pytestmark = [pytest.mark.property, pytest.mark.long]
 
 _TABLES: Iterator[int] = count()
 
@@ -23,7 +23,6 @@ def test_loads_in_any_order_leave_what_a_dictionary_holds(
     _play(tmp_path_factory, setting, sequences=5)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("setting", every_setting(), ids=str)
 def test_many_loads_in_any_order_leave_what_a_dictionary_holds(
     tmp_path_factory: pytest.TempPathFactory, setting: Setting

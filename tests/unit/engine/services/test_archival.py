@@ -32,6 +32,8 @@ from framework.plan.services.archival import ArchivalLimits, ArchivalPlan
 from tests.support.orders import LATER_MS, Shop
 from tests.support.writing import run_spec
 
+pytestmark = pytest.mark.long
+
 KINDS = ("copy_on_write", "merge_on_read")
 LIMITS = ArchivalLimits(keep_min=5, keep_max=7)
 STATES = tuple(InstantState)
@@ -138,7 +140,6 @@ def test_restore_to_the_oldest_active_commit_brings_its_rows_back(shop: Shop) ->
     assert refused.value.condition == "restore/before-table"
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_state_files_are_bounded_over_many_loads(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -183,7 +184,6 @@ def recorded(shop: Shop) -> Counter[tuple[str, InstantState]]:
     return Counter((each.requested_time, each.state) for each in archived(shop))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_archival_killed_at_any_step_is_finished_by_the_next(kind: str, tmp_path: Path) -> None:
     """Readers see the same rows at any moment, no run looks dead, nothing is archived twice."""

@@ -32,6 +32,8 @@ from framework.plan.services.clean import CleanPlan, CleanPolicy
 from tests.support.orders import Shop
 from tests.support.writing import rows_of
 
+pytestmark = pytest.mark.long
+
 TWO = CleanPolicy(keep_commits=2)
 LOADS = 4
 
@@ -246,7 +248,6 @@ def test_clean_beside_another_writer_is_refused(shop: Shop) -> None:
     assert shop.tree() == before
 
 
-@pytest.mark.long
 def test_clean_killed_at_any_call_is_finished_or_absent(shop: Shop, tmp_path: Path) -> None:
     """And so after a kill during recovery; retained commits lose nothing."""
     retained = commits(shop)[-2:]

@@ -35,6 +35,8 @@ from tests.support.rewrites import (
     survivors,
 )
 
+pytestmark = pytest.mark.long
+
 KINDS = ("copy_on_write", "merge_on_read")
 MERGE = ClusterRequest()
 SORT = ClusterRequest(by=("v", "id"))
@@ -226,7 +228,6 @@ def test_clustering_of_a_table_that_lakestrap_cannot_write_is_refused(
     assert refusal(lambda: observe(shop)) == "table/property-not-supported"
 
 
-@pytest.mark.long
 def test_clustering_killed_at_any_call_is_whole_or_absent(shop: Shop, tmp_path: Path) -> None:
     """Rows and meta columns are the same after recovery, whatever was done."""
     rows, meta = shop.rows(), meta_of(shop)

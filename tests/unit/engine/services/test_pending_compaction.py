@@ -32,6 +32,8 @@ from tests.support.compactions import (
 )
 from tests.support.orders import Shop
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(params=[False, True], ids=["ordinary", "adopted"])
 def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Shop:

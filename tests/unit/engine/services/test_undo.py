@@ -40,6 +40,8 @@ from framework.plan.services.clustering import ClusterRequest
 from tests.support.orders import Shop
 from tests.support.storage_suite import tree
 
+pytestmark = pytest.mark.long
+
 KINDS = ("copy_on_write", "merge_on_read")
 
 
@@ -255,7 +257,6 @@ def test_rollback_of_a_stale_plan_is_refused(shop: Shop) -> None:
     assert len(shop.rows()) == 6
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("action", [Action.ROLLBACK, Action.RESTORE])
 @pytest.mark.parametrize("kind", KINDS)
 def test_undo_killed_at_any_step_is_finished_or_never_began(

@@ -17,7 +17,7 @@ from tests.support.life_follower import Sightings
 from tests.support.lives import Lives
 from tests.support.load_model import Setting
 
-pytestmark = pytest.mark.property
+pytestmark = [pytest.mark.property, pytest.mark.long]
 
 COMPLETED = ("clean", "commit", "deltacommit", "replacecommit", "restore", "rollback", "savepoint")
 PENDING = "compaction"
@@ -85,7 +85,6 @@ def test_view_that_follows_each_service_answers_as_a_listing_does(
     check_all_seen(seen)
 
 
-@pytest.mark.long
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("kind", KINDS)
 def test_views_that_follow_services_in_many_orders_answer_as_a_listing_does(

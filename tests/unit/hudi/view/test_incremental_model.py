@@ -14,6 +14,8 @@ from framework.hudi.view.stores.port import MemoryStore
 from framework.hudi.view.stores.spillable import SpillableStore
 from tests.support.view_model import ACTIONS, Lab
 
+pytestmark = pytest.mark.long
+
 PLAYS = 10_000
 SHARDS = 20
 QUICK_PLAYS = 200
@@ -77,7 +79,6 @@ def test_view_that_follows_a_table_answers_as_a_listing_does() -> None:
     play_all(Lab(), range(QUICK_PLAYS))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_view_that_follows_many_tables_answers_as_a_listing_does(shard: int) -> None:
     """After each of very many random lives, to questions of every kind."""
@@ -96,7 +97,6 @@ def test_view_over_any_store_that_is_opened_again_answers_as_a_listing_does(
     assert lab.reopened > 0
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_views_over_any_store_that_are_opened_again_answer_as_a_listing_does(
     kind: Callable[[Path], Lab], tmp_path: Path
