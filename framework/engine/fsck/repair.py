@@ -9,10 +9,8 @@ left to Apache Hudi, since a writer may rely on it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
 
 from framework.engine.fsck.description import state_segments
 from framework.engine.fsck.findings import Repair, TableFinding
@@ -22,6 +20,7 @@ from framework.engine.fsck.table_check import opened, table_properties
 from framework.engine.reading.table_memory import read_memory
 from framework.engine.services.service_run import ServiceRun, service_run
 from framework.errors import CommitConflictError, UnsupportedTableError, Where
+from framework.hudi.commit.fenced import WrappedStorage
 from framework.hudi.commit.lease import require
 from framework.hudi.commit.markers import parse_marker, read_markers
 from framework.hudi.commit.placement import log_instants
@@ -30,7 +29,7 @@ from framework.hudi.commit.staging import Staging
 from framework.hudi.commit.state_files import STATE, find_state
 from framework.hudi.filegroup.slices import LogFileName
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.storage.port import Entry, Move, Storage
+from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.table import layout
 from framework.hudi.table.layout import (
     HOODIE,
@@ -309,41 +308,12 @@ def _unknown_instants(storage: Storage) -> tuple[str, ...]:
     return tuple(each for each in times if not known.is_completed(each))
 
 
-class NotedStorage:
+class NotedStorage(WrappedStorage):
     """Passes every call on; `deleted` has the paths of the files that were deleted, in order."""
 
     def __init__(self, inner: Storage) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self.deleted: list[str] = []
-
-    @property
-    def location(self) -> str:
-        """As of the storage behind."""
-        return self._inner.location
-
-    def list(self, folder: str) -> Iterator[Entry]:
-        """List."""
-        return self._inner.list(folder)
-
-    def stat(self, path: str) -> Entry | None:
-        """Look."""
-        return self._inner.stat(path)
-
-    def open_input(self, path: str) -> Any:
-        """Open."""
-        return self._inner.open_input(path)
-
-    def create(self, path: str, *, durable: bool = True) -> AbstractContextManager[BinaryIO]:
-        """Create."""
-        return self._inner.create(path, durable=durable)
-
-    def move(self, moves: Sequence[Move]) -> None:
-        """Move."""
-        self._inner.move(moves)
-
-    def replace(self, move: Move) -> None:
-        """Replace."""
-        self._inner.replace(move)
 
     def delete(self, *paths: str, only_empty: bool = False) -> None:
         """Delete, and note the files that were there."""
