@@ -39,7 +39,8 @@ class Sample:
         rows: sampled rows.
         key_bytes: compressed bytes of their keys and sequence numbers.
         key_ns: duration of reading, making and encoding their keys, with the bloom filter.
-        file_ns: duration of closing their skeletons.
+        file_ns: duration of opening the files, which the caller measures, and of closing their
+            skeletons.
         stored_bytes: bytes in the source files, by their footers, of rows that were encoded with
             all columns; 0 if none was.
         rewritten_bytes: bytes of these rows in a base file, without meta columns.
