@@ -96,16 +96,7 @@ def audit_rewritten(
     rows = sum(decode(Compared, each).rows for each in tasks.run(rewritten_task, descriptors))
     if rows != written.rows or len(compared) != written.files:
         raise _differ(slices.location, f"{rows:,} of {written.rows:,} records were compared")
-    stored = read_back(tasks, written, slices.location, AuditDepth.SAMPLE)
-    proof = {
-        "version": _PROOF_VERSION,
-        "method": "records kept",
-        "files": written.files,
-        "rows": rows,
-        "columns": list(_KEPT_COLUMNS),
-        "read_back": stored.as_json(),
-    }
-    return AuditedFiles(written=written, proof=proof)
+    return _proven(tasks, written, slices, {"method": "records kept"})
 
 
 def rewritten_task(descriptor: str) -> str:
@@ -142,6 +133,22 @@ def _same(before: pa.Table, after: pa.Table) -> bool:
     return all(pc.all(pc.equal(*pair)).as_py() is not False for pair in pairs) and all(
         first.null_count == second.null_count for first, second in pairs
     )
+
+
+def _proven(
+    tasks: Tasks, written: WrittenFiles, slices: SliceTable, how: Mapping[str, object]
+) -> AuditedFiles:
+    """Return files whose records were all compared, after reading stored ones back."""
+    stored = read_back(tasks, written, slices.location, AuditDepth.SAMPLE)
+    proof = {
+        "version": _PROOF_VERSION,
+        **how,
+        "files": written.files,
+        "rows": written.rows,
+        "columns": list(_KEPT_COLUMNS),
+        "read_back": stored.as_json(),
+    }
+    return AuditedFiles(written=written, proof=proof)
 
 
 def _differ(file: str, reason: str) -> CorruptFileError:
@@ -204,17 +211,9 @@ def audit_regrouped(
     rows = sum(decode(Compared, each).rows for each in tasks.run(regrouped_task, descriptors))
     if rows != written.rows or staged:
         raise _differ(slices.location, f"{rows:,} of {written.rows:,} records were compared")
-    stored = read_back(tasks, written, slices.location, AuditDepth.SAMPLE)
-    proof = {
-        "version": _PROOF_VERSION,
-        "method": "records kept, in another order",
-        "files": written.files,
-        "rows": rows,
-        "partitions": len({each.partition_path for each in groups}),
-        "columns": list(_KEPT_COLUMNS),
-        "read_back": stored.as_json(),
-    }
-    return AuditedFiles(written=written, proof=proof)
+    partitions = len({each.partition_path for each in groups})
+    how = {"method": "records kept, in another order", "partitions": partitions}
+    return _proven(tasks, written, slices, how)
 
 
 def regrouped_task(descriptor: str) -> str:
