@@ -96,7 +96,7 @@ def audit_rewritten(
     rows = sum(decode(Compared, each).rows for each in tasks.run(rewritten_task, descriptors))
     if rows != written.rows or len(compared) != written.files:
         raise _differ(slices.location, f"{rows:,} of {written.rows:,} records were compared")
-    return _proven(tasks, written, slices, {"method": "records kept"})
+    return _proven(tasks, written, slices, "records kept")
 
 
 def rewritten_task(descriptor: str) -> str:
@@ -136,15 +136,16 @@ def _same(before: pa.Table, after: pa.Table) -> bool:
 
 
 def _proven(
-    tasks: Tasks, written: WrittenFiles, slices: SliceTable, how: Mapping[str, object]
+    tasks: Tasks, written: WrittenFiles, slices: SliceTable, method: str, **counted: int
 ) -> AuditedFiles:
     """Return files whose records were all compared, after reading stored ones back."""
     stored = read_back(tasks, written, slices.location, AuditDepth.SAMPLE)
     proof = {
         "version": _PROOF_VERSION,
-        **how,
+        "method": method,
         "files": written.files,
         "rows": written.rows,
+        **counted,
         "columns": list(_KEPT_COLUMNS),
         "read_back": stored.as_json(),
     }
@@ -212,8 +213,8 @@ def audit_regrouped(
     if rows != written.rows or staged:
         raise _differ(slices.location, f"{rows:,} of {written.rows:,} records were compared")
     partitions = len({each.partition_path for each in groups})
-    how = {"method": "records kept, in another order", "partitions": partitions}
-    return _proven(tasks, written, slices, how)
+    method = "records kept, in another order"
+    return _proven(tasks, written, slices, method, partitions=partitions)
 
 
 def regrouped_task(descriptor: str) -> str:
