@@ -1,13 +1,25 @@
-"""The number of points at which crash tests have killed a process, printed after a run."""
+"""The process whose forks are killed, and the number of kills, printed after a run."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.crash.forks import Forks, forks
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
 _OUTCOMES = ("passed", "failed")
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+    """One process for the forks of a module's tests."""
+    with forks(tmp_path_factory.mktemp("forks") / "server") as found:
+        yield found
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:

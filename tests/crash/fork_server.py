@@ -1,9 +1,9 @@
 """Runs commands in forks of a process that has imported everything: `python fork_server.py`.
 
-Each line of the input is a JSON list: the file for the output of the command, and its words; `load`
-runs a spec. A fork stops before the command, so that strace can attach; then the server writes its
-process id, and once it has ended its exit code, negative for a signal. What a fork has imported the
-server imports after it, for all later ones.
+Each line of the input is a JSON list: the file for the output of the command, and its words: those
+of `run-pipeline`, or one of `_PROGRAMS` with its arguments. A fork stops before the command, so
+that strace can attach; then the server writes its process id, and once it has ended its exit code,
+negative for a signal. What a fork has imported the server imports after it, for all later ones.
 """
 
 from __future__ import annotations
@@ -15,13 +15,17 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from framework.cli.app import main
 from tests.crash.one_run import run_once
+from tests.crash.one_shop import run_shop
 
 __all__: list[str] = []
+
+_PROGRAMS: Final[dict[str, Callable[..., int]]] = {"load": run_once, "shop": run_shop}
 
 
 def serve() -> None:
@@ -65,7 +69,8 @@ def _run(output: Path, words: list[str]) -> NoReturn:
     os.kill(os.getpid(), signal.SIGSTOP)
     code = 99
     try:
-        code = run_once(Path(words[1]), Path(words[2])) if words[0] == "load" else main(words)
+        program = _PROGRAMS.get(words[0])
+        code = program(*words[1:]) if program else main(words)
         if new := sorted(set(sys.modules) - known):
             output.with_suffix(".modules").write_text("\n".join(new))
     finally:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.crash.killing import CALLS, Point, changes, is_mutating, points_of
+from tests.crash.killing import CALLS, Point, is_mutating, points_of
 
 __all__ = ["Forks", "forks"]
 
@@ -49,7 +49,7 @@ class Forks:
         shutil.rmtree(log, ignore_errors=True)
         log.mkdir()
         self._traced(["-ff", "-e", f"trace={CALLS}", "-o", str(log / "t")], words)
-        return points_of(log, root, changes)
+        return points_of(log, root)
 
     def kill(self, point: Point, root: Path, *words: str) -> bool:
         """Run a command and return whether it was killed at a call that changes something there."""

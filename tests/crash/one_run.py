@@ -1,4 +1,4 @@
-"""One whole bootstrap in this process: `python one_run.py SPEC SCRATCH`; exits as it should."""
+"""One whole run in this process, for a fork to be killed in."""
 
 from __future__ import annotations
 
@@ -13,19 +13,16 @@ from framework.errors import FrameworkError
 __all__ = ["run_once"]
 
 
-def run_once(spec: Path, scratch: Path) -> int:
+def run_once(spec: str, scratch: str) -> int:
     """Prepare and run; return 0 also where there is nothing to do."""
-    scratch.mkdir(parents=True, exist_ok=True)
+    place = Path(scratch)
+    place.mkdir(parents=True, exist_ok=True)
     tasks = InProcessTasks(1)
     try:
-        prepared = prepare(Request(path=spec), PlanningContext(tasks=tasks, scratch=scratch))
+        prepared = prepare(Request(path=Path(spec)), PlanningContext(tasks=tasks, scratch=place))
         if prepared.plan.has_changes:
             run(prepared.plan, tasks)
     except FrameworkError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(run_once(Path(sys.argv[1]), Path(sys.argv[2])))

@@ -1,4 +1,4 @@
-"""One run of a shop that quarantines rows, or a release: `python one_shop.py FOLDER KIND WHAT`."""
+"""One run of a shop that quarantines rows, or a release, for a fork to be killed in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from framework.errors import FrameworkError
 from tests.support.quarantine import Shop
 
-__all__ = ["QUARANTINED", "a_shop"]
+__all__ = ["QUARANTINED", "a_shop", "run_shop"]
 
 QUARANTINED = 2
 """Rows that a run quarantines; a release puts one of them into the table."""
@@ -21,9 +21,8 @@ def a_shop(folder: Path, kind: str, *, least: int = 3) -> Shop:
     return Shop(folder=folder, least=least)
 
 
-def main() -> int:
-    """Do what is asked for; 0 also where there is nothing to do."""
-    folder, kind, what = sys.argv[1:]
+def run_shop(folder: str, kind: str, what: str) -> int:
+    """Run the shop, or release its rows; return 0 also where there is nothing to do."""
     shop = a_shop(Path(folder), kind, least=0 if what == "release" else 3)
     try:
         if what == "run":
@@ -36,7 +35,3 @@ def main() -> int:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

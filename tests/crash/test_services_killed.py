@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from tests.crash.forks import Forks, forks
+from tests.crash.forks import Forks
 from tests.crash.killed_services import Scene, a_scene
 from tests.crash.service_scenes import SERVICES, Service, Shape
 
@@ -25,13 +25,6 @@ FIRSTS = 4
 SECONDS = 4
 
 Count = Callable[[Scene], None]
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
-    """One process for the forks of all tests."""
-    with forks(tmp_path_factory.mktemp("forks") / "server") as found:
-        yield found
 
 
 @pytest.fixture
