@@ -29,11 +29,7 @@ from framework.cli.render.progress import reporting
 from framework.cli.services import DryRun, Partitions, Service, run_service, service_tasks
 from framework.cli.usage import usage_error
 from framework.engine.services.clustering import observe_clustering, run_clustering
-from framework.engine.services.materialize import (
-    Materialized,
-    observe_materialize,
-    run_materialize,
-)
+from framework.engine.services.materialize import Materialized, observe_materialize, run_materialize
 from framework.engine.services.rewriting import Rewritten
 from framework.engine.tasks import Tasks
 from framework.plan.services.clustering import ClusteringPlan, ClusterRequest

@@ -11,12 +11,7 @@ from framework.engine.audit.keys import KeySource
 from framework.engine.audit.screen import Screened
 from framework.engine.bootstrap.begin import Begun
 from framework.engine.bootstrap.index import StagedIndex
-from framework.engine.bootstrap.job import (
-    WorkRange,
-    source_uri,
-    table_schemas,
-    work_ranges,
-)
+from framework.engine.bootstrap.job import WorkRange, source_uri, table_schemas, work_ranges
 from framework.engine.quarantine.record import PLACE
 from framework.engine.reading.table_memory import TableMemory, store_memory
 from framework.engine.run.state import Committed, RunContext, RunState, name_quarantined_rows

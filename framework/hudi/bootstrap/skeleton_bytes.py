@@ -20,15 +20,7 @@ import pyarrow.parquet as pq
 
 from framework.hudi.bootstrap.seqno_pages import PAGE_ROWS, RowNumbers, seqno_page
 from framework.hudi.codecs.parquet_seal import blank_seal, sealed_footer
-from framework.hudi.codecs.thrift_struct import (
-    STOP,
-    binary,
-    i16,
-    i32,
-    i64,
-    list_of,
-    struct,
-)
+from framework.hudi.codecs.thrift_struct import STOP, binary, i16, i32, i64, list_of, struct
 from framework.hudi.codecs.varint import uvarint, zigzag
 from framework.hudi.table.layout import META_COLUMNS, MetaField
 

@@ -18,12 +18,7 @@ from framework.hudi.commit.staging import Staging
 from framework.hudi.filegroup.slices import LogFileName
 from framework.hudi.storage.checksum import file_crc32c
 from framework.hudi.storage.port import Move, Storage
-from framework.hudi.table.layout import (
-    PARTITION_METADATA,
-    PartitionMetadata,
-    crc_sidecar,
-    name_of,
-)
+from framework.hudi.table.layout import PARTITION_METADATA, PartitionMetadata, crc_sidecar, name_of
 
 __all__ = [
     "Placement",

@@ -21,9 +21,7 @@ with warnings.catch_warnings():
         GreatExpectationsError,
         MetricResolutionError,
     )
-    from great_expectations.execution_engine.sparkdf_execution_engine import (
-        SparkDFExecutionEngine,
-    )
+    from great_expectations.execution_engine.sparkdf_execution_engine import SparkDFExecutionEngine
     from great_expectations.expectations.expectation import Expectation
     from great_expectations.expectations.registry import get_expectation_impl
     from great_expectations.expectations.row_conditions import PassThroughCondition
