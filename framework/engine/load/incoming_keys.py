@@ -7,7 +7,7 @@ rows' places are held, eight bytes a row; the texts of candidates are read back 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeAlias
 
 import numpy as np
@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 
 from framework.engine.load.dedup import Bucket, bucket_rows, read_batches, taken_rows
 from framework.engine.load.key_input import KEY, Part
-from framework.hudi.codecs.hash_sort import distinct
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.filegroup.base_file import KeyFooter
 from framework.hudi.storage.port import Storage
@@ -42,10 +41,6 @@ class IncomingKeys(Protocol):
 
     def within(self, footer: KeyFooter | None) -> IncomingKeys | None:
         """Return those that a slice's footer does not rule out; None if it rules out all."""
-        ...
-
-    def without(self, rows: np.ndarray) -> IncomingKeys | None:
-        """Return those of other rows of the bucket; None if there are none."""
         ...
 
     def matches(self, keys: pa.ChunkedArray) -> KeyMatches:
@@ -88,11 +83,6 @@ class _Texts:
             may = may.chosen(footer.might_contain(may.keys))
         return may if len(may.keys) else None
 
-    def without(self, rows: np.ndarray) -> IncomingKeys | None:
-        """Return the others."""
-        others = self.chosen(~np.isin(self.rows, rows))
-        return others if len(others.keys) else None
-
     def matches(self, keys: pa.ChunkedArray) -> KeyMatches:
         """Look the slice's keys up among these."""
         places = pc.index_in(keys, value_set=self.keys).combine_chunks()
@@ -129,12 +119,11 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class _Hashed:
-    """Many keys of a bucket, but those of the rows `left`."""
+    """Many keys of a bucket."""
 
     storage: Storage
     bucket: Bucket
     runs: tuple[_Run, ...]
-    left: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
 
     def within(self, footer: KeyFooter | None) -> IncomingKeys | None:
         """Compare bounds with bounds."""
@@ -147,10 +136,6 @@ class _Hashed:
             if run.least.encode() <= greatest and run.greatest.encode() >= least
         )
         return replace(self, runs=may) if may and footer.rows else None
-
-    def without(self, rows: np.ndarray) -> IncomingKeys | None:
-        """Return the others, which may be none."""
-        return replace(self, left=distinct(np.concatenate([self.left, rows])))
 
     def matches(self, keys: pa.ChunkedArray) -> KeyMatches:
         """Find equal hashes and compare the texts, for a million of the slice's keys at a time."""
@@ -166,9 +151,8 @@ class _Hashed:
         found = [self._equal(keys, *run.candidates(hashes)) for run in self.runs]
         positions = np.concatenate([positions for positions, _ in found])
         rows = np.concatenate([rows for _, rows in found])
-        stays = ~np.isin(rows, self.left)
-        order = np.argsort(positions[stays], kind="stable")
-        return positions[stays][order], rows[stays][order]
+        order = np.argsort(positions, kind="stable")
+        return positions[order], rows[order]
 
     def _equal(self, keys: pa.ChunkedArray, positions: np.ndarray, rows: np.ndarray) -> KeyMatches:
         taken = taken_rows(self.storage, self.bucket, [KEY], rows)

@@ -20,7 +20,7 @@ from framework.engine.load.hits import HITS_SCHEMA, SliceHits, hits_writer
 from framework.engine.load.incoming_keys import IncomingKeys, KeyMatches, incoming_keys
 from framework.engine.load.job import LoadJob
 from framework.engine.load.key_input import KEY
-from framework.engine.reading.slice_rows import SliceFiles, slice_columns
+from framework.engine.reading.slice_rows import SliceFiles, SliceKeys, slice_columns, slice_keys
 from framework.engine.reading.views import AskedSlice, looked_up
 from framework.engine.tasks import decode, encode
 from framework.hudi.filegroup.base_file import read_key_footer
@@ -132,36 +132,19 @@ class _Tagger:
         rows = None if footer is None else footer.rows
         if not asked:
             return HITS_SCHEMA.empty_table(), TaggedSlice(number=number, rows=rows)
-        keys = slice_columns(self._slices, found, [KEY])[KEY]
-        parts = [
-            self._hits(number, path, bucket, incoming.matches(keys)) for bucket, incoming in asked
-        ]
+        keys = slice_keys(self._slices, found)
+        looked = [(bucket, _looked_up(keys, incoming)) for bucket, incoming in asked]
+        parts = [self._hits(number, path, bucket, matches) for bucket, (matches, _) in looked]
         hits = pa.concat_tables(parts).sort_by("position")
         if self._compares and pc.any(hits["moves"]).as_py():
             hits = self._compared(hits, found)
         counting = pc.or_(pc.invert(hits["moves"]), hits["wins"])
         count = pc.sum(counting).as_py() or 0
-        hides = bool(found.logs) and self._hides(found, asked, hits)
+        inserts = self._job.operation is not WriteOperation.DELETE
+        hides = inserts and any(hidden for _, (_, hidden) in looked)
         return hits, TaggedSlice(
-            number=number, rows=len(keys), hits=count, looked=True, hides=hides
+            number=number, rows=keys.rows, hits=count, looked=True, hides=hides
         )
-
-    def _hides(
-        self, found: SliceFiles, asked: Sequence[tuple[int, IncomingKeys]], hits: pa.Table
-    ) -> bool:
-        """Return whether the base file of a slice with log files has incoming keys without a hit.
-
-        Its log files delete them. Reads its keys only if its footer does not rule them out.
-        """
-        if found.base is None or self._job.operation is WriteOperation.DELETE:
-            return False
-        footer = read_key_footer(self._storage, found.base)
-        missed = (keys.without(_rows_of(hits, bucket)) for bucket, keys in asked)
-        may = [near for each in missed if each is not None and (near := each.within(footer))]
-        if not may:
-            return False
-        keys = slice_columns(self._slices, replace(found, logs=()), [KEY])[KEY]
-        return any(each.matches(keys)[1].size for each in may)
 
     @property
     def _compares(self) -> bool:
@@ -237,7 +220,12 @@ class _Tagger:
         return found
 
 
-def _rows_of(hits: pa.Table, bucket: int) -> np.ndarray:
-    """Return the rows of a bucket that have a hit."""
-    found: np.ndarray = hits["row"].filter(pc.equal(hits["bucket"], bucket)).to_numpy()
-    return found
+def _looked_up(keys: SliceKeys, incoming: IncomingKeys) -> tuple[KeyMatches, int]:
+    """Return the matches with a slice's records, and how many match only deleted base rows."""
+    positions, rows = incoming.matches(keys.base)
+    stays = ~np.isin(positions, keys.deleted)
+    kept = positions[stays] - np.searchsorted(keys.deleted, positions[stays])
+    fresh, fresh_rows = incoming.matches(keys.fresh)
+    fresh = fresh + len(keys.base) - keys.deleted.size
+    matches = np.concatenate([kept, fresh]), np.concatenate([rows[stays], fresh_rows])
+    return matches, int(positions.size - kept.size)

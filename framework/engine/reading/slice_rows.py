@@ -14,7 +14,7 @@ from framework.hudi.bootstrap.source_schema import decode_schema, encode_schema
 from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter, naming_bad_chunks
 from framework.hudi.filegroup.base_file import repeating
 from framework.hudi.filegroup.log_changes import LogPart, read_changes
-from framework.hudi.filegroup.merge import IS_DELETED, MergeRule, merged, replaced
+from framework.hudi.filegroup.merge import IS_DELETED, MergeRule, merged, remaining, replaced
 from framework.hudi.filegroup.slices import FileSlice, SourceFile
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
@@ -27,11 +27,13 @@ from framework.hudi.timeline.timeline import Timeline
 
 __all__ = [
     "SliceFiles",
+    "SliceKeys",
     "SliceTable",
     "drifted",
     "slice_changes",
     "slice_columns",
     "slice_gone",
+    "slice_keys",
     "slice_rows",
     "stored_schema",
 ]
@@ -120,6 +122,26 @@ class SliceFiles:
             logs=tuple(LogPart(log.path, log.committed) for log in found.logs),
             source=found.bootstrap,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceKeys:
+    """The record keys of a slice: of base rows that are not deleted, then of logs alone.
+
+    Attributes:
+        base: of all rows of the base file.
+        deleted: positions of those that log files delete, ascending.
+        fresh: of the records that only log files hold.
+    """
+
+    base: pa.ChunkedArray
+    deleted: np.ndarray
+    fresh: pa.ChunkedArray
+
+    @property
+    def rows(self) -> int:
+        """The number of records of the slice."""
+        return len(self.base) - self.deleted.size + len(self.fresh)
 
 
 def slice_rows(
@@ -227,11 +249,28 @@ def slice_columns(table: SliceTable, found: SliceFiles, names: Iterable[str]) ->
         SourceDriftError, CorruptFileError, UnsupportedTableError: see `slice_rows`.
     """
     wanted = list(names)
-    needed = {*wanted, MetaField.RECORD_KEY.value, table.ordering} if found.logs else {*wanted}
+    needed = {*wanted, *_DECIDE, table.ordering} if found.logs else {*wanted}
     rows = _stored_rows(
         table, found, pa.schema([field for field in stored_schema(table) if field.name in needed])
     )
     return rows.select(wanted)
+
+
+def slice_keys(table: SliceTable, found: SliceFiles) -> SliceKeys:
+    """Return the record keys of a slice, in the row order of `slice_rows`.
+
+    Reads the same columns as `slice_columns` of the key, but neither merges nor copies base rows.
+
+    Raises:
+        SourceDriftError, CorruptFileError, UnsupportedTableError: see `slice_rows`.
+    """
+    storage, key = open_storage(table.location), MetaField.RECORD_KEY.value
+    needed = {*_DECIDE, table.ordering} if found.logs else {key}
+    stored = pa.schema([field for field in stored_schema(table) if field.name in needed])
+    base = _base_rows(storage, found, stored, encoded=False)
+    changes = read_changes(storage, found.logs, stored, table.timeline.is_completed)
+    deleted, fresh = remaining(base, changes, MergeRule(ordering=table.ordering))
+    return SliceKeys(base=base[key], deleted=deleted, fresh=fresh)
 
 
 def stored_schema(table: SliceTable) -> pa.Schema:

@@ -21,7 +21,7 @@ from framework.hudi.filegroup.log_changes import LogChange
 from framework.hudi.table.layout import PROPERTIES, MetaField
 from framework.hudi.table.properties import TableProperties
 
-__all__ = ["IS_DELETED", "MergeRule", "merged", "ranks", "replaced"]
+__all__ = ["IS_DELETED", "MergeRule", "merged", "ranks", "remaining", "replaced"]
 
 _MODEL: Final = "org.apache.hudi.common.model."
 _LATER_WINS: Final = frozenset({f"{_MODEL}OverwriteWithLatestAvroPayload"})
@@ -107,6 +107,29 @@ def merged(base: pa.Table, changes: Iterable[LogChange], rule: MergeRule) -> pa.
     return pa.concat_tables([base, events.rows]).combine_chunks().take(pa.array(taken))
 
 
+def remaining(
+    base: pa.Table, changes: Iterable[LogChange], rule: MergeRule
+) -> tuple[np.ndarray, pa.ChunkedArray]:
+    """Return the positions of deleted base rows, ascending, and the keys that only logs hold.
+
+    The other base rows, then those keys, are the records of `merged` in its order; no text of the
+    base file is copied.
+
+    Args:
+        base: as in `replaced`, with the column that marks deleted rows, if the table has it.
+        changes: as in `merged`.
+        rule: as in `merged`.
+
+    Raises:
+        CorruptFileError: `merge/ordering-value`.
+    """
+    events = _Events.of(base.schema, list(changes), rule)
+    if not events.count:
+        return np.empty(0, np.int64), pa.chunked_array([], pa.string())
+    wins, rows, fresh = _decided(base, events)
+    return np.flatnonzero(wins & (rows == _NO_ROW)), events.rows[_KEY].take(pa.array(fresh))
+
+
 def replaced(
     base: pa.Table, schema: pa.Schema, changes: Iterable[LogChange], rule: MergeRule
 ) -> tuple[np.ndarray, pa.Table]:
@@ -140,7 +163,7 @@ def _decided(base: pa.Table, events: _Events) -> tuple[np.ndarray, np.ndarray, n
     """
     winners = events.winners()
     keys = events.keys.take(pa.array(winners))
-    found = pc.index_in(base[_KEY].combine_chunks(), value_set=keys)
+    found = pc.index_in(base[_KEY], value_set=keys).combine_chunks()
     hit = pc.is_valid(found).to_numpy(zero_copy_only=False)
     chosen = winners[found.fill_null(0).to_numpy()]
     wins = hit & events.beat(base, chosen)

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from framework.engine.reading.slice_rows import (
     SliceFiles,
     SliceTable,
     slice_changes,
+    slice_columns,
     slice_gone,
+    slice_keys,
     slice_rows,
 )
 from framework.engine.reading.table import open_table
 from framework.engine.tasks import decode, encode
 from framework.errors import SourceDriftError, StorageError
 from framework.hudi.bootstrap.index import BootstrapIndex
+from framework.hudi.bootstrap.source_schema import encode_schema
+from framework.hudi.filegroup.log_changes import LogPart
+from framework.hudi.filegroup.log_file import log_file_bytes
 from framework.hudi.filegroup.merge import MergeRule
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.table.avro_schema import avro_schema, with_meta_columns
 from framework.hudi.table.layout import META_COLUMNS
 from framework.hudi.view.listing_view import ListingView
 from framework.vocabulary import TableType, WriteOperation
@@ -30,6 +39,8 @@ from tests.golden.tables.opening import golden_names, open_golden
 from tests.interop.canonical import canonical_rows
 from tests.support.writing import Lake, load
 
+KEY, MARK = "_hoodie_record_key", "_hoodie_is_deleted"
+LOG = ".f_1.log.1_0-0-0"
 MERGE_ON_READ = [name for name in golden_names() if "merge-on-read" in name]
 BOOTSTRAPPED = [name for name in golden_names() if name.startswith("bootstrapped")]
 
@@ -65,6 +76,46 @@ def test_slice_rows_of_a_table_by_apache_hudi_are_what_it_read_itself(name: str)
         assert table.schema.names[:5] == list(META_COLUMNS)
         rows += [tuple(row[c] for c in golden.columns) for row in table.to_pylist()]
     assert canonical_rows(rows) == golden.rows
+
+
+@pytest.mark.parametrize("name", golden_names())
+def test_slice_keys_of_a_table_by_apache_hudi_are_those_of_its_rows(name: str) -> None:
+    """In the order of the rows; a column alone has that order too."""
+    for slice_table, found, values in read_slices(open_golden(name).location):
+        wanted = slice_rows(slice_table, found, values)[KEY].to_pylist()
+        keys = slice_keys(slice_table, found)
+        kept = [k for at, k in enumerate(keys.base.to_pylist()) if at not in keys.deleted.tolist()]
+        assert [*kept, *keys.fresh.to_pylist()] == wanted
+        assert keys.rows == len(wanted)
+        assert slice_columns(slice_table, found, [KEY])[KEY].to_pylist() == wanted
+
+
+def test_slice_columns_leave_out_rows_that_say_they_are_deleted(tmp_path: Path) -> None:
+    """A column of Apache Hudi marks them; rows and keys alone have to agree on it."""
+    schema = pa.schema([*((each, pa.string()) for each in META_COLUMNS), (MARK, pa.bool_())])
+    pq.write_table(marked(schema, a=False, b=False, c=False), tmp_path / "base.parquet")
+    avro = json.dumps(with_meta_columns(avro_schema(pa.schema([schema.field(MARK)]), table="t")))
+    log = log_file_bytes("2", avro, rows=marked(schema, b=True, d=False, e=True))
+    (tmp_path / LOG).write_bytes(log)
+    found = SliceFiles(base="base.parquet", logs=(LogPart(LOG),))
+    table = SliceTable(
+        location=str(tmp_path),
+        schema=encode_schema(pa.schema([schema.field(MARK)])),
+        in_folders=(),
+        ordering=None,
+        instants=("1.commit", "2.deltacommit"),
+        until=None,
+    )
+    assert slice_rows(table, found, {})[KEY].to_pylist() == ["a", "c", "d"]
+    assert slice_columns(table, found, [KEY])[KEY].to_pylist() == ["a", "c", "d"]
+    assert slice_keys(table, found).rows == len("acd")
+
+
+def marked(schema: pa.Schema, **keys: bool) -> pa.Table:
+    """Return a row for each key, and whether it says that it is deleted."""
+    names = schema.names
+    rows = [{**dict.fromkeys(names, "x"), KEY: key, MARK: value} for key, value in keys.items()]
+    return pa.Table.from_pylist(rows, schema)
 
 
 def test_slice_rows_meet_logs_in_the_golden_tables() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from framework.errors import CorruptFileError
 from framework.hudi.codecs.log_records import DeletedRecord
 from framework.hudi.filegroup.log_changes import LogChange
-from framework.hudi.filegroup.merge import MergeRule, merged, replaced
+from framework.hudi.filegroup.merge import MergeRule, merged, remaining, replaced
 
 SCHEMA = pa.schema([("_hoodie_record_key", pa.string()), ("n", pa.int64()), ("v", pa.string())])
 LATER = MergeRule()
@@ -158,6 +158,21 @@ def test_merged_agrees_with_a_fold_over_records(
     assert leaves.tolist() == sorted(set(leaves.tolist()))
     together = pa.concat_tables([rows.take(pa.array(stays, pa.int64())), comes])
     assert sorted(map(str, rows_of(together))) == sorted(map(str, rows_of(found)))
+    check_keys_alone(rows.drop_columns("v"), changes, rule, found["_hoodie_record_key"])
+
+
+def check_keys_alone(
+    base: pa.Table, changes: list[LogChange], rule: MergeRule, keys: pa.ChunkedArray
+) -> None:
+    """The base rows that are not deleted, then the keys of logs alone, are the merged keys."""
+    narrow = [
+        each if each.rows is None else LogChange(instant="1", rows=each.rows.drop_columns("v"))
+        for each in changes
+    ]
+    deleted, fresh = remaining(base, narrow, rule)
+    old = base["_hoodie_record_key"].to_pylist()
+    kept = [key for at, key in enumerate(old) if at not in deleted.tolist()]
+    assert [*kept, *fresh.to_pylist()] == keys.to_pylist()
 
 
 def _gone_each(block: list[Row]) -> LogChange:
