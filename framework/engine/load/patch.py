@@ -28,8 +28,12 @@ from framework.hudi.table.layout import META_COLUMNS, MetaField
 
 __all__ = ["Patched", "patched"]
 
-_SMALL_GROUP_ROWS: Final = 1 << 17
-"""A last row group with fewer rows is written again together with new ones."""
+_SMALL_GROUP_ROWS: Final = 1 << 14
+"""A last row group with fewer rows is written again together with new ones.
+
+With more of them, all its columns would be encoded again for a few rows; with fewer, files would
+get row groups that cost more to open than to read.
+"""
 
 _FLOATS: Final = {pa.float16(): pa.int16(), pa.float32(): pa.int32(), pa.float64(): pa.int64()}
 _META: Final = {field.name: field for field in base_file.META_FIELDS}
