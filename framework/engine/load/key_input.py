@@ -55,6 +55,7 @@ ROW: Final = "_lakestrap_row"
 _NULLS_SHOWN: Final = 50
 _NUMBERED_ROWS: Final = 1 << 20
 _CHUNK_ROWS: Final = 1 << 20
+_MOVED_BYTES: Final = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,11 +168,12 @@ class _Sink:
         rows = pa.concat_tables([incoming_schema(self._job).empty_table(), *self._held])
         self.rows += rows.num_rows
         self._held, self._held_rows = [], 0
-        for share, partition, places in _shares(self._job, rows):
-            chosen = rows if places is None else rows.take(pa.array(places))
-            self._writer.write_batch(_one_batch(chosen))
-            part = Part(partition, chosen.num_rows, self._path, self._batches)
-            self.shares.setdefault(share, []).append(part)
+        order, shares = _shares(self._job, rows)
+        batches = _batches(rows, order, [each.rows for each in shares])
+        for each, batch in zip(shares, batches, strict=True):
+            self._writer.write_batch(batch)
+            part = Part(each.path, batch.num_rows, self._path, self._batches)
+            self.shares.setdefault(each.name, []).append(part)
             self._batches += 1
 
 
@@ -254,10 +256,21 @@ def _paths(job: LoadJob, data: pa.Table) -> pa.Array:
     return partition_paths(rule, data).dictionary_decode()
 
 
-def _shares(job: LoadJob, rows: pa.Table) -> Iterator[tuple[str, str, np.ndarray | None]]:
-    """Yield (share, partition path, places of its rows, ascending); places None means all rows."""
+class _Share(NamedTuple):
+    """The rows of one share and one partition: a stretch of the sorted rows."""
+
+    name: str
+    path: str
+    rows: slice
+
+
+def _shares(job: LoadJob, rows: pa.Table) -> tuple[np.ndarray | None, list[_Share]]:
+    """Return the order that brings the rows of each share together, None as they are; and shares.
+
+    Rows of a share stay in their order.
+    """
     if not rows.num_rows:
-        return
+        return None, []
     encoded = rows[PATH].combine_chunks().dictionary_encode()
     paths, codes = encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
     if job.buckets:
@@ -267,14 +280,31 @@ def _shares(job: LoadJob, rows: pa.Table) -> Iterator[tuple[str, str, np.ndarray
         codes = codes + numbers.astype(np.int64) * len(paths)
     groups = max(1, job.buckets) * len(paths)
     if groups == 1:
-        yield _share(job, 0, paths[0]), paths[0], None
-        return
-    order = np.argsort(codes, kind="stable")
+        return None, [_Share(_share(job, 0, paths[0]), paths[0], slice(0, rows.num_rows))]
     ends = np.cumsum(np.bincount(codes, minlength=groups)).tolist()
+    found = []
     for group, (start, stop) in enumerate(pairwise([0, *ends])):
         if start < stop:
             bucket, at = divmod(group, len(paths))
-            yield _share(job, bucket, paths[at]), paths[at], order[start:stop]
+            found.append(_Share(_share(job, bucket, paths[at]), paths[at], slice(start, stop)))
+    return np.argsort(codes, kind="stable"), found
+
+
+def _batches(
+    rows: pa.Table, order: np.ndarray | None, stretches: Sequence[slice]
+) -> Iterator[pa.RecordBatch]:
+    """Yield stretches of the rows in their new order.
+
+    All rows are moved at once: each `take` copies all chunks of a column first. A column of texts
+    holds two gigabytes at most, so more rows than that are moved a stretch at a time.
+    """
+    if order is not None and rows.nbytes > _MOVED_BYTES:
+        for each in stretches:
+            yield _one_batch(rows.take(pa.array(order[each])))
+        return
+    whole = _one_batch(rows, None if order is None else pa.array(order))
+    for each in stretches:
+        yield whole.slice(each.start, each.stop - each.start)
 
 
 def _share(job: LoadJob, bucket: int, path: str) -> str:
@@ -282,12 +312,12 @@ def _share(job: LoadJob, bucket: int, path: str) -> str:
     return str(bucket) if job.buckets else path
 
 
-def _one_batch(rows: pa.Table) -> pa.RecordBatch:
-    """Return a table's rows as one record batch."""
-    columns = [
-        column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-        for column in rows.columns
-    ]
+def _one_batch(rows: pa.Table, order: pa.Array | None = None) -> pa.RecordBatch:
+    """Return a table's rows as one record batch, in an order."""
+    columns = []
+    for column in rows.columns:
+        whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+        columns.append(whole if order is None else whole.take(order))
     return pa.RecordBatch.from_arrays(columns, schema=rows.schema)
 
 

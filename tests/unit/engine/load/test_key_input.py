@@ -22,7 +22,7 @@ from framework.engine.tasks import InProcessTasks
 from framework.errors import AuditFailedError
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.storage.port import Storage
-from framework.vocabulary import KeyScope, WriteOperation
+from framework.vocabulary import KeyScope, PartitionType, WriteOperation
 from tests.support.writing import Lake, a_load_plan, rows_of
 
 ROWS = 100
@@ -71,6 +71,22 @@ def test_rows_in_pieces_make_the_same_table(tmp_path: Path, request: pytest.Fixt
         found.append(rows_without_meta(lake))
     assert found[0] == found[1]
     assert len(found[0]) == ROWS + 1
+
+
+@pytest.mark.parametrize("partition", [{"day": PartitionType.STRING}, {}])
+def test_rows_too_large_to_move_at_once_make_the_same_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, partition: dict[str, Any]
+) -> None:
+    """A column of texts holds two gigabytes; here no bytes at all are moved at once."""
+    ids = [*range(ROWS), 3, 50, 99]
+    found = []
+    for limit in (key_input._MOVED_BYTES, 0):  # noqa: SLF001
+        monkeypatch.setattr(key_input, "_MOVED_BYTES", limit)
+        lake = a_lake(tmp_path / str(limit), partition=partition)
+        run_load(lake, WriteOperation.UPSERT, str(land(lake, "a.parquet", ids)))
+        found.append(rows_without_meta(lake))
+    assert found[0] == found[1]
+    assert len(found[0]) == ROWS
 
 
 @pytest.mark.usefixtures("in_pieces")
