@@ -126,15 +126,15 @@ class Transaction:
     clock: Clock
 
 
-def read_intent(storage: Storage, folder: str) -> Intent | None:
-    """Return the intent of the run of a staging folder, renamed or not.
+def read_intent(storage: Storage, folder: str, *, name: str = _BEGIN_FILE) -> Intent | None:
+    """Return the intent of the run of a staging folder, renamed or not, or in a tombstone.
 
     None if the run never recorded one.
 
     Raises:
         CorruptFileError: `commit/corrupt-intent`.
     """
-    path = join(folder, _BEGIN_FILE)
+    path = join(folder, name)
     if storage.stat(path) is None:
         return None
     try:

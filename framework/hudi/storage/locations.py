@@ -5,6 +5,7 @@ from __future__ import annotations
 from framework.errors import NotYetBuiltError, PlanError, Where
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.memory import MemoryStorage
+from framework.hudi.storage.memory_objects import MemoryObjectStorage
 from framework.hudi.storage.port import Storage
 
 __all__ = ["open_storage", "open_unlinked"]
@@ -14,8 +15,9 @@ def open_storage(location: str) -> Storage:
     """Return the storage rooted at `location`, without touching any file.
 
     Args:
-        location: `/abs`, `file:/abs`, `file:///abs` or `memory://name`. As in Hadoop, the text
-            after `file:` is used as is, without percent decoding.
+        location: `/abs`, `file:/abs`, `file:///abs`, `memory://name`, or `objects://name`, an
+            object store in memory. As in Hadoop, the text after `file:` is used as is, without
+            percent decoding.
 
     Raises:
         NotYetBuiltError: `storage/scheme-not-built` for any other scheme.
@@ -26,6 +28,8 @@ def open_storage(location: str) -> Storage:
         return LocalStorage(location)
     if location.startswith("memory://"):
         return MemoryStorage(location.removeprefix("memory://"))
+    if location.startswith("objects://"):
+        return MemoryObjectStorage(location.removeprefix("objects://"))
     if scheme == "file" and rest.startswith("/"):
         return LocalStorage("/" + rest.lstrip("/"))
     if colon and "/" not in scheme and scheme != "file":

@@ -18,6 +18,7 @@ SCHEMES_NOT_BUILT = (
 )
 """Schemes that are known by name but refused in this version."""
 
+_IN_MEMORY = frozenset({"memory", "objects"})
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _SHORT_FILE = re.compile(r"file:/(?!/)(.*)", re.DOTALL)
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
@@ -49,8 +50,8 @@ def resolve_location(text: str, folder: Path | None) -> str:
 
 def _uri(scheme: str, rest: str) -> str:
     """Return the URI of a built scheme."""
-    if scheme == "memory" and rest.strip("/"):
-        return f"memory://{rest.rstrip('/')}"
+    if scheme in _IN_MEMORY and rest.strip("/"):
+        return f"{scheme}://{rest.rstrip('/')}"
     if scheme == "file":
         if not rest.startswith("/"):
             raise fault("bad-path", "a file URI may not name a host", f"file:///{rest}")

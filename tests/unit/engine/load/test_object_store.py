@@ -1,0 +1,111 @@
+"""Loads into tables on an object store, which moves nothing: rows, leftovers, and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from framework.engine.load.group_task import group_task
+from framework.engine.services.service_run import service_run
+from framework.engine.tasks import InProcessTasks
+from framework.errors import NotYetBuiltError
+from framework.hudi.storage.memory_objects import MemoryObjectStorage
+from framework.hudi.table.layout import LAKESTRAP, LEASE, TEMP
+from framework.hudi.timeline.clock import SystemClock
+from framework.vocabulary import TableType, WriteOperation
+from tests.support.storage_suite import tree
+from tests.support.writing import Lake, load, rows_of
+
+Row = dict[str, Any]
+
+
+@pytest.fixture
+def store() -> Iterator[MemoryObjectStorage]:
+    """Return an empty object store."""
+    found = MemoryObjectStorage(uuid4().hex)
+    yield found
+    found.forget()
+
+
+def an_order(number: int, *, day: str = "mon", v: str = "first") -> Row:
+    """Return an order."""
+    return {"id": number, "day": day, "v": v}
+
+
+def values(location: str) -> set[tuple[int, str, str]]:
+    """Return the rows of a table."""
+    return {(row["id"], row["day"], row["v"]) for row in rows_of(location)}
+
+
+@pytest.mark.parametrize("kind", list(TableType))
+def test_loads_of_all_operations_leave_the_rows_that_they_leave_on_a_disk(
+    tmp_path: Path, store: MemoryObjectStorage, kind: TableType
+) -> None:
+    """The same loads into both tables; nothing but the table is left in the store."""
+    for name in ("disk", "objects"):
+        (tmp_path / name).mkdir()
+    disk = Lake(folder=tmp_path / "disk", type=kind)
+    objects = Lake(folder=tmp_path / "objects", type=kind, at=store.location)
+    steps: tuple[tuple[WriteOperation, list[Row], Any], ...] = (
+        (WriteOperation.INSERT, [an_order(n, day="tue" if n > 3 else "mon") for n in range(6)], {}),
+        (WriteOperation.UPSERT, [an_order(1, v="second"), an_order(7)], {}),
+        (WriteOperation.DELETE, [an_order(2)], {}),
+        (WriteOperation.BULK_INSERT, [an_order(8, day="wed")], {}),
+        (WriteOperation.INSERT_OVERWRITE, [an_order(9, day="tue")], {}),
+        (WriteOperation.UPSERT, [an_order(9, day="tue", v="third"), an_order(0, v="late")], {}),
+    )
+    for operation, rows, changes in steps:
+        for lake in (disk, objects):
+            load(lake, operation, rows, **changes)
+        assert values(objects.location) == values(disk.location), operation
+    for lake in (disk, objects):
+        load(lake, WriteOperation.DELETE_PARTITION, partitions=("day=wed",))
+    assert values(objects.location) == values(disk.location)
+    left = [key for key in tree(store) if key.startswith((TEMP, LEASE))]
+    assert left == []
+    assert not store.service.uploads
+    states = (f"{LAKESTRAP}/state/",)
+    assert [k for k in tree(store) if k.startswith(LAKESTRAP) and not k.startswith(states)] == []
+
+
+def test_load_whose_tasks_run_twice_makes_the_same_files(
+    tmp_path: Path, store: MemoryObjectStorage
+) -> None:
+    """A second attempt of each task finds its names taken by equal bytes."""
+    lake = Lake(folder=tmp_path, at=store.location, type=TableType.MERGE_ON_READ)
+    tasks = Twice(1)
+    load(lake, WriteOperation.INSERT, [an_order(n) for n in range(5)], tasks=tasks)
+    load(lake, WriteOperation.UPSERT, [an_order(1, v="second"), an_order(9)], tasks=tasks)
+    assert tasks.repeated == 2
+    assert len(values(store.location)) == 6
+
+
+def test_service_on_an_object_store_is_refused_before_anything_is_written(
+    tmp_path: Path, store: MemoryObjectStorage
+) -> None:
+    """Services are not built for it, and say so."""
+    lake = Lake(folder=tmp_path, at=store.location)
+    load(lake, WriteOperation.INSERT, [an_order(1)])
+    before = dict(store.service.objects)
+    with pytest.raises(NotYetBuiltError) as caught, service_run(store, SystemClock()):
+        pass
+    assert caught.value.condition == "service/object-store"
+    assert store.service.objects == before
+
+
+class Twice(InProcessTasks):
+    """Runs each writing task twice, as after a lost answer, and takes the second answer."""
+
+    repeated = 0
+
+    def run(self, work: Callable[[str], str], descriptors: Any) -> Iterator[str]:
+        """Yield the statuses of the second attempts."""
+        if work is group_task:
+            for descriptor in descriptors:
+                work(descriptor)
+                self.repeated += 1
+        yield from super().run(work, descriptors)
