@@ -267,10 +267,10 @@ class _Schedule:
             if found is None or found.data != data:
                 yield f"{path} is {'lost' if found is None else 'another file'}"
         for key in objects:
-            time = instant_of(name_of(key)) if _is_data(key) else None
-            if time is None or time == _BASE.instant or key in expected:
+            made = instant_of(name_of(key)) if _is_data(key) else None
+            if made is None or made == _BASE.instant or key in expected:
                 continue
-            if timeline.is_completed(time):
+            if timeline.is_completed(made):
                 yield f"{key} of no run is visible"
 
     def _end(self) -> None:
