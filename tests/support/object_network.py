@@ -15,11 +15,14 @@ import hashlib
 import os
 import random
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from threading import Semaphore, Thread
-from typing import Final, TypeVar
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Final, TypeVar
 
+import pytest
+
+from framework.hudi.commit import lease
 from framework.hudi.commit.fence import QUIET_MS
 from framework.hudi.storage.memory_objects import (
     MemoryObjects,
@@ -30,7 +33,10 @@ from framework.hudi.storage.memory_objects import (
 from framework.hudi.timeline.clock import ManualClock
 from tests.support.fault_storage import Killed
 
-__all__ = ["GAP_MS", "REQUEST_MS", "Actor", "Client", "Network", "seeded_names"]
+if TYPE_CHECKING:
+    from _thread import LockType
+
+__all__ = ["GAP_MS", "REQUEST_MS", "Actor", "Client", "Network", "many_processes"]
 
 GAP_MS: Final = 20_000
 REQUEST_MS: Final = 60_000
@@ -41,14 +47,24 @@ T = TypeVar("T")
 
 
 @contextmanager
-def seeded_names(seed: int) -> Iterator[None]:
-    """Within the block, random names come from a seed."""
-    source, before = random.Random(f"names {seed}"), os.urandom
-    os.urandom = source.randbytes
-    try:
+def many_processes(seed: int) -> Iterator[None]:
+    """Within the block, random names come from a seed, and threads are processes.
+
+    A process guards its lease by one lock, which others do not share; none renews it in the
+    background here.
+    """
+    source = random.Random(f"names {seed}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "urandom", source.randbytes)
+        patch.setattr(lease, "_LOCK", nullcontext())
         yield
-    finally:
-        os.urandom = before
+
+
+def _baton() -> LockType:
+    """Return a lock that is taken: one thread waits for it, another releases it."""
+    found = Lock()
+    found.acquire()
+    return found
 
 
 @dataclass(eq=False)
@@ -74,7 +90,7 @@ class Actor:
     done: bool = False
     error: BaseException | None = None
     asks: tuple[Request, str] | None = None
-    go: Semaphore = field(default_factory=lambda: Semaphore(0))
+    go: LockType = field(default_factory=_baton)
 
     def start(self) -> None:
         """Run up to the first request."""
@@ -145,7 +161,7 @@ class Network:
         self.death = self.random.choice((0.0, 0.002, 0.01))
         self.check: Callable[[], None] = lambda: None
         self.is_bounded = is_bounded
-        self.turn = Semaphore(0)
+        self.turn = _baton()
         self.actors: list[Actor] = []
         self.requests = 0
         self._under_way: list[tuple[int, Callable[[], object]]] = []

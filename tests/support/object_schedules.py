@@ -20,10 +20,10 @@ import pyarrow as pa
 from framework import errors
 from framework.engine.run.durable_files import FileStore
 from framework.hudi.codecs.log_format import BlockKind, HeaderKey, encode_block
-from framework.hudi.commit.fence import QUIET_MS, sweep_dead
+from framework.hudi.commit.fence import QUIET_MS, quiet_in_ms, sweep_dead
 from framework.hudi.commit.fenced import FencedStorage
 from framework.hudi.commit.intent import WRITE_ID_KEY, Intent, Transaction
-from framework.hudi.commit.lease import Lease, acquire, release
+from framework.hudi.commit.lease import Lease, acquire, release, renew
 from framework.hudi.commit.links import check_listing, link_files
 from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.commit.recovery import roll_back, roll_back_own, roll_forward
@@ -49,7 +49,7 @@ from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import Action
 from framework.hudi.timeline.timeline import load_timeline, timeline_of
 from tests.support.fault_storage import Killed
-from tests.support.object_network import Client, Network, seeded_names
+from tests.support.object_network import Client, Network, many_processes
 from tests.support.transactions import TTL_MS, a_status, dead_owner
 
 __all__ = ["Outcome", "Scenario", "Violation", "run_schedule"]
@@ -110,7 +110,7 @@ def run_schedule(seed: int, scenario: Scenario) -> Outcome:
     Raises:
         Violation: a promise is broken.
     """
-    with seeded_names(seed):
+    with many_processes(seed):
         return _Schedule(seed, scenario).run()
 
 
@@ -166,6 +166,9 @@ class _Schedule:
                 return "table exists"
             segments = [self._task(transaction, n) for n in range(len(run.tasks))]
             link_files(transaction, segments, threads=1)
+            while (left := quiet_in_ms(transaction)) > 0:  # as `wait_until_quiet` does
+                storage.sleep(min(left, 60_000))
+                renew(storage, lease, clock, ttl_ms=TTL_MS)
             check_listing(transaction, segments, threads=1)
             audited = AuditedFiles(written=written_files(segments), proof={"unique": True})
             properties = _PROPERTIES if self.scenario.creates else None

@@ -51,7 +51,6 @@ QUIET_MS: Final = 15 * 60_000
 S3 and Azure refuse a request that was signed 15 minutes ago, and a client repeats one for less.
 """
 _ATTEMPTS: Final = 16
-_NO_INTENT: Final = b"{}"
 _WRITE_ID_DIGITS: Final = 32
 
 
@@ -84,28 +83,28 @@ def abort_uploads(storage: Storage, staging: Staging) -> None:
             uploads.abort(said["path"], said["upload"])
 
 
-def fence(storage: Storage, staging: Staging) -> None:
+def fence(storage: Storage, intent: Intent) -> None:
     """Fence a run; read the timeline afterwards to learn whether it has published."""
     if uploads_of(storage) is None:
-        staging.rename_away(storage)
+        intent.staging.rename_away(storage)
         return
-    bury(storage, staging)
-    abort_uploads(storage, staging)
+    bury(storage, intent)
+    abort_uploads(storage, intent.staging)
 
 
-def bury(storage: Storage, staging: Staging) -> None:
+def bury(storage: Storage, intent: Intent) -> None:
     """Make a tombstone for a run; a run that is fenced again gets one more."""
-    intent = read_intent(storage, staging.root)
-    data = _NO_INTENT if intent is None else intent.begin_bytes()
-    number = len(tombstones(storage, staging.write_id))
+    data, number = intent.begin_bytes(), len(tombstones(storage, intent.write_id))
     for attempt in range(_ATTEMPTS):
         try:
-            create_bytes(storage, _tombstone(staging.write_id, number + attempt), data)
+            create_bytes(storage, _tombstone(intent.write_id, number + attempt), data)
         except CommitConflictError:
             continue
         return
     raise CommitConflictError(
-        "commit/instant-taken", "other runs recover this one too", where=Where(file=staging.root)
+        "commit/instant-taken",
+        "other runs recover this one too",
+        where=Where(file=intent.staging.root),
     )
 
 
@@ -161,19 +160,14 @@ def _delete_late_markers(storage: Storage, lease: Lease) -> None:
 def quiet_in_ms(transaction: Transaction) -> int:
     """Return how long a new table has to wait for late requests of earlier runs; 0: not at all.
 
-    Files of an instant before a table's first one are visible, and so are files of its own instant.
-    A run with equal facts makes the same names with the same bytes, which harm nothing.
+    Files of an instant before a table's first one are visible, and so are files of its own instant,
+    which every bootstrap has. A late deletion may even meet a file of this run there.
     """
     storage, intent = transaction.storage, transaction.intent
     if uploads_of(storage) is None or not intent.is_new_table:
         return 0
-    waits = [0]
-    for write_id, found in _by_run(tombstones(storage)):
-        intents = _intents(storage, found)
-        same = any(_is_same_work(each, intent) for each in intents)
-        if intents and write_id != intent.write_id and not same:
-            waits.append(QUIET_MS - _age_ms(storage, found))
-    return max(waits)
+    found = tombstones(storage)
+    return max(0, QUIET_MS - _age_ms(storage, found)) if found else 0
 
 
 def require_quiet(transaction: Transaction) -> None:
@@ -186,18 +180,12 @@ def require_quiet(transaction: Transaction) -> None:
     if left > 0:
         raise CommitConflictError(
             "commit/not-quiet-yet",
-            "an earlier run of another content was rolled back here, and files that it sent may"
+            "an earlier run was rolled back here, and files that it sent may"
             f" still arrive for {left // 1000 + 1} seconds",
             where=Where(file=DEAD, instant=transaction.intent.requested_time),
             remedy="Nothing was published. Run the same command again after that time.",
         )
     sweep_dead(transaction.storage, transaction.lease)
-
-
-def _is_same_work(other: Intent, ours: Intent) -> bool:
-    """Return whether a run makes the same files as ours: its inventory and spec are frozen."""
-    same = other.requested_time == ours.requested_time and dict(other.facts) == dict(ours.facts)
-    return same and ours.requested_time == layout.BOOTSTRAP_INSTANT and bool(ours.facts)
 
 
 def _tombstone(write_id: str, number: int) -> str:
@@ -222,9 +210,8 @@ def _age_ms(storage: Storage, found: Sequence[Entry]) -> int:
 
 
 def _intents(storage: Storage, found: Sequence[Entry]) -> list[Intent]:
-    """Return the intents in tombstones; a run that had not begun has none."""
-    known = (each for each in found if each.size > len(_NO_INTENT))
-    read = (read_intent(storage, layout.parent_of(e.path), name=e.name) for e in known)
+    """Return the intents in tombstones."""
+    read = (read_intent(storage, layout.parent_of(e.path), name=e.name) for e in found)
     return [each for each in read if each is not None]
 
 

@@ -109,7 +109,7 @@ def _undo_run(storage: Storage, pending: Pending, lease: Lease) -> None:
     if pending.instant is None or pending.write_id is None:
         raise _refused("not-ours", "the instant does not name its run", pending)
     time = pending.instant.requested_time
-    fence(storage, Staging(write_id=pending.write_id))
+    fence(storage, pending.intent or _least_intent(pending.instant, pending.write_id))
     ours = load_timeline(storage).find(time)
     if any(each.is_completed for each in ours):
         forget_tombstones(storage, pending.write_id)
@@ -127,6 +127,18 @@ def _undo_run(storage: Storage, pending: Pending, lease: Lease) -> None:
             storage.delete(each.path, layout.crc_sidecar(each.path))
     delete_state_of(storage, pending.write_id)
     _delete_folders(storage, _left_folders(storage, pending.write_id))
+
+
+def _least_intent(instant: Instant, write_id: str) -> Intent:
+    """Return what a pending instant says of a run whose own record is missing."""
+    return Intent(
+        write_id=write_id,
+        requested_time=instant.requested_time,
+        action=instant.action,
+        operation="UNKNOWN",
+        is_new_table=False,
+        facts={},
+    )
 
 
 def _left_folders(storage: Storage, write_id: str) -> tuple[str, ...]:
@@ -175,7 +187,7 @@ def _finish(storage: Storage, pending: Pending, lease: Lease) -> None:
     """Finish a rollback, restore or clean, or remove it where it has changed nothing yet."""
     if pending.instant is None or pending.write_id is None or pending.intent is None:
         raise _refused("not-ours", "the instant does not say whose it is", pending)
-    fence(storage, Staging(write_id=pending.write_id))
+    fence(storage, pending.intent)
     mine = _left_folders(storage, pending.write_id)
     for folder in mine:
         if _FINISHED[pending.instant.action](storage, lease, pending.intent, folder):
@@ -201,8 +213,6 @@ def _delete_orphans(storage: Storage, folders: Sequence[str], lease: Lease) -> N
     for folder in folders:
         intent = read_intent(storage, folder)
         time = intent.requested_time if intent else None
-        if intent and uploads_of(storage) is not None:
-            fence(storage, intent.staging)
         if time and not timeline.find(time) and not timeline.is_completed(time):
             compacts = intent is not None and intent.action is Action.COMPACTION
             _Sweep(storage=storage, lease=lease, time=time, compacts=compacts).run()

@@ -124,22 +124,23 @@ class MemoryObjectStorage:
     """A storage over objects in memory.
 
     Args:
-        name: objects of the same name are the same, anywhere in the process.
+        name: of the objects, which are the same anywhere in the process, then maybe `/` and a
+            prefix of their keys.
         service: the objects; None for those of the name.
     """
 
     _services: ClassVar[dict[str, MemoryObjects]] = {}
 
     def __init__(self, name: str, service: MemoryObjects | None = None) -> None:
-        self._name = name
+        self._name, _, self._prefix = name.rstrip("/").partition("/")
         if service is not None:
-            self._services[name] = service
-        self.service = self._services.setdefault(name, MemoryObjects())
+            self._services[self._name] = service
+        self.service = self._services.setdefault(self._name, MemoryObjects())
 
     @property
     def location(self) -> str:
-        """`objects://<name>`."""
-        return f"objects://{self._name}"
+        """`objects://<name>`, with the prefix if there is one."""
+        return f"objects://{self._name}/{self._prefix}".rstrip("/")
 
     @property
     def uploads(self) -> MemoryObjectStorage:
@@ -166,29 +167,26 @@ class MemoryObjectStorage:
 
     def list(self, folder: str) -> Iterator[Entry]:
         """Yield objects and common prefixes directly below `folder`."""
-        self._check(folder)
-        prefix = f"{folder}/" if folder else ""
+        prefix, start = f"{folder}/" if folder else "", self._below(folder)
         found: dict[str, Entry] = {}
-        for key, each in self._ask(Request.LIST, prefix, lambda: self.service.list(prefix)):
-            name, slash, _ = key[len(prefix) :].partition("/")
+        for key, each in self._ask(Request.LIST, start, lambda: self.service.list(start)):
+            name, slash, _ = key[len(start) :].partition("/")
             path = prefix + name
             found[path] = _folder(path) if slash else _entry(path, each)
         yield from sorted(found.values(), key=lambda each: each.path)
 
     def stat(self, path: str) -> Entry | None:
         """Return the object at `path`, or a folder if there are objects below."""
-        self._check(path)
-        found = self._ask(Request.HEAD, path, lambda: self.service.get(path)) if path else None
+        found = self._get(Request.HEAD, path) if path else None
         if found is not None:
             return _entry(path, found)
-        prefix = f"{path}/" if path else ""
-        below = self._ask(Request.LIST, prefix, lambda: self.service.list(prefix))
+        start = self._below(path)
+        below = self._ask(Request.LIST, start, lambda: self.service.list(start))
         return _folder(path) if below else None
 
     def open_input(self, path: str) -> Any:
         """Open the bytes that `path` has now."""
-        self._check(path)
-        found = self._ask(Request.GET, path, lambda: self.service.get(path))
+        found = self._get(Request.GET, path)
         if found is not None:
             return pa.BufferReader(found.data)
         if self.stat(path) is not None:
@@ -199,10 +197,14 @@ class MemoryObjectStorage:
     def create(self, path: str, *, durable: bool = True) -> Iterator[BinaryIO]:
         """Open a new file; it has its name and all bytes from a clean exit on."""
         del durable
-        self._check(path)
-        out = io.BytesIO()
+        key, out = self._key(path), io.BytesIO()
         yield out
-        self._put(path, out.getvalue())
+        tag, data = uuid4().hex, out.getvalue()
+        if self._ask(Request.PUT, key, lambda: self.service.put(key, data, tag)):
+            return
+        found = self._get(Request.HEAD, path)  # with our tag it is that of a lost request
+        if found is None or found.tag != tag:
+            raise exists_error(self._at(path))
 
     def move(self, moves: Sequence[Move]) -> None:
         """Refuse: nothing moves here."""
@@ -214,25 +216,21 @@ class MemoryObjectStorage:
 
     def delete(self, *paths: str, only_empty: bool = False) -> None:
         """Delete objects and everything below; empty folders do not exist."""
-        for path in paths:
-            self._check(path)
-        for path in () if only_empty else paths:
-            keys = [path] if path else []
-            below = f"{path}/" if path else ""
-            found = self._ask(Request.LIST, below, lambda below=below: self.service.list(below))  # type: ignore[misc] # mypy cannot infer a lambda with a default
-            for key in (*keys, *(each[0] for each in found)):
-                self._ask(Request.DELETE, key, lambda key=key: self.service.delete(key))  # type: ignore[misc] # as above
+        starts = [(self._key(path), self._below(path)) for path in paths]
+        for key, start in () if only_empty else starts:
+            self._delete_below(start)
+            self._delete(key)
 
     def begin(self, path: str, data: bytes) -> str:
         """Store an upload for a free name."""
-        self._check(path)
-        upload = uuid4().hex
-        self._ask(Request.BEGIN, path, lambda: self.service.begin(path, data, upload))
+        key, upload = self._key(path), uuid4().hex
+        self._ask(Request.BEGIN, key, lambda: self.service.begin(key, data, upload))
         return upload
 
     def complete(self, path: str, upload: str) -> None:
         """Give an upload its name."""
-        done = self._ask(Request.COMPLETE, path, lambda: self.service.complete(path, upload))
+        key = self._key(path)
+        done = self._ask(Request.COMPLETE, key, lambda: self.service.complete(key, upload))
         if done is None:
             raise not_found_error(f"{self._at(path)}?uploadId={upload}")
         if not done:
@@ -240,16 +238,18 @@ class MemoryObjectStorage:
 
     def abort(self, path: str, upload: str) -> None:
         """Discard an upload."""
-        self._ask(Request.ABORT, path, lambda: self.service.abort(upload))
+        self._ask(Request.ABORT, self._key(path), lambda: self.service.abort(upload))
 
-    def _put(self, path: str, data: bytes) -> None:
-        """Make an object, exclusively; an object with our tag is that of a lost request."""
-        tag = uuid4().hex
-        if self._ask(Request.PUT, path, lambda: self.service.put(path, data, tag)):
-            return
-        found = self._ask(Request.HEAD, path, lambda: self.service.get(path))
-        if found is None or found.tag != tag:
-            raise exists_error(self._at(path))
+    def _get(self, kind: Request, path: str) -> StoredObject | None:
+        key = self._key(path)
+        return self._ask(kind, key, lambda: self.service.get(key))
+
+    def _delete_below(self, start: str) -> None:
+        for key, _ in self._ask(Request.LIST, start, lambda: self.service.list(start)):
+            self._delete(key)
+
+    def _delete(self, key: str) -> None:
+        self._ask(Request.DELETE, key, lambda: self.service.delete(key))
 
     def _ask(self, kind: Request, key: str, work: Callable[[], T]) -> T:
         """Send a request until there is an answer."""
@@ -261,10 +261,16 @@ class MemoryObjectStorage:
     def _no_moves(self, path: str) -> StorageError:
         return storage_error(OSError("objects cannot be moved"), self._at(path))
 
-    def _check(self, path: str) -> None:
-        """Refuse a path that leaves the root."""
+    def _key(self, path: str) -> str:
+        """Return the key of a path; refuse one that leaves the root."""
         if path.startswith("/") or "\0" in path or ".." in path.split("/"):
             raise storage_error(OSError(f"the path {path!r} leaves the storage"), self.location)
+        return "/".join(filter(None, (self._prefix, path)))
+
+    def _below(self, path: str) -> str:
+        """Return the start of the keys below a path."""
+        key = self._key(path)
+        return f"{key}/" if key else ""
 
     def _at(self, path: str) -> str:
         return f"{self.location}/{path}" if path else self.location
