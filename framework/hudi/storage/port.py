@@ -144,8 +144,8 @@ class Uploads(Protocol):
         """Give an upload its name, exclusively and durably.
 
         Raises:
-            StorageError: `storage/exists` if the name is taken; `storage/not-found` if the upload
-                was aborted or completed; `storage/failed` if the outcome is unknown.
+            StorageError: `storage/exists` if the name is taken, `storage/not-found` if the upload
+                was aborted, any other if the outcome is unknown. A repetition may raise either.
         """
         ...
 
