@@ -77,17 +77,14 @@ class RangedInput(io.RawIOBase):
         start, stop = self._at, min(wanted, self._size)
         if start >= stop:
             return b""
-        self._at = stop
+        follows, self._at, self._expected = start == self._expected, stop, stop
         for block in (self._tail, self._block):
             if block.has(start, stop):
                 return block.cut(start, stop)
-        found = self._fetched(start, stop)
-        self._expected = stop
-        return found
+        return self._fetched(start, stop, follows=follows)
 
-    def _fetched(self, start: int, stop: int) -> bytes:
+    def _fetched(self, start: int, stop: int, *, follows: bool) -> bytes:
         """Return bytes by at least one request; what is read ahead is kept."""
-        follows = start == self._expected or self._block.has(start, start + 1)
         self._ahead = min(2 * self._ahead, _AHEAD_BYTES) if follows else _LEAST_BYTES
         begun = self._block.cut(start, stop) if self._block.has(start, start + 1) else b""
         first = start + len(begun)

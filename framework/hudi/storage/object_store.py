@@ -186,7 +186,9 @@ class ObjectStorage:
         """Return an object's metadata and its last bytes, by one request; two if it is empty."""
         try:
             found = obstore.get(self._client, key, options={"range": {"suffix": TAIL_BYTES}})
-        except (GenericError, ValueError):
+        except (GenericError, ValueError) as error:
+            if store_error(error, key).condition != "storage/failed":
+                raise
             meta = obstore.head(self._client, key)
             if meta["size"]:
                 raise
@@ -237,7 +239,13 @@ class ObjectStorage:
 def _entry(meta: Any, path: str) -> Entry:
     """Return the entry of an object."""
     seconds = (meta["last_modified"] - _EPOCH) // _SECOND  # a listing knows milliseconds, HEAD not
-    return Entry(path=path, is_folder=False, size=meta["size"], mtime_ns=seconds * 1_000_000_000)
+    return Entry(
+        path=path,
+        is_folder=False,
+        size=meta["size"],
+        mtime_ns=seconds * 1_000_000_000,
+        etag=meta["e_tag"] or "",
+    )
 
 
 def _folder(path: str) -> Entry:

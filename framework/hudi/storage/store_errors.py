@@ -24,12 +24,14 @@ __all__ = ["store_error", "typed_faults"]
 
 _CODE: Final = re.compile(r"<Code>([^<]+)</Code>")
 _MESSAGE: Final = re.compile(r"<Message>([^<]+)</Message>")
-_STATUS: Final = re.compile(r"status (?:code )?:?\s*(\d{3})", re.IGNORECASE)
+_STATUS: Final = re.compile(r"status(?: code)?:\s*(\d{3})")
 _REQUEST: Final = re.compile(r"Error performing ([A-Z]+ \S+) in .*? - (.*)")
 _LONGEST: Final = 300
 _CONDITIONS: Final = MappingProxyType(
     {
         "NoSuchBucket": "no-bucket",
+        "AccessDenied": "permission",
+        "AllAccessDisabled": "permission",
         "InvalidAccessKeyId": "credentials",
         "SignatureDoesNotMatch": "credentials",
         "InvalidToken": "credentials",
@@ -43,7 +45,9 @@ _CONDITIONS: Final = MappingProxyType(
     }
 )
 _UNREACHABLE: Final = ("error sending request", "builder error", "connect", "dns error")
-_BY_STATUS: Final = MappingProxyType({"429": "throttled", "503": "throttled"})
+_BY_STATUS: Final = MappingProxyType(
+    {"401": "credentials", "403": "permission", "429": "throttled", "503": "throttled"}
+)
 _BY_TYPE: Final = MappingProxyType(
     {
         FileNotFoundError: "not-found",

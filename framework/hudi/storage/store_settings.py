@@ -12,13 +12,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Final
 
-__all__ = ["STORAGE_VARIABLE", "StoreSettings", "settings_of", "settings_text"]
+__all__ = ["STORAGE_VARIABLE", "StoreSettings", "settings_of", "settings_text", "use_settings"]
 
 STORAGE_VARIABLE: Final = "LAKESTRAP_STORAGE_SECRET"
 """The environment variable with the settings, as JSON by scheme.
 
 Spark hides values of settings and variables whose name contains `secret`.
 """
+
+_GIVEN: Final[dict[str, str | None]] = {}
+"""The variable as it was before `use_settings` set it; empty if it did not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +68,22 @@ class StoreSettings:
 def settings_text(settings: Mapping[str, StoreSettings]) -> str:
     """Return the value of `STORAGE_VARIABLE` for settings by scheme (`s3`)."""
     return json.dumps({scheme: each.values() for scheme, each in settings.items()}, sort_keys=True)
+
+
+def use_settings(settings: Mapping[str, StoreSettings]) -> None:
+    """Make this process, and those that it starts, use settings by scheme.
+
+    Without any, the settings of the process's own environment stay, and those of an earlier call
+    are dropped.
+    """
+    if settings:
+        text = settings_text(settings)
+        _GIVEN.setdefault(STORAGE_VARIABLE, os.environ.get(STORAGE_VARIABLE))
+        os.environ[STORAGE_VARIABLE] = text
+    elif _GIVEN:
+        before = _GIVEN.pop(STORAGE_VARIABLE)
+        os.environ.pop(STORAGE_VARIABLE, None)
+        os.environ.update({STORAGE_VARIABLE: before} if before is not None else {})
 
 
 def settings_of(scheme: str) -> StoreSettings:

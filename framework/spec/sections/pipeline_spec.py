@@ -234,7 +234,8 @@ class PipelineSpec:
         `maintenance`, `timeline_service`, `spark` and `storage`, the list of readers, and settings
         that only determine the number of files and tasks. It includes the order of partition
         columns and the finished SQL of each transform, whatever file, variable or part of the
-        environment it comes from. Of checks and columns it includes only those that remove rows before anything is written.
+        environment it comes from. Of checks and columns it includes only those
+        that remove rows before anything is written.
         """
         content = {n: section for n, section in self.stored().items() if n not in _NO_CONTENT}
         for section, fields in _NOT_CONTENT.items():

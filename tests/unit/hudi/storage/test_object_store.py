@@ -255,11 +255,11 @@ def test_whole_file_costs_requests_by_its_size(counted: tuple[Storage, Proxy]) -
 
 def test_read_of_a_replaced_object_is_refused(server: S3Server, bucket: str) -> None:
     """Bytes of two versions are never mixed."""
-    server.put(bucket, "f", b"1" * 200_000)
+    server.put(bucket, "f", b"1" * 2_000_000)
     with open_storage(f"s3://{bucket}").open_input("f") as stream:
         stream.read(10)
-        server.put(bucket, "f", b"2" * 200_000)
-        stream.seek(100_000)
+        server.put(bucket, "f", b"2" * 2_000_000)
+        stream.seek(1_000_000)
         assert condition_of(lambda: stream.read(10)) == "storage/changed"
 
 
