@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, StrictStr, ValidationInfo
 
 from framework.spec.sections.fields import fault
 
-__all__ = ["SCHEMES_NOT_BUILT", "Location", "TableLocation", "nested", "resolve_location"]
+__all__ = ["SCHEMES_NOT_BUILT", "FolderLocation", "Location", "nested", "resolve_location"]
 
 _OBJECT_SCHEMES = {"s3": "s3a", "s3a": "s3a"}
 """Schemes of object stores, and what Hadoop calls them."""
@@ -110,12 +110,12 @@ def _located(text: str, info: ValidationInfo) -> str:
 
 
 def _in_file_system(location: str) -> str:
-    """Return the location, unless it is in an object store, where nothing is written yet."""
+    """Return the location, unless it is in an object store, where files cannot be moved."""
     if location.startswith(tuple(f"{scheme}://" for scheme in _OBJECT_SCHEMES.values())):
-        message = "this version reads sources in object stores, but writes tables to file systems"
+        message = "quarantined rows cannot be kept in object stores yet; name a folder"
         raise fault("scheme-not-built", message)
     return location
 
 
 Location = Annotated[StrictStr, Field(min_length=1), AfterValidator(_located)]
-TableLocation = Annotated[Location, AfterValidator(_in_file_system)]
+FolderLocation = Annotated[Location, AfterValidator(_in_file_system)]

@@ -181,7 +181,7 @@ CASES = [
     ],
     Case("bad-path", "lake/raw/flights", "➜s3:///a", "s3a://bucket/a"),
     Case("bad-path", "lake/raw/flights", "➜s3://b/../a"),
-    Case("scheme-not-built", LOCATION, "  location: ➜s3://bucket/a\n"),
+    Case("scheme-not-built", LOCATION, "  location: ➜gs://bucket/a\n"),
     Case("path-overlap", LOCATION, "  location: ➜lake/raw/flights/\n"),
     Case("path-overlap", LOCATION, "  location: ➜lake/raw/flights/table\n"),
     Case("path-overlap", LOCATION, "  location: ➜./lake/x/../raw\n"),

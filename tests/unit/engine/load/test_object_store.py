@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +16,17 @@ from framework.engine.runner import run
 from framework.engine.services.service_run import service_run
 from framework.engine.tasks import InProcessTasks
 from framework.errors import NotYetBuiltError
-from framework.hudi.storage.memory_objects import MemoryObjectStorage
+from framework.hudi.commit.fence import sweep_dead
+from framework.hudi.commit.lease import Owner, acquire, release
+from framework.hudi.storage.memory_objects import MemoryObjectStorage, StoredObject
 from framework.hudi.table.layout import LAKESTRAP, LEASE, TEMP
-from framework.hudi.timeline.clock import SystemClock
+from framework.hudi.timeline.clock import ManualClock, SystemClock
 from framework.plan.load import InputRequest
 from framework.vocabulary import TableType, WriteOperation
+from tests.support.dying_objects import DyingObjects
+from tests.support.fault_storage import Killed
 from tests.support.storage_suite import tree
+from tests.support.transactions import recover
 from tests.support.writing import Lake, a_load_plan, an_input, load, rows_of
 
 Row = dict[str, Any]
@@ -139,3 +145,64 @@ def test_source_that_is_staged_is_refused_before_anything_is_written(
         run(plan, InProcessTasks(1))
     assert caught.value.condition == "input/object-store"
     assert store.service.objects == {}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", list(TableType))
+def test_load_killed_at_every_step_leaves_the_rows_of_before_or_after(
+    tmp_path: Path, kind: TableType
+) -> None:
+    """The next run recovers, the load is done or repeated, and an hour later nothing is left."""
+    mortal = Mortal(Lake(folder=tmp_path, at=f"objects://{uuid4().hex}", type=kind))
+    before, start = values(mortal.lake.location), dict(mortal.service.objects)
+    mortal.change()
+    after, files = values(mortal.lake.location), len(mortal.service.objects)
+    outcomes = set[bool]()
+    for step in range(1, mortal.service.steps + 1):
+        mortal.killed_at(step, start)
+        assert values(mortal.lake.location) in (before, after), step
+        recover(mortal.store, mortal.clock, "b" * 32)
+        found = values(mortal.lake.location)
+        outcomes.add(found == after)
+        if found == before:
+            mortal.change()
+        assert values(mortal.lake.location) == after, step
+        mortal.sweep()
+        assert len(mortal.service.objects) == files, step
+    assert outcomes == {True, False}
+    mortal.store.forget()
+
+
+class Mortal:
+    """A table with four rows, and an upsert whose process dies."""
+
+    def __init__(self, lake: Lake) -> None:
+        self.lake, self.service = lake, DyingObjects()
+        self.store = MemoryObjectStorage(lake.location.removeprefix("objects://"), self.service)
+        self.clock = ManualClock(time.time_ns() // 1_000_000)
+        self.service.now_ns = lambda: self.clock.now_ms() * 1_000_000
+        load(lake, WriteOperation.INSERT, [an_order(n) for n in range(4)], clock=self.clock)
+        files = an_input(lake, [an_order(1, v="second"), an_order(9)])
+        self._plan = a_load_plan(lake, WriteOperation.UPSERT, files)
+        self.service.steps = 0
+
+    def change(self) -> None:
+        """Do the upsert."""
+        run(self._plan, InProcessTasks(1), clock=self.clock)
+
+    def killed_at(self, step: int, start: dict[str, StoredObject]) -> None:
+        """Do it from the start, and die before a step."""
+        self.service.objects.clear()
+        self.service.objects.update(start)
+        self.service.uploads.clear()
+        self.service.steps, self.service.kill_at = 0, step
+        with pytest.raises(Killed):
+            self.change()
+        self.service.revive()
+
+    def sweep(self) -> None:
+        """Sweep an hour later."""
+        self.clock.advance(3_600_000)
+        lease = acquire(self.store, Owner.here("c" * 32), self.clock)
+        sweep_dead(self.store, lease)
+        release(self.store, lease)
