@@ -10,8 +10,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Final
 from uuid import NAMESPACE_URL, uuid5
 
 import google_crc32c
@@ -22,48 +20,41 @@ from framework.engine.run.durable_files import FileStore
 from framework.hudi.codecs.log_format import BlockKind, HeaderKey, encode_block
 from framework.hudi.commit.fence import QUIET_MS, quiet_in_ms, sweep_dead
 from framework.hudi.commit.fenced import FencedStorage
-from framework.hudi.commit.intent import WRITE_ID_KEY, Intent, Transaction
+from framework.hudi.commit.intent import Intent, Transaction
 from framework.hudi.commit.lease import Lease, acquire, release, renew
 from framework.hudi.commit.links import check_listing, link_files
 from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.commit.recovery import roll_back, roll_back_own, roll_forward
 from framework.hudi.commit.segments import SEGMENT_SCHEMA, SegmentRef, write_segment
-from framework.hudi.commit.staging import DEAD
 from framework.hudi.commit.statuses import AuditedFiles, written_files
 from framework.hudi.commit.task_files import NewName, TaskFiles, log_token
 from framework.hudi.commit.transaction import Publication, begin, finish, publish
-from framework.hudi.filegroup.slices import BaseFileName, LogFileName, instant_of
-from framework.hudi.storage.memory_objects import MemoryObjects, MemoryObjectStorage
+from framework.hudi.filegroup.slices import BaseFileName, LogFileName
+from framework.hudi.storage.memory_objects import MemoryObjects
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import (
     BOOTSTRAP_INSTANT,
-    HOODIE,
     PROPERTIES,
-    TEMP,
     join,
-    name_of,
-    parent_of,
 )
 from framework.hudi.timeline.clock import ManualClock, next_instant
-from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import Action
-from framework.hudi.timeline.timeline import load_timeline, timeline_of
+from framework.hudi.timeline.timeline import load_timeline
 from tests.support.fault_storage import Killed
 from tests.support.object_network import Client, Network, many_processes
+from tests.support.object_oracle import (
+    BASE,
+    PROPERTIES_TEXT,
+    Oracle,
+    Violation,
+    WriterRun,
+    a_table,
+    is_data,
+    plain,
+)
 from tests.support.transactions import TTL_MS, a_status, dead_owner
 
 __all__ = ["Outcome", "Scenario", "Violation", "run_schedule"]
-
-_PROPERTIES: Final = "hoodie.table.name=t\n"
-_BASE: Final = BaseFileName(
-    file_id=str(uuid5(NAMESPACE_URL, "base")),
-    write_token="0-0-0",  # noqa: S106 - a name
-    instant="20251231000000000",
-)
-
-
-class Violation(AssertionError):  # noqa: N818 - it is what the oracle found
-    """A promise is broken."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,18 +83,6 @@ class Outcome:
         self.seen[what] = self.seen.get(what, 0) + 1
 
 
-@dataclass(kw_only=True)
-class _Run:
-    """A writer's run, as the oracle knows it."""
-
-    write_id: str
-    content: str
-    intent: Intent | None = None
-    files: dict[str, bytes] = field(default_factory=dict)
-    tasks: list[list[dict[str, object]]] = field(default_factory=list)
-    result: str = ""
-
-
 def run_schedule(seed: int, scenario: Scenario) -> Outcome:
     """Run one schedule.
 
@@ -119,13 +98,13 @@ class _Schedule:
 
     def __init__(self, seed: int, scenario: Scenario) -> None:
         self.scenario = scenario
-        service = MemoryObjects(objects={} if scenario.creates else dict(_table().objects))
-        self.network = Network(seed, service, is_bounded=_is_data)
-        self.network.check = self.check
+        service = MemoryObjects(objects={} if scenario.creates else dict(a_table().objects))
+        self.network = Network(seed, service, is_bounded=is_data)
         self.runs = {
-            n * 32: _Run(write_id=n * 32, content="x" if scenario.same else n) for n in "ab"
+            n * 32: WriterRun(write_id=n * 32, content="x" if scenario.same else n) for n in "ab"
         }
-        self.broken: str = ""
+        self.oracle = Oracle(service, self.runs)
+        self.network.check = self.oracle.look
         self.outcome = Outcome()
 
     def run(self) -> Outcome:
@@ -136,7 +115,7 @@ class _Schedule:
         network.add("zombie", self._zombie(self.runs["a" * 32]))
         network.add("recovery", self._recovery("c" * 32))
         network.run()
-        self._raise_broken()
+        self.oracle.judge()
         for actor in network.actors:
             if actor.error is not None and not isinstance(actor.error, Killed):
                 raise actor.error
@@ -144,7 +123,7 @@ class _Schedule:
         self.outcome.trace, self.outcome.requests = network.trace, network.requests
         return self.outcome
 
-    def _writer(self, run: _Run) -> Callable[[Client, ManualClock], None]:
+    def _writer(self, run: WriterRun) -> Callable[[Client, ManualClock], None]:
         def main(storage: Client, clock: ManualClock) -> None:
             run.result = "died"
             try:
@@ -156,7 +135,7 @@ class _Schedule:
 
         return main
 
-    def _write(self, storage: Client, clock: ManualClock, run: _Run) -> str:
+    def _write(self, storage: Client, clock: ManualClock, run: WriterRun) -> str:
         """Do a whole run: recover, begin, write, publish, finish."""
         lease = _patiently(storage, clock, run.write_id)
         try:
@@ -171,7 +150,7 @@ class _Schedule:
                 renew(storage, lease, clock, ttl_ms=TTL_MS)
             check_listing(transaction, segments, threads=1)
             audited = AuditedFiles(written=written_files(segments), proof={"unique": True})
-            properties = _PROPERTIES if self.scenario.creates else None
+            properties = PROPERTIES_TEXT if self.scenario.creates else None
             publish(
                 transaction, audited, Publication(extra={"schema": "{}"}, properties=properties)
             )
@@ -186,7 +165,7 @@ class _Schedule:
         return "published"
 
     def _begun(
-        self, storage: Client, clock: ManualClock, run: _Run, lease: Lease
+        self, storage: Client, clock: ManualClock, run: WriterRun, lease: Lease
     ) -> Transaction | None:
         """Begin; None if there is a table already."""
         if self.scenario.creates and storage.stat(PROPERTIES) is not None:
@@ -213,7 +192,7 @@ class _Schedule:
         run = self.runs[transaction.intent.write_id]
         return _write_task(transaction.storage, transaction.intent, run, number)
 
-    def _zombie(self, run: _Run) -> Callable[[Client, ManualClock], None]:
+    def _zombie(self, run: WriterRun) -> Callable[[Client, ManualClock], None]:
         """Return another attempt of a run's tasks, at any time."""
 
         def main(storage: Client, clock: ManualClock) -> None:
@@ -249,37 +228,10 @@ class _Schedule:
 
         return main
 
-    def check(self) -> None:
-        """Note the first moment at which a reader could see something wrong."""
-        if not self.broken:
-            self.broken = "; ".join(self._wrong())
-
-    def _wrong(self) -> Iterator[str]:
-        """Yield what a reader could see that is wrong."""
-        objects = self.network.service.objects
-        timeline = timeline_of(name_of(key) for key in objects if parent_of(key) == HOODIE)
-        done = {each.requested_time: each for each in timeline.completed}
-        expected: dict[str, bytes] = {}
-        for time, instant in done.items():
-            if time == _BASE.instant:
-                continue
-            extra = read_commit_head(_plain(self.network.service), instant.path).extra
-            expected.update(self.runs[extra[WRITE_ID_KEY]].files)
-        for path, data in expected.items():
-            found = objects.get(path)
-            if found is None or found.data != data:
-                yield f"{path} is {'lost' if found is None else 'another file'}"
-        for key in objects:
-            made = instant_of(name_of(key)) if _is_data(key) else None
-            if made is None or made == _BASE.instant or key in expected:
-                continue
-            if timeline.is_completed(made):
-                yield f"{key} of no run is visible"
-
     def _end(self) -> None:
         """Recover and sweep after all late requests; then nothing may be left."""
         service, clock = self.network.service, self.network.clock
-        storage = _plain(service)
+        storage = plain(service)
         for write_id in ("d" * 32, "e" * 32):
             clock.advance(2 * QUIET_MS)
             lease = acquire(storage, dead_owner(write_id), clock, ttl_ms=TTL_MS)
@@ -287,40 +239,7 @@ class _Schedule:
             if sweep_dead(storage, lease):
                 self.outcome.note("swept")
             release(storage, lease)
-        self.check()
-        self._raise_broken()
-        timeline = load_timeline(storage)
-        for run in self.runs.values():
-            self._check_result(
-                run, any(_is_of(storage, each.path, run) for each in timeline.completed)
-            )
-        self._check_leftovers(service, {each.requested_time for each in timeline.completed})
-
-    def _check_leftovers(self, service: MemoryObjects, completed: set[str]) -> None:
-        """Look for what no run needs any more."""
-        known = {path for run in self.runs.values() for path in run.files}
-        for key in service.objects:
-            if key.startswith((f"{DEAD}/", f"{TEMP}/", f"{HOODIE}/.lakestrap/")):
-                raise Violation(f"{key} is left over")
-            time = instant_of(name_of(key)) if _is_data(key) else None
-            if time is not None and time not in completed:
-                raise Violation(f"{key} of a run that was rolled back is left over")
-            if time is None and _is_data(key) and key not in known:
-                beside = (each for each in service.objects if parent_of(each) == parent_of(key))
-                if all(each == key for each in beside):
-                    raise Violation(f"{key} is alone")
-
-    def _check_result(self, run: _Run, is_done: bool) -> None:  # noqa: FBT001 - one caller
-        """Compare a run's own words with the table."""
-        if run.result == "published" and not is_done:
-            raise Violation(f"run {run.write_id[0]} published, and its instant is lost")
-        vague = {"published", "died", "AfterCommitError", "OutcomeUnknownError"}
-        if is_done and run.result not in vague:
-            raise Violation(f"run {run.write_id[0]} failed ({run.result}), and it is published")
-
-    def _raise_broken(self) -> None:
-        if self.broken:
-            raise Violation(self.broken)
+        self.oracle.judge_end()
 
 
 def _patiently(storage: Client, clock: ManualClock, write_id: str) -> Lease:
@@ -345,7 +264,7 @@ def _recover_all(storage: Storage, lease: Lease) -> None:
             roll_back(storage, pending, lease)
 
 
-def _tasks(storage: Storage, run: _Run, time: str) -> Iterator[list[dict[str, object]]]:
+def _tasks(storage: Storage, run: WriterRun, time: str) -> Iterator[list[dict[str, object]]]:
     """Yield the statuses of each task's files, and note their bytes."""
     number = 0
     for partition, count in (("p=1", 2), ("p=2", 1)):
@@ -353,9 +272,9 @@ def _tasks(storage: Storage, run: _Run, time: str) -> Iterator[list[dict[str, ob
         for _ in range(count):
             row = a_status(number, partition=partition)
             data = f"{run.content} {time} {number}".encode()
-            file_id = str(
-                uuid5(NAMESPACE_URL, f"{number} {'' if time == BOOTSTRAP_INSTANT else time}")
-            )
+            # a run of other content has a file of another name, and others of the same names
+            ours = "" if number and time == BOOTSTRAP_INSTANT else f"{run.content} {time}"
+            file_id = str(uuid5(NAMESPACE_URL, f"{number} {ours}"))
             name = str(BaseFileName(file_id=file_id, write_token=f"{number}-0-0", instant=time))
             rows.append(_row(row, run, partition, name, data, file_id=file_id))
             number += 1
@@ -365,7 +284,7 @@ def _tasks(storage: Storage, run: _Run, time: str) -> Iterator[list[dict[str, ob
 
 
 def _row(
-    row: dict[str, object], run: _Run, partition: str, name: str, data: bytes, *, file_id: str
+    row: dict[str, object], run: WriterRun, partition: str, name: str, data: bytes, *, file_id: str
 ) -> dict[str, object]:
     path = join(partition, name)
     run.files[path] = data
@@ -379,22 +298,22 @@ def _row(
     }
 
 
-def _log_row(storage: Storage, run: _Run, time: str, number: int) -> dict[str, object]:
+def _log_row(storage: Storage, run: WriterRun, time: str, number: int) -> dict[str, object]:
     """Return the status of a log file of the base slice, in the next free version."""
     found = (LogFileName.parse(each.name) for each in storage.list("p=2"))
     version = 1 + max((each.version for each in found if each), default=0)
     name = LogFileName(
-        file_id=_BASE.file_id,
-        base_instant=_BASE.instant,
+        file_id=BASE.file_id,
+        base_instant=BASE.instant,
         version=version,
         write_token=log_token(storage, number, time),
     )
     data = encode_block(BlockKind.COMMAND, {HeaderKey.INSTANT_TIME: time}, run.write_id.encode())
-    row = a_status(number, partition="p=2") | {"previous": _BASE.instant, "base_name": str(_BASE)}
-    return _row(row, run, "p=2", str(name), data, file_id=_BASE.file_id)
+    row = a_status(number, partition="p=2") | {"previous": BASE.instant, "base_name": str(BASE)}
+    return _row(row, run, "p=2", str(name), data, file_id=BASE.file_id)
 
 
-def _write_task(storage: Storage, intent: Intent, run: _Run, number: int) -> SegmentRef:
+def _write_task(storage: Storage, intent: Intent, run: WriterRun, number: int) -> SegmentRef:
     """Write the files of one task, as the engine's tasks do: markers, files, statuses."""
     fenced = FencedStorage(storage, intent.staging.begin)
     rows = run.tasks[number]
@@ -411,27 +330,3 @@ def _write_task(storage: Storage, intent: Intent, run: _Run, number: int) -> Seg
             store.put(path, run.files[path])
     segment = intent.staging.new_attempt().replace("attempts", "segments") + ".arrow"
     return write_segment(fenced, segment, pa.Table.from_pylist(rows, schema=SEGMENT_SCHEMA))
-
-
-@cache
-def _table() -> MemoryObjects:
-    """Return a table with one slice."""
-    service = MemoryObjects()
-    service.put(PROPERTIES, _PROPERTIES.encode(), "")
-    service.put(f"p=2/{_BASE}", b"rows", "")
-    service.put("p=2/.hoodie_partition_metadata", b"commitTime=1\npartitionDepth=1\n", "")
-    for state in (".requested", ".inflight", ""):
-        service.put(f"{HOODIE}/{_BASE.instant}.deltacommit{state}", b"{}", "")
-    return service
-
-
-def _plain(service: MemoryObjects) -> MemoryObjectStorage:
-    return MemoryObjectStorage("oracle", service)
-
-
-def _is_of(storage: Storage, path: str, run: _Run) -> bool:
-    return read_commit_head(storage, path).extra.get(WRITE_ID_KEY) == run.write_id
-
-
-def _is_data(key: str) -> bool:
-    return not key.startswith(HOODIE)

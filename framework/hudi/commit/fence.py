@@ -8,10 +8,11 @@ recorded upload, then reads the timeline. If the record was listed, the upload i
 completed before and is on the timeline. If it was not, it was made after the tombstone, which the
 run then finds. No clock takes part.
 
-Data files have their names from the start. A request for one that was sent before its run was
-fenced may still arrive, for at most `QUIET_MS` by the store's own clock. So a tombstone and the
-markers of its instant stay that long. Then `sweep_dead` deletes what the markers name. Until
-then nothing may make an unknown instant of that age visible: `require_quiet` and archival.
+Data files have their names from the start. A task looks for its run's first file just before each
+request. A recovering run deletes that file before it makes the tombstone, so a request that was
+sent before may still arrive, for at most `QUIET_MS` by the store's own clock. A tombstone and the
+markers of its instant stay that long. Then `sweep_dead` deletes what the markers name. Until then
+nothing may make an unknown instant of that age visible: `require_quiet` and archival.
 """
 
 from __future__ import annotations
@@ -88,6 +89,7 @@ def fence(storage: Storage, intent: Intent) -> None:
     if uploads_of(storage) is None:
         intent.staging.rename_away(storage)
         return
+    storage.delete(intent.staging.begin)
     bury(storage, intent)
     abort_uploads(storage, intent.staging)
 
@@ -117,7 +119,8 @@ def forget_tombstones(storage: Storage, write_id: str) -> None:
 def sweep_dead(storage: Storage, lease: Lease) -> int:
     """Delete files that late requests of fenced runs have made; return how many runs were swept.
 
-    Only of runs whose last tombstone is older than `QUIET_MS`, so that no further file can appear;
+    Only of runs whose last tombstone is older than `QUIET_MS`, and whose tasks find no fence since
+    then, so that no further file can appear;
     their tombstones and markers are deleted too, and markers that tasks of published runs have made
     too late. Costs two listings where nothing is left.
 
@@ -130,8 +133,13 @@ def sweep_dead(storage: Storage, lease: Lease) -> int:
     for write_id, found in _by_run(tombstones(storage)):
         if _age_ms(storage, found) < QUIET_MS:
             continue
-        for intent in _intents(storage, found)[:1]:
-            _sweep(storage, lease, intent)
+        intent = _intents(storage, found)[0]
+        require(storage, lease)
+        if storage.stat(intent.staging.begin) is not None:  # a late request has made it again
+            storage.delete(intent.staging.root)
+            bury(storage, intent)
+            continue
+        _sweep(storage, lease, intent)
         require(storage, lease)
         storage.delete(*(each.path for each in tombstones(storage, write_id)))
         swept += 1

@@ -3,8 +3,8 @@
 `Storage.create` makes missing folders. Without the fence, a task that continues after its run was
 rolled back or published would create the run's folder again, and nothing would remove it.
 
-On a store without moves the tombstone of the run counts too, and a data file that was created
-meanwhile stays: another run may have given the same bytes the same name (see `fence`).
+On a store without moves, whoever fences the run deletes the fence, and a data file that was created
+meanwhile stays: another attempt may have given the same bytes the same name (see `fence`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from contextlib import AbstractContextManager
 from typing import Any, BinaryIO
 
 from framework.errors import CommitConflictError, Where
-from framework.hudi.commit.staging import Staging
 from framework.hudi.storage.port import Entry, Move, Storage, Uploads, uploads_of
-from framework.hudi.table.layout import HOODIE, LAKESTRAP, name_of, parent_of
+from framework.hudi.table.layout import HOODIE, LAKESTRAP, parent_of
 
 __all__ = ["FencedStorage", "WrappedStorage"]
 
@@ -72,16 +71,11 @@ class FencedStorage(WrappedStorage):
 
     It checks before and after. A file created while the fence disappeared is deleted again, with
     the folders created for it, unless it was renamed together with the fence.
-
-    Args:
-        inner: the table.
-        fence: `Staging.begin` of the run.
     """
 
     def __init__(self, inner: Storage, fence: str) -> None:
         super().__init__(inner)
         self._fence = fence
-        self._staging = Staging(write_id=name_of(parent_of(fence)))
 
     @contextlib.contextmanager
     def create(self, path: str, *, durable: bool = True) -> Iterator[BinaryIO]:
@@ -98,14 +92,14 @@ class FencedStorage(WrappedStorage):
                     self._check()
         finally:
             is_own = self.uploads is None or path.startswith(f"{LAKESTRAP}/")
-            if is_own and self._staging.is_fenced(self._inner):
+            if is_own and self._inner.stat(self._fence) is None:
                 self._forget(path)
         if is_own:
             self._check()
 
     def _check(self) -> None:
         """Raise if the run is over."""
-        if self._staging.is_fenced(self._inner):
+        if self._inner.stat(self._fence) is None:
             raise CommitConflictError(
                 "commit/fenced",
                 "the run of this task is over: it has published, or another run has taken over",

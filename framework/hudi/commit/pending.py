@@ -9,9 +9,9 @@ from typing import Final
 
 from framework.errors import StorageError
 from framework.hudi.commit.drop import is_half_dropped
-from framework.hudi.commit.intent import WRITE_ID_KEY, Intent, read_intent
+from framework.hudi.commit.intent import BEGIN_FILE, WRITE_ID_KEY, Intent, read_intent
 from framework.hudi.commit.rollback import UNDOING
-from framework.hudi.commit.staging import staging_folders, tombstones
+from framework.hudi.commit.staging import DEAD, staging_folders, tombstones
 from framework.hudi.storage.port import Storage, uploads_of
 from framework.hudi.table.layout import PROPERTIES, PROPERTIES_BACKUP, write_folder
 from framework.hudi.timeline.commit_metadata import read_commit_head
@@ -145,7 +145,9 @@ def _found(storage: Storage, kind: PendingKind, instant: Instant, folders: Folde
     facts = read_commit_head(storage, instant.path).extra
     write_id = facts[WRITE_ID_KEY]
     mine = folders.get(write_id, [])
-    intents = (read_intent(storage, folder) for folder in mine)
+    dead = [] if uploads_of(storage) is None else tombstones(storage, write_id)
+    places = [*((folder, BEGIN_FILE) for folder in mine), *((DEAD, each.name) for each in dead)]
+    intents = (read_intent(storage, folder, name=name) for folder, name in places)
     return Pending(
         kind=kind,
         instant=instant,
@@ -153,7 +155,7 @@ def _found(storage: Storage, kind: PendingKind, instant: Instant, folders: Folde
         intent=next((each for each in intents if each is not None), None),
         facts=facts,
         folders=tuple(mine),
-        is_fenced=uploads_of(storage) is not None and bool(tombstones(storage, write_id)),
+        is_fenced=bool(dead),
     )
 
 

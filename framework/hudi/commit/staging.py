@@ -123,10 +123,13 @@ class Staging:
             )
 
     def is_fenced(self, storage: Storage) -> bool:
-        """Return whether the run has ended, or another run considers it dead."""
-        if storage.stat(self.begin) is None:
+        """Return whether the run has ended, or another run considers it dead.
+
+        The order matters: a tombstone is deleted only once the other file is gone for good.
+        """
+        if uploads_of(storage) is not None and tombstones(storage, self.write_id):
             return True
-        return uploads_of(storage) is not None and bool(tombstones(storage, self.write_id))
+        return storage.stat(self.begin) is None
 
     def remove(self, storage: Storage) -> None:
         """Delete the folder of a run that is over; where files move, fence the run first."""

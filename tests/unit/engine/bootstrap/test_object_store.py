@@ -11,6 +11,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pytest
 
+from framework.engine.inspect import observe
 from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.run.quiet import wait_until_quiet
 from framework.engine.runner import RunResult, run
@@ -114,6 +115,7 @@ def test_bootstrap_killed_at_every_step_is_resumed_to_the_whole_table(
     scene = a_lake(tmp_path / "lake", store.location)
     service, clock = service_of(store), Clock(service_of(store))
     let_time_pass(monkeypatch, clock)
+    monkeypatch.setattr(observe, "SystemClock", lambda: clock)
     adopt(scene, clock)
     whole, expected = values(store.location), set(service.objects)
     steps = service.steps
